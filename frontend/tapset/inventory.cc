@@ -36,7 +36,7 @@ std::vector<std::string> sorted(std::vector<std::string> lines) {
 
 std::vector<std::string> describe_functions(Library& library, bool all) {
     FunctionTags tags(library);
-    std::map<std::string, std::string> found; // the first of those that look the same hides the others
+    std::map<std::string, std::string> found; // of functions with the same signature, keep the first
     for (const ast::File* file : library.files())
         for (const ast::Function* function : file->functions) {
             if (function->is_private || (!all && !is_public(function->name)))

@@ -1,4 +1,4 @@
-// What there is to use, one line each, sorted: for --dump-functions and --dump-probe-aliases.
+// Lists the library's contents, one line each and sorted, for --dump-functions and --dump-probe-aliases.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace sonde {
 
-// `name:result (parameter:type, ...) /* tag */`: the library's public functions. `unknown`: what is not declared, and
-// the result of those that give none. `all`: those of the library's own too, and all tags (tags.h).
+// Returns lines of the form `name:result (parameter:type, ...) /* tag */` for the public functions. A type that is not
+// declared, and the result of a function without one, is printed as `unknown`. With `all`, the list includes internal
+// functions and all tags (tags.h).
 std::vector<std::string> describe_functions(Library& library, bool all);
 
-// `name = point, point`: the library's public aliases.
+// Returns lines of the form `name = point, point` for the public aliases.
 std::vector<std::string> describe_aliases(Library& library);
 
 } // namespace sonde

@@ -1,5 +1,5 @@
-// The library index. Conditionals are not evaluated: the index may name a file that, once parsed, turns out not to have
-// the name.
+// The index of library files. It includes names from conditional branches that are not taken, so a file may turn out
+// not to declare a name once it is parsed.
 #include "frontend/tapset/library.h"
 
 #include "frontend/lex/declarations.h"

@@ -1,6 +1,8 @@
-// The library of functions, aliases and globals that scripts may use: the embedded tapset and -I folders.
+// The library of functions, aliases and globals that scripts may use: the embedded tapset and the files in -I
+// directories.
 //
-// Texts are only indexed; a file is parsed in full when one of its names is first asked for.
+// Adding a file only indexes the names that it declares. The file is parsed when a script first uses one of these
+// names.
 #pragma once
 
 #include <functional>
@@ -19,32 +21,32 @@ namespace sonde {
 
 class Library {
   public:
-    // `parse` parses one whole text (parse/parser.h bound to its options).
+    // Parses one file: parse_file() of parse/parser.h with its options bound.
     using Parse = std::function<ast::File*(FileId)>;
-    // A name, and the files that may declare it, in the order of adding.
+    // Maps a name to the files that may declare it, in the order in which they were added.
     using Index = std::map<std::string_view, std::vector<FileId>>;
-    // What a text declares (lex/declarations.h); these names must live as long as the library.
+    // The names that a file declares (lex/declarations.h). They must live as long as the library.
     struct Names {
         std::span<const std::string_view> functions, globals, aliases;
     };
 
     Library(Sources& sources, Parse parse) : sources_(sources), parse_(std::move(parse)) {}
 
-    // Adds a library text to the index; reads only the names of declarations, and none that are private.
+    // Adds a file to the index. Reads only the names of its public declarations.
     void add(FileId file);
-    // The same, of a text whose declarations are known.
+    // The same for a file whose declarations are already known.
     void add(FileId file, const Names& names);
 
-    // Every file that declares a function (a global, an alias whose name begins with that component) of that name,
-    // parsed. Empty: none does.
+    // Returns all files that declare a function (or a global, or an alias whose name begins with that component) with
+    // this name. The files are parsed. Returns an empty list if no file does.
     std::vector<const ast::File*> files_with_function(std::string_view name);
     std::vector<const ast::File*> files_with_global(std::string_view name);
     std::vector<const ast::File*> files_with_alias(std::string_view first_component);
 
-    // Every file, parsed, in the order of adding.
+    // Returns all files, parsed, in the order in which they were added.
     std::vector<const ast::File*> files();
 
-    // For suggestions.
+    // All names, for suggestions in messages.
     std::vector<std::string> function_names() const;
     std::vector<std::string> alias_names() const;
 

@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-// The memory that an expression reads, or that it may.
+// Returns the privilege needed to read the memory that the expression reads or may read.
 hir::Trust trust_of(const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::Target)
         return ast::as<ast::TargetExpr>(expr).module == "kernel" ? hir::Trust::Kernel : hir::Trust::OwnProcess;
@@ -17,7 +17,7 @@ hir::Trust trust_of(const ast::Expr& expr) {
     return hir::Trust::Anybody;
 }
 
-// The name that an expression changes, by assignment or in its place; else null.
+// Returns the name of the variable that the expression changes by assignment, `++` or `--`; else null.
 const std::string* changed_name(const ast::Expr& expr) {
     const ast::Expr* target = nullptr;
     if (expr.kind == ast::ExprKind::Assign)
@@ -57,7 +57,7 @@ std::string FunctionTags::of(const ast::Function& function, bool all) {
 }
 
 FunctionTags::Facts FunctionTags::facts(const ast::Function& function) {
-    // What calls itself is what the rest of it is.
+    // A recursive call adds nothing new: the function's facts come from the rest of its body.
     auto [entry, fresh] = known_.try_emplace(&function);
     if (fresh) {
         const Facts found = facts_of_body(function);
@@ -90,7 +90,7 @@ FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
             out.is_pure = false;
         if (expr.kind == ast::ExprKind::Call)
             add_call(out, ast::as<ast::CallExpr>(expr));
-        // The library's globals have names of their own; everything else that is assigned to is a local.
+        // Names of library globals are unique, so any other variable that is assigned is a local.
         const std::string* changed = changed_name(expr);
         if (changed && own.count(*changed))
             out.keeps_arguments = false;
@@ -107,7 +107,7 @@ FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
 }
 
 void FunctionTags::add_call(Facts& facts_of_caller, const ast::CallExpr& call) {
-    if (call.name == "error") // ends the call, and changes nothing
+    if (call.name == "error") // ends the call without changing anything
         return;
     const auto found = functions_.find(call.name);
     if (found == functions_.end())

@@ -1,4 +1,4 @@
-// What --dump-functions says of a function besides its types: who may call it, and what it leaves alone.
+// Tags for --dump-functions: the privilege that a function needs, and the optimizations that its body allows.
 #pragma once
 
 #include <map>
@@ -13,18 +13,20 @@
 
 namespace sonde {
 
-// Primitives have it in their rows; other functions have it from their bodies and from what these call.
+// The tags of a primitive come from its row in primitives.def. Those of other functions come from their bodies and from
+// the functions that they call.
 class FunctionTags {
   public:
     explicit FunctionTags(Library& library);
-    // " /* guru */", or what stands in its place. `all`: also what the compiler may do with a call.
+    // Returns " /* guru */", another tag, or "". With `all`, includes the optimizations that the compiler may apply to
+    // a call.
     std::string of(const ast::Function& function, bool all);
 
   private:
     struct Facts {
         hir::Trust trust = hir::Trust::Anybody;
-        bool is_pure = true;   // nothing but the value is left of a call
-        bool is_stable = true; // the same value as long as the handler runs
+        bool is_pure = true;   // a call has no side effect
+        bool is_stable = true; // returns the same value as long as the handler runs
         bool keeps_arguments = true;
     };
     Facts facts(const ast::Function& function);
