@@ -1,5 +1,5 @@
-// The syntax tree: what was written, with ranges, and nothing else. Owned by an Arena and immutable after parsing;
-// no types are stored on nodes (types live in HIR, frontend/hir/hir.h).
+// The syntax tree: the script as written, with source ranges. An Arena owns the nodes, and they do not change after
+// parsing. Types are not stored here; they are part of HIR (frontend/hir/hir.h).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sonde::ast {
 
-// The operators whose names begin with `@`, which is left out here.
+// The names of the operators that begin with `@`, without the `@`.
 constexpr std::string_view at_operators[] = {
     "defined",   "entry",    "cast",     "var",         "count", "sum",        "min",        "max",
     "avg",       "variance", "hist_log", "hist_linear", "enum",  "enumname",   "probewrite", "uregister",
@@ -42,20 +42,21 @@ enum class ExprKind {
     Entry,      // @entry(e)
     Statistic,  // @count(x), @hist_log(x), @hist_linear(x, lo, hi, w), @variance(x, b), @percentile(x, p)
     HistIndex,  // @hist_log(x)[i]
-    AtOperator, // any other @name(args): @perf, @enum, @const, @kregister ... (resolved by name in sema)
-    Member,     // e->m or e[i] on an expression that is not a $variable (autocast)
+    AtOperator, // any other @name(args): @perf, @enum, @const, @kregister ... (sema looks up the name)
+    Member,     // e->m or e[i], where e has a pointer type but is not a $variable
 };
 
 struct Expr {
     ExprKind kind;
     Range range;
-    int height = 1; // nodes from this one down to the deepest one; bounded (parse/parser.h), so that passes may recurse
+    // number of nodes from here to the deepest leaf; limited (parse/parser.h), so that passes may recurse
+    int height = 1;
 
   protected:
     Expr(ExprKind k, Range r) : kind(k), range(r) {}
 };
 
-// Downcast after looking at `kind`.
+// Casts to the node type that `kind` names; the caller has checked the kind.
 template <typename T, typename Node> const T& as(const Node& node) { return static_cast<const T&>(node); }
 
 struct NumberExpr : Expr {
@@ -73,8 +74,8 @@ struct NameExpr : Expr {
     NameExpr(Range r, std::string n) : Expr(ExprKind::Name, r), name(std::move(n)) {}
 };
 
-struct EmbeddedExpr : Expr { // privileged files only
-    std::string text;        // between `%{` and `%}`
+struct EmbeddedExpr : Expr { // in privileged files only
+    std::string text;        // the text between `%{` and `%}`
     EmbeddedExpr(Range r, std::string t) : Expr(ExprKind::Embedded, r), text(std::move(t)) {}
 };
 
@@ -103,10 +104,10 @@ struct PrintExpr : Expr {
     bool newline = false;       // println, printdln
     bool has_format = false;    // printf, sprintf: `format` is the literal
     bool has_delimiter = false; // printd, printdln: `format` is the literal delimiter
-    std::string name;           // as written
+    std::string name;           // as written: "printf"
     std::string format;
     Range format_range;
-    std::vector<Expr*> args; // without format and delimiter
+    std::vector<Expr*> args; // without the format or delimiter
     explicit PrintExpr(Range r) : Expr(ExprKind::Print, r) {}
 };
 
@@ -158,7 +159,7 @@ struct TernaryExpr : Expr {
         : Expr(ExprKind::Ternary, r), condition(c), then_value(t), else_value(e) {}
 };
 
-// `op` is the operator before `=`; nullopt for plain `=`; Aggregate is `<<<`.
+// `op` is the operator before the `=`; nullopt for plain `=`. `aggregate` is set for `<<<`.
 struct AssignExpr : Expr {
     std::optional<BinaryOp> op;
     bool aggregate = false; // <<<
@@ -179,7 +180,7 @@ struct StatisticExpr;
 struct InExpr : Expr {
     std::vector<Expr*> keys; // Wildcard allowed
     std::string array;
-    StatisticExpr* histogram = nullptr; // `n in @hist_log(x)`: then there is no array
+    StatisticExpr* histogram = nullptr; // set for `n in @hist_log(x)`, which has no array
     Range array_range;
     InExpr(Range r, std::vector<Expr*> k, std::string a, Range ar)
         : Expr(ExprKind::In, r), keys(std::move(k)), array(std::move(a)), array_range(ar) {}
@@ -194,10 +195,10 @@ struct Component {
 };
 
 struct TargetExpr : Expr {
-    // Value: what a script's value points at, which has a type because it came from a typed place (`p = $x; p->y`).
+    // Value: a script value that has a pointer type, because it came from an expression with a type (`p = $x; p->y`).
     enum Base { Variable, Var, Cast, Value } base = Variable;
-    std::string name;   // with its `$`: "$x", "$$vars", "$return"; for Var: the text inside @var(); for Cast: the type
-    std::string module; // @var / @cast: third argument as written, may be empty
+    std::string name;   // with its `$`: "$x", "$$vars", "$return"; for Var the text inside @var(), for Cast the type
+    std::string module; // the module argument of @var and @cast as written; may be empty
     Expr* operand = nullptr; // Cast: the pointer; Value: the value
     std::vector<Component> components;
     explicit TargetExpr(Range r) : Expr(ExprKind::Target, r) {}
@@ -299,15 +300,15 @@ struct ForStmt : Stmt {
         : Stmt(StmtKind::For, r), init(i), condition(c), step(s), body(b) {}
 };
 struct ForeachStmt : Stmt {
-    std::string value; // `v = k in a`; empty without
+    std::string value; // for `v = k in a`; empty if not given
     Range value_range;
     std::vector<std::string> keys;
     std::vector<Range> key_ranges;
     Expr* collection = nullptr;              // Name, Index (slice), or Statistic (histogram buckets)
     int sort_direction = 0;                  // +1 ascending, -1 descending, 0 insertion order
-    int sort_column = 0;                     // 0: the value; 1..9: key number; meaningless if sort_direction is 0
+    int sort_column = 0;                     // 0: the value; 1..9: that key component; unused if sort_direction is 0
     std::optional<Extractor> sort_extractor; // `a @sum -`
-    int64_t sort_percentile = 0;             // `a @percentile(99.9) -`: in millionths
+    int64_t sort_percentile = 0;             // `a @percentile(99.9) -`, in millionths
     Expr* limit = nullptr;
     Stmt* body = nullptr;
     explicit ForeachStmt(Range r) : Stmt(StmtKind::Foreach, r) {}
@@ -331,7 +332,7 @@ struct DeleteStmt : Stmt {
 };
 struct TryStmt : Stmt {
     Stmt* body;
-    std::string variable; // `catch (msg)`; empty without
+    std::string variable; // for `catch (msg)`; empty if not given
     Range variable_range;
     Stmt* handler;
     TryStmt(Range r, Stmt* b, Stmt* h) : Stmt(StmtKind::Try, r), body(b), handler(h) {}
@@ -344,6 +345,7 @@ struct EmptyStmt : Stmt {
 
 enum class DeclaredType { None, Long, String };
 
+// A global variable of the script or the library.
 struct Global {
     std::string name;
     Range range;
@@ -361,19 +363,21 @@ struct Parameter {
 
 struct Function {
     std::string name;
-    Range range; // of the whole declaration
+    Range range; // the whole declaration
     Range name_range;
     bool is_private = false;
     DeclaredType result = DeclaredType::None;
     std::vector<Parameter> params;
     std::optional<int64_t> priority;
+    // Null for a primitive, `function f:long(a:string);`, which only library files may declare (stdlib/prelude.stp).
     BlockStmt* body =
-        nullptr;          // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
-    std::string embedded; // the text of `%{ ... %}` as a body (privileged files only); body is then empty, at its place
-    std::string doc;      // the comment right above it, without the comment signs; lines end in a newline
+        nullptr; // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
+    // a body in C, `%{ ... %}`, in privileged files only; `body` is then an empty block at the same position
+    std::string embedded;
+    std::string doc; // the comment above the declaration, without comment signs; lines end in a newline
 };
 
-// One dotted component of a probe point: process("a").function("f").return
+// A component of a probe point: process("a"), function("f") and return in process("a").function("f").return
 struct PointComponent {
     std::string name;
     Range range;
@@ -381,7 +385,7 @@ struct PointComponent {
     int64_t number = 0;
     std::string text;
     Range arg_range;
-    bool optional = false, sufficient = false; // `?` or `!` after it inside of alternatives
+    bool optional = false, sufficient = false; // `?` or `!` after the component, inside of alternatives
 };
 
 struct ProbePoint {
@@ -407,13 +411,13 @@ struct Alias {
     std::string doc;
 };
 
-// `%{ ... %}` at the top level: C declarations for the functions that are written in C.
+// A block `%{ ... %}` outside of functions: C declarations for the functions that are written in C.
 struct CBlock {
-    std::string text; // what stands between the signs
-    Range range;      // with them
+    std::string text; // the text between `%{` and `%}`
+    Range range;      // includes `%{` and `%}`
 };
 
-// One source text, in order of appearance.
+// A parsed file; the declarations of each kind are in their order in the text.
 struct File {
     FileId id = 0;
     std::vector<Global*> globals;
@@ -425,12 +429,12 @@ struct File {
     bool is_empty() const { return globals.empty() && functions.empty() && probes.empty() && aliases.empty(); }
 };
 
-// Text form for --dump=ast and -p1; parses back to the same tree.
+// Prints a file for --dump=ast and -p1. Parsing the result gives the same tree.
 std::string dump(const File& file);
-// One expression or probe point as it would be written.
+// Prints one expression or probe point as it could be written in a script.
 std::string to_source(const Expr& expr);
 std::string to_source(const ProbePoint& point);
-// What output that programs read calls its value: the same; empty: a literal, which is no news to who wrote it.
+// Returns the label for a value in machine-readable output: its source form, or "" for a literal, which needs no label.
 std::string name_of_value(const Expr& expr);
 
 } // namespace sonde::ast

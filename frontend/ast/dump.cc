@@ -1,4 +1,4 @@
-// Trees as script text again: --dump=ast, -p1, and pieces of messages. What is printed parses to the same tree.
+// Prints trees as script text, for --dump=ast, -p1 and messages. Parsing the result gives the same tree.
 #include <fmt/format.h>
 
 #include "frontend/ast/ast.h"
@@ -45,8 +45,8 @@ const char* spelling(Extractor extractor) {
     return names[static_cast<int>(extractor)];
 }
 
-// How tightly an expression holds together; parentheses are written only where they are needed. That keeps messages
-// short, and a long chain of operators no deeper than it was written.
+// How tightly the parts of an expression bind. Parentheses are printed only where they are needed. This keeps messages
+// short, and a long chain of operators does not become more deeply nested than it was written.
 enum Tightness { Loosest, TernaryTightness, BinaryTightness, UnaryTightness = BinaryTightness + 11, Postfix, Tightest };
 
 int tightness(BinaryOp op) {
@@ -108,13 +108,13 @@ int tightness(const Expr& expr) {
     }
 }
 
-// In parentheses if it would fall apart where at least `needed` is wanted.
+// Prints an operand, in parentheses if it binds less tightly than `needed`.
 std::string operand(const Expr& expr, int needed) {
     std::string text = to_source(expr);
     return tightness(expr) < needed ? "(" + text + ")" : text;
 }
 
-// The operand of a prefix operator: not so close that the two signs would be read as one.
+// Prints a prefix operator. A blank separates two signs that the lexer would otherwise read as one, as in `- -x`.
 std::string prefix(const std::string& sign, const Expr& expr) {
     std::string text = operand(expr, UnaryTightness);
     return sign + (tightness(expr) == UnaryTightness ? " " : "") + text;
@@ -149,12 +149,13 @@ std::string components(const std::vector<Component>& steps) {
 }
 
 std::string number(int64_t value) {
-    // Without a sign: a minus would be an operator.
+    // A negative number is printed without a sign, because a minus would become an operator.
     return value < 0 ? fmt::format("{:#x}", static_cast<uint64_t>(value)) : fmt::format("{}", value);
 }
 
 std::string member(const MemberExpr& expr) {
-    // Some values need parentheses in front of a component: a name would become an array or end in the `$`.
+    // Some values need parentheses before a component. Without them, a name would become an array, or the `$` would
+    // become part of it.
     bool open = expr.base->kind == ExprKind::Call || expr.base->kind == ExprKind::Index ||
                 expr.base->kind == ExprKind::AtOperator || expr.base->kind == ExprKind::Entry ||
                 (expr.base->kind == ExprKind::Name && expr.components[0].kind == Component::Member);
@@ -162,7 +163,7 @@ std::string member(const MemberExpr& expr) {
     return (open ? base : "(" + base + ")") + components(expr.components);
 }
 
-// Millionths as a percentage: 99.9.
+// Prints millionths as a percentage, such as 99.9.
 std::string percent(int64_t millionths) {
     std::string out = fmt::format("{}.{:04}", millionths / 10000, millionths % 10000);
     out.erase(out.find_last_not_of('0') + 1);
@@ -208,7 +209,7 @@ class Writer {
         finish_block(body);
     }
 
-    // After a `{`.
+    // Prints the statements of a block after its `{`.
     void finish_block(const Stmt& body) {
         indent_++;
         if (body.kind == StmtKind::Block) {
@@ -230,7 +231,7 @@ class Writer {
             line(to_source(*as<ExprStmt>(stmt).expr) + ";");
             break;
         case StmtKind::If: {
-            // A chain of else-ifs stays a chain.
+            // Print a chain of else-ifs as a chain, not as nested blocks.
             const auto* s = &as<IfStmt>(stmt);
             block(fmt::format("if ({})", to_source(*s->condition)), *s->then_body);
             while (s->else_body && s->else_body->kind == StmtKind::If) {

@@ -1,4 +1,4 @@
-// -p1: trees in the form that readers of SystemTap's listing expect.
+// Prints trees for -p1, in a form for programs that read SystemTap's listing.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sonde::ast {
 
-// What follows the line with the file's name.
+// Prints everything that follows the line with the file's name.
 std::string parse_listing(const File& file);
 
 } // namespace sonde::ast

@@ -1,4 +1,4 @@
-// Walks over syntax trees.
+// Traversals of syntax trees.
 #pragma once
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace sonde {
 
-// True if it is itself something whose meaning depends on the probe point (`$x`, @defined, @entry ...).
+// Whether the node's own meaning depends on the probe point, as that of `$x`, @defined and @entry does.
 bool mentions_point(const ast::Expr& expr);
-// Calls `visit` for itself and every expression below, parents first.
+// Calls `visit` for the expression and all expressions in it, parents first.
 void for_each_expr(const ast::Expr& expr, const std::function<void(const ast::Expr&)>& visit);
-// The same for all expressions in the statement and in those below.
+// The same for all expressions (or statements) in the statement and its nested statements.
 void for_each_expr(const ast::Stmt& stmt, const std::function<void(const ast::Expr&)>& visit);
 void for_each_stmt(const ast::Stmt& stmt, const std::function<void(const ast::Stmt&)>& visit);
 
