@@ -15,11 +15,18 @@ def line_start(text):
 
 
 def inline(text):
-    """`code` bold, [text](link) as its text."""
+    """`code` and **strong text** bold, [text](link) as its text."""
     text = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", text)
-    out = []
+    out, strong = [], False
     for at, part in enumerate(re.split(r"`([^`]*)`", text)):
-        out.append(f"\\fB{escape(part)}\\fR" if at % 2 and part else escape(part))
+        if at % 2:
+            out.append(f"\\fB{escape(part)}\\fR" if part and not strong else escape(part))
+            continue
+        for number, piece in enumerate(part.split("**")):
+            if number:
+                strong = not strong
+                out.append("\\fB" if strong else "\\fR")
+            out.append(escape(piece))
     return "".join(out)
 
 
@@ -37,10 +44,11 @@ def columns(row):
 
 
 def table(rows):
-    out = []
+    """Of three columns and more, each cell after the first has its column's title, because cells may be empty."""
+    titles, out = columns(rows[0])[1:], []
     for row in rows[2:]:
         first, *rest = columns(row)
-        rest = [cell for cell in rest if cell]
+        rest = [f"{title}: {cell}" if len(titles) > 1 and title else cell for title, cell in zip(titles, rest) if cell]
         out += [".TP", line_start(inline(first)), line_start(inline("; ".join(rest))) if rest else "\\&"]
     return out
 
