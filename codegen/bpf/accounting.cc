@@ -80,9 +80,11 @@ void BpfAccounting::count_hit(Environment& env) {
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
 }
 
-// Without a program at the entry, returns that find the list full say only that deeper calls may have been.
+// A return probe without a program at the entry can only notice that a thread's list of pending returns is full. It
+// cannot count the deeper calls that the kernel did not follow.
 void BpfAccounting::count_full_returns() {
-    // MAX_URETPROBE_DEPTH (kernel/events/uprobes.c). At a return, the call itself may be counted already or still.
+    // MAX_URETPROBE_DEPTH (kernel/events/uprobes.c). When a return is hit, the kernel may or may not have removed the
+    // call from its list.
     constexpr int64_t most_returns = 64;
     llvm::Value* full = e_.number(bpf_.saves_entry ? most_returns : most_returns - 1);
     if (plan::is_uprobe(bpf_.kind) && plan::traits(bpf_.kind).at_return && bpf_.state.options.kernel_types)
@@ -134,7 +136,8 @@ void BpfAccounting::add_timing(size_t field, llvm::Value* value) {
                        llvm::AtomicOrdering::Monotonic);
 }
 
-// An entry of a call is a hit only if nothing comes of its return: that is not armed, or finds nothing saved.
+// With -t, the entry of a call counts as a hit only if no hit of its return will follow. That is so if the return is
+// not armed, or if the return will find no saved values.
 void BpfAccounting::record_outcome(Environment& env) {
     if (!timed_)
         return;
@@ -159,7 +162,8 @@ void BpfAccounting::record_time() {
     llvm::Value* spent = e_.CreateSub(helper(e_, ktime_get_ns, {}), started_);
     add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
     add_timing(offsetof(plan::ProbeTiming, total_squares), e_.CreateMul(spent, spent));
-    // Extremes may miss a simultaneous one; they are a report, not a result.
+    // Without an atomic exchange, a simultaneous extreme can be lost. These are for the report only; no result depends
+    // on them.
     for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), e_.CreateNot(spent)),
                                 std::pair(offsetof(plan::ProbeTiming, max_ns), spent)}) {
         llvm::Value* old = e_.CreateLoad(e_.i64(), e_.offset(timing_, field));

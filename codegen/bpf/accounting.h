@@ -1,7 +1,8 @@
-// What becomes of each hit, as the kernel's side counts it.
+// Counts what becomes of each hit, in the kernel.
 //
-// Without -t only what goes wrong is counted, where it goes wrong, and marks are set, which say that something has
-// happened at all: a load and a branch once they are set, so that processors share their cache line.
+// Without -t, a program counts only errors and losses, at the place where they happen. It also sets marks, which record
+// that something happened at all. Once a mark is set, it costs a load and a branch, and never a write, so processors
+// can share its cache line.
 #pragma once
 
 #include <cstddef>
@@ -15,30 +16,33 @@ namespace sonde {
 class BpfAccounting {
   public:
     BpfAccounting(BpfContext& bpf, OneHit& one_hit) : bpf_(bpf), e_(bpf.e), one_hit_(one_hit) {}
-    // With -t, from here on: the row of the probe point is known. Once a program.
+    // With -t: starts the clock. Needs the row of the probe point; call it once per program.
     void begin_timing(Environment& env);
-    // The probe's hit begins: what Mark says, and with -t its number.
+    // Counts a hit of the probe: sets its mark, and with -t adds 1 to its count.
     void count_hit(Environment& env);
-    // It is no hit after all.
+    // Undoes count_hit(): this turns out not to be a hit of the probe.
     void take_back_hit();
+    // Sets the mark `what` of the row `index`, unless it is set already.
     void mark(plan::Mark what, llvm::Value* index);
-    // Of a return by the kernel's own bookkeeping, at a call's entry or its return.
+    // Counts a call whose return the kernel does not report, because too many calls of the thread are pending. Works at
+    // the entry and at the return.
     void count_full_returns();
-    // Goes on only if the call's entry has saved what its return wants.
+    // Goes on only if `element`, which the call's entry has saved, is not null. Otherwise counts an unsaved call and
+    // ends the handler.
     void go_if_saved(llvm::Value* element);
-    // The handler cannot run this time, for a reason that is this field of ProbeCounts.
+    // Counts a hit that the handler cannot handle. `field`: the offset in ProbeCounts that counts the reason.
     void count_skip(size_t field);
-    // A record found no room.
+    // Counts a lost record if the condition (an i1) holds.
     void lose_if(Environment& env, llvm::Value* condition);
-    // More soft errors than MAXERRORS stop all handlers at once. Suppressed ones go on at `told` but for a probe's
-    // first.
+    // Counts a soft error. If there are more than MAXERRORS, it stops all handlers. With suppressed errors it goes on
+    // at `told`, except after a probe's first error.
     void count_error(Environment& env, llvm::BasicBlock* told);
-    // With -t, at the program's end.
+    // With -t: adds the hit's outcome and time to the probe's row. Call it at the program's end.
     void record_outcome(Environment& env);
 
   private:
-    // Adds 1 to a field of the probe's ProbeCounts; gives what was there before. `probe`: by default the one whose
-    // program is being lowered.
+    // Adds 1 to a field of the probe's ProbeCounts and returns the old value. `probe`: the probe's number; null means
+    // the one whose program is being lowered.
     llvm::Value* count(size_t field, llvm::Value* probe = nullptr);
     void count_if(llvm::Value* condition, size_t field);
     void add_timing(size_t field, llvm::Value* value);
@@ -47,9 +51,9 @@ class BpfAccounting {
     BpfContext& bpf_;
     Emitter& e_;
     OneHit& one_hit_;
-    bool timed_ = false; // this program is
+    bool timed_ = false; // this program measures its time
     llvm::Value* started_ = nullptr;
-    llvm::Value* timing_ = nullptr; // the ProbeTiming of the row
+    llvm::Value* timing_ = nullptr; // the row's ProbeTiming
 };
 
 } // namespace sonde

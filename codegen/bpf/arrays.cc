@@ -1,5 +1,6 @@
-// Arrays in the kernel: hash maps whose elements begin with their insertion number, and foreach over them: a heap of
-// all elements in memory of its own (codegen/rtlib/scan.h).
+// Arrays in the kernel are hash maps. Each element begins with its insertion number, which gives foreach its order. A
+// foreach puts copies of all elements, or references to them, into its own memory and sorts them with a heap
+// (codegen/rtlib/scan.h).
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -13,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// What a walk over an array works on (sonde_scan); null: none.
+// The arguments of a routine that visits all elements (sonde_scan). Unused pointers are null.
 struct Scan {
     llvm::Value *spec, *area, *slice;
 };
@@ -33,14 +34,15 @@ uint64_t payload_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
     return loop.array->type == hir::ValueType::String ? bpf.state.options.max_string : 8;
 }
 
-// What a copy of an element takes: the key and the payload that the loop wants.
+// Bytes of an element's copy: the key and the part of the value that the loop reads.
 uint64_t copy_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
     return SONDE_SCAN_KEY(bpf.state.plan.globals[loop.array->index].key_size) + payload_bytes(bpf, loop);
 }
 
-// Whether copies of all elements would take too much of what one run's walks have together.
+// Whether copies of all elements are too large for the memory that one handler has for its loops. Then the loop sorts
+// references, and looks the elements up again.
 bool is_by_reference(const BpfContext& bpf, const hir::Foreach& loop) {
-    constexpr uint64_t largest_copies = 4 << 20, loops = 4; // nested in each other, each with its own area
+    constexpr uint64_t largest_copies = 4 << 20, loops = 4; // loops can be nested; each has its own memory
     return scan_slots(*loop.array) * (SONDE_SCAN_ENTRY + copy_bytes(bpf, loop)) >
            std::min(largest_copies, largest_walks(bpf.state.options) / loops);
 }
@@ -67,16 +69,17 @@ llvm::Constant* scan_constant(BpfContext& bpf, const sonde_scan_spec& spec) {
     return constant_words(bpf.e, words, "scan_spec");
 }
 
-// Zeros in scratch memory whose tag begins with "wiped" (wiped_scratch.h).
+// Zeroes scratch memory whose tag begins with "wiped" (see wiped_scratch.h).
 void wipe(BpfContext& bpf, llvm::Value* scratch, uint64_t bytes) {
     Emitter& e = bpf.e;
     for (uint64_t at = 0; at < bytes; at += 8)
         e.CreateStore(e.number(0), e.offset(scratch, at))->setVolatile(true);
 }
 
-// Calls a routine of scan.bpf.c, with the array and the limit where it takes them. It finds what it works on by
-// pointers, which only the stack can hold. They are there for the call alone: an error leaves a foreach from anywhere,
-// and must not leave another stack than the foreach's end does.
+// Calls a routine of scan.bpf.c; `array` and `limit` are passed if the routine takes them. The routine gets its
+// arguments through pointers in a structure on the stack, because the verifier keeps track of pointers only there. The
+// structure is wiped after the call: an error may leave a foreach from anywhere, and the verifier must see the same
+// stack there as at the foreach's end.
 llvm::Value* walk(BpfContext& bpf, const char* name, const Scan& what, const hir::Global* array,
                   llvm::Value* limit = nullptr) {
     Emitter& e = bpf.e;
@@ -96,7 +99,7 @@ llvm::Value* walk(BpfContext& bpf, const char* name, const Scan& what, const hir
     return result;
 }
 
-// Runs `body` on the element, if there is one.
+// Emits `body` for the element of this key; skips it at run time if the element does not exist.
 template <typename Body> void with_element(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
     Emitter& e = bpf.e;
     llvm::Value* element = helper_pointer(e, map_lookup_elem, {map_reference(e, map_name(bpf, array)), key});
@@ -108,7 +111,7 @@ template <typename Body> void with_element(BpfContext& bpf, const hir::Global& a
     e.SetInsertPoint(end);
 }
 
-// A routine of wrap.bpf.c, for an array that wraps.
+// Calls a routine of wrap.bpf.c, for an array that replaces its oldest element when it is full (`%`).
 llvm::Value* wrap_routine(BpfContext& bpf, const char* name, const hir::Global& array, llvm::Value* key) {
     Emitter& e = bpf.e;
     const plan::Global& global = bpf.state.plan.globals[array.index];
@@ -119,7 +122,7 @@ llvm::Value* wrap_routine(BpfContext& bpf, const char* name, const hir::Global& 
                       e.offset(bpf.data, global.offset), constant_words(e, spec, "wrap_spec")});
 }
 
-// Of an element that is being created.
+// The insertion number for an element that is being created.
 llvm::Value* insertion_number(BpfContext& bpf, const hir::Global& array, llvm::Value* key) {
     Emitter& e = bpf.e;
     if (array.wrap)
@@ -130,9 +133,12 @@ llvm::Value* insertion_number(BpfContext& bpf, const hir::Global& array, llvm::V
     return e.CreateAdd(last, e.number(1));
 }
 
-// Looks up, creates what is missing, and runs `body` on the element. Creation inserts zeros only if nobody was faster,
-// and whoever finds no insertion number gives one: no update can be lost in between. In an array that wraps the oldest
-// element makes room. Status 1: the array is full.
+// Looks up the element, creates it if necessary, and emits `body` for it. Returns a status; 1 means that the array is
+// full.
+//
+// Other processors may create the same element at the same time. The update inserts zeros only if the key does not
+// exist yet, and every creator that finds an element without an insertion number gives it one. So no update gets lost
+// between the two steps. If the array wraps and is full, the oldest element is removed first.
 template <typename Body>
 llvm::Value* with_created(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
     Emitter& e = bpf.e;
@@ -232,7 +238,7 @@ llvm::Value* BpfArrays::add_to_statistic(Environment&, const hir::Global& array,
 }
 
 llvm::Value* BpfArrays::statistic(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {
-    // What is not there reads as the empty statistic: zeros.
+    // A missing element reads as an empty statistic: all zeros.
     uint64_t size = plan::stats_bytes(array.stats);
     llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
     llvm::Value* none = e_.zeros(8 + size + 8);
@@ -248,7 +254,7 @@ llvm::Value* BpfArrays::contains(Environment&, const hir::Global& array, llvm::V
         return found;
     }
     llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
-    // The optimiser would compute with the pointer instead of the truth about it, which the verifier forbids.
+    // Opaque: otherwise the optimizer computes with the pointer itself, which the verifier forbids.
     return e_.opaque(e_.CreateZExt(e_.CreateIsNotNull(element), e_.i64()));
 }
 
@@ -263,7 +269,8 @@ void BpfArrays::erase(Environment&, const hir::Global& array, llvm::Value* key, 
 
 uint64_t BpfArrays::scan_bytes(const hir::Foreach& loop) {
     const uint64_t kept = sizeof(sonde_scan_state) + heap_bytes(*loop.array);
-    // Strings are compared up to their end, which the verifier takes to be anywhere within the maximum.
+    // Keys that are strings are compared up to their end. The verifier assumes that this end is anywhere within the
+    // maximum length, so the area needs that much room after the last element.
     const uint64_t slack = bpf_.state.options.max_string, entries = scan_slots(*loop.array);
     if (is_by_reference(bpf_, loop))
         return kept + entries * SONDE_SCAN_REFERENCE + copy_bytes(bpf_, loop) + 2 * bpf_.state.options.max_string +
@@ -318,7 +325,7 @@ llvm::Value* BpfArrays::foreach_next(Environment&, const ForeachSpec& spec, llvm
     }
     llvm::Value* index = walk(bpf_, "sonde_rt_scan_next", {iterator, spec.area, nullptr}, nullptr);
     llvm::Value* more = e_.CreateICmpSGE(index, e_.number(0));
-    // As in scan.bpf.c: a bound that the verifier sees without a comparison.
+    // A mask, because the verifier understands it even if it has forgotten a comparison (as in scan.bpf.c).
     index = e_.masked(index, scan_slots(array) - 1);
     llvm::Value* at =
         e_.CreateMul(index, e_.number(static_cast<int64_t>(SONDE_SCAN_ENTRY + copy_bytes(bpf_, *spec.loop))));

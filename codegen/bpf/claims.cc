@@ -4,7 +4,8 @@
 
 namespace sonde {
 namespace {
-constexpr uint32_t slots_apart = 8; // of processors: as many are tried (rtlib/accounting.bpf.c)
+constexpr uint32_t slots_apart =
+    8; // slots between the first choices of two processors; each tries that many (rtlib/accounting.bpf.c)
 } // namespace
 
 llvm::Value* Claims::claim(const char* map, uint32_t slots) {

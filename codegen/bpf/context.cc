@@ -54,7 +54,8 @@ llvm::Value* map_reference(Emitter& e, const std::string& name) {
     return out;
 }
 
-// A constant of the module, and not on the stack: what was left there would make two of the verifier's states differ.
+// The key is a constant of the module. If it were on the stack, old bytes next to the key would make the verifier see
+// two different states where one suffices.
 llvm::Value* u32_key(Emitter& e, uint32_t value) {
     return e.literal(std::string(reinterpret_cast<const char*>(&value), sizeof value));
 }
@@ -79,12 +80,13 @@ constexpr const char* context_load = "$0 = *(u64 *)($1 + $2)";
 } // namespace
 
 llvm::Value* context_word(Emitter& e, llvm::Value* context, uint64_t at) {
-    // The verifier wants the context's own loads, at constant offsets. Of two loads, volatile ones too, the optimiser
-    // makes one at an address that a branch chooses, but not of assembly.
+    // The verifier accepts only loads at constant offsets from the context itself. If two branches load different
+    // words, the optimizer merges the loads, even volatile ones, into one load from a computed address. It does not
+    // merge assembly.
     auto* type = llvm::FunctionType::get(e.i64(), {context->getType(), e.i64()}, false);
     auto* load = llvm::InlineAsm::get(type, context_load, "=r,r,i", false);
     llvm::CallInst* value = e.CreateCall(type, load, {context, e.number(static_cast<int64_t>(at))});
-    value->setDoesNotAccessMemory(); // nobody writes there, or order_context_words() is called
+    value->setDoesNotAccessMemory(); // true unless a handler writes registers; then order_context_words() removes this
     value->setDoesNotThrow();
     return value;
 }

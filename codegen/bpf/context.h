@@ -1,5 +1,5 @@
-// What all parts of the BPF target work with: the emitter, the program that is being lowered, calls of the kernel's
-// helpers, maps by their names.
+// The common tools of the BPF target: the emitter, the state of the program that is being lowered, calls of the
+// kernel's helpers, and maps by name.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@
 
 namespace sonde {
 
-// Of the kernel (include/uapi/linux/bpf.h).
+// Numbers of BPF helpers (include/uapi/linux/bpf.h).
 enum Helper : uint64_t {
     map_lookup_elem = 1,
     map_update_elem = 2,
@@ -43,7 +43,7 @@ enum Helper : uint64_t {
     get_current_cgroup_id = 80, // 4.18, bpf: implement bpf_get_current_cgroup_id() helper
 };
 
-// DWARF's numbers of registers (System V psABI, figure 3.36).
+// DWARF register numbers (System V psABI, figure 3.36).
 constexpr int dwarf_rbp = 6, dwarf_rsp = 7, dwarf_r14 = 14, dwarf_rip = 16;
 
 struct BpfContext {
@@ -51,36 +51,37 @@ struct BpfContext {
 
     Emitter& e;
     PlanState& state;
-    llvm::GlobalVariable* data; // the data area
-    // A program reads user memory, whose pages may have to be waited for.
+    llvm::GlobalVariable* data; // the session's data area
+    // Some program reads user memory and may have to wait for its page.
     bool sleeps = false;
 
-    // ---- the program that is being lowered
+    // ---- state of the program that is being lowered
     plan::ProbeKind kind = plan::ProbeKind::Begin;
     uint32_t probe = 0;
-    SessionLegs legs;                // of its handler
-    bool saves_entry = false;        // it is the program, or the leg, for the function's entry
-    bool at_syscall_event = false;   // of a system call, at the perf event of its tracepoint
-    bool looks_at_counters = false;  // then it may not wait
-    bool writes_registers = false;   // some handler does
-    llvm::Value* argument = nullptr; // the program's context
-    llvm::BasicBlock* out = nullptr; // where it ends, when it holds nothing
-    llvm::Value* refused = nullptr;  // leg for the entry: 1 until it is known that the return is wanted
+    SessionLegs legs;                // the handler's choices about a session program
+    bool saves_entry = false;        // this program (or this part of a session program) runs at the function's entry
+    bool at_syscall_event = false;   // a system call's program, attached to the perf event of its tracepoint
+    bool looks_at_counters = false;  // reads performance counters, so it may not sleep
+    bool writes_registers = false;   // some handler writes registers
+    llvm::Value* argument = nullptr; // the program's argument: its context
+    llvm::BasicBlock* out = nullptr; // where the program ends if it has claimed nothing
+    llvm::Value* refused = nullptr;  // entry part: points to a word that is 1 until the return is known to be wanted
 };
 
-// Calls one of the kernel's helpers, which gives a number or a pointer.
+// Calls a helper of the kernel that returns a number (or, helper_pointer(), a pointer).
 llvm::Value* helper(Emitter& e, uint64_t which, std::initializer_list<llvm::Value*> args);
 llvm::Value* helper_pointer(Emitter& e, uint64_t which, std::initializer_list<llvm::Value*> args);
-// A map, which may be referred to before its type is known (maps.h).
+// The address of a map. The map may be declared later (maps.h).
 llvm::Value* map_reference(Emitter& e, const std::string& name);
-// A pointer to a key of 4 bytes.
+// A pointer to a constant key of 4 bytes.
 llvm::Value* u32_key(Emitter& e, uint32_t value);
+// A constant array of 64-bit words in the module.
 llvm::Constant* constant_words(Emitter& e, llvm::ArrayRef<uint64_t> words, const char* name);
-// Goes on only if the condition holds; otherwise the handler ends.
+// Goes on only if the condition (an i1) holds; otherwise the handler ends.
 void go_if(BpfContext& bpf, llvm::Value* condition);
-// A word of what the kernel hands the program.
+// The 64-bit word at byte offset `at` of the program's context.
 llvm::Value* context_word(Emitter& e, llvm::Value* context, uint64_t at);
-// Words of the context stay where the code has read them: handlers write there.
+// Call it if a handler writes registers: prevents the optimizer from moving loads of the context across these writes.
 void order_context_words(llvm::Module& module);
 
 } // namespace sonde

@@ -1,11 +1,10 @@
-// What a function's entry saves for its return.
+// Saves values at a function's entry for the probe at its return.
 #include "codegen/bpf/parts.h"
 
 namespace sonde {
 
-// An element of the last call from there is written over where it lies, which costs a tenth of putting another one in
-// its place: the map keeps those that were used last, and takes a new one for every update. Its key is this very
-// call's.
+// The map is an LRU map: an update allocates a new element. If the same place in the same thread made a call before,
+// its element is still in the map under the same key. Overwriting that element in place takes a tenth of the time.
 void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::Value* values,
                           llvm::Value* return_address) {
     if (bpf_.legs.wanted)
@@ -20,7 +19,7 @@ void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::V
         return;
     if (plan::is_uprobe(bpf_.kind) && bpf_.state.options.kernel_types)
         e_.routine("sonde_rt_saves", e_.i64(), {});
-    constexpr uint64_t most_bytes = 64; // beyond that the kernel copies faster
+    constexpr uint64_t most_bytes = 64; // above that, the kernel's copy is faster
     llvm::Value* saved = map_reference(e_, bpf_.state.plan.probes[bpf_.probe].entry_map);
     llvm::Value* key = return_address ? saved_key(return_address) : key_at_entry(env, handler);
     const uint64_t bytes = bpf_.state.entry_offset(handler, handler.entry_values.size());
@@ -50,17 +49,17 @@ void BpfEntryValues::find(Environment& env, const hir::Handler& handler) {
     if (bpf_.legs.in_record) {
         element_ = helper_pointer(e_, plan::call_session_cookie, {bpf_.argument});
     } else if (!map.empty()) {
-        // A call that began before the session has nothing saved, and is none of its business.
+        // A call that began before the session has saved nothing, and its return is not handled.
         element_ = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map), key_at_return(env, handler)});
         accounting_.go_if_saved(element_);
     }
 }
 
-// Only calls under way are in the map then, and a long one is not pushed out by others'. Where the return costs less
-// than that, elements are written over instead.
+// Deletes the values of a call that returns now. The map then has only pending calls, so a long call is not evicted by
+// others. Where the return's handler costs less than the deletion, elements stay and are overwritten.
 void BpfEntryValues::forget(Environment& env, const hir::Handler& handler) {
     const std::string& map = bpf_.state.plan.probes[bpf_.probe].entry_map;
-    // A condition may be that of a jump, which leaves the function only if it holds.
+    // A handler with a condition may be for a conditional jump, which leaves the function only if the condition holds.
     if (handler.at_return && !handler.condition && !bpf_.saves_entry && !map.empty())
         helper(e_, map_delete_elem, {map_reference(e_, map), key_at_return(env, handler)});
 }
@@ -76,15 +75,15 @@ llvm::Value* BpfEntryValues::load(const hir::Handler& handler, uint32_t index, l
 }
 
 llvm::Value* BpfEntryValues::key_at_entry(Environment& env, const hir::Handler& handler) {
-    // The arguments' place on the stack.
+    // The address of the arguments on the stack, which is the same at the entry and at the return.
     if (plan::is_trampoline(bpf_.kind))
         return saved_key(e_.CreatePtrToInt(env.context, e_.i64()));
     if (plan::is_about(bpf_.kind, plan::Subject::Tracepoint))
         return task_key();
-    if (handler.is_go) // after the check of the stack, where it is still on top
+    if (handler.is_go) // after the check of the stack's size, when the return address is still on top
         return goroutine_key(env, registers_.read(env, dwarf_rsp));
-    // At the very entry the return address is on top of the stack; after `push %rbp; mov %rsp,%rbp` it is above
-    // the frame pointer.
+    // At the first instruction the return address is on top of the stack. After `push %rbp; mov %rsp,%rbp` it is 8
+    // bytes above the frame pointer.
     bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
     return saved_key(at_entry ? registers_.read(env, dwarf_rsp)
                               : e_.CreateAdd(registers_.read(env, dwarf_rbp), e_.number(8)));
@@ -95,7 +94,8 @@ llvm::Value* BpfEntryValues::key_at_return(Environment& env, const hir::Handler&
         return task_key();
     if (plan::is_trampoline(bpf_.kind))
         return saved_key(e_.CreatePtrToInt(env.context, e_.i64()));
-    // The return has popped the return address, but not yet where the probe is at the return instruction.
+    // After a return, the stack pointer is above the popped return address. At a `ret` instruction, the return address
+    // is still on the stack.
     llvm::Value* place = registers_.read(env, dwarf_rsp);
     if (handler.is_go)
         return goroutine_key(env, place);
@@ -108,14 +108,16 @@ llvm::Value* BpfEntryValues::goroutine_key(Environment& env, llvm::Value* place)
     llvm::Value* high = e_.scratch("stack_high", 8);
     e_.CreateStore(e_.number(0), high);
     memory_.read(env, high, 8, e_.CreateAdd(goroutine, e_.number(stack_high)), true);
-    // A stack has at most 1 GB; other processes have goroutines at the same addresses.
+    // A goroutine's stack has at most 1 GB, so 32 bits suffice for the distance. The process is part of the key because
+    // other processes have goroutines at the same addresses.
     llvm::Value* distance = e_.CreateAnd(e_.CreateSub(e_.CreateLoad(e_.i64(), high), place), e_.number(UINT32_MAX));
     llvm::Value* process = e_.CreateAnd(helper(e_, get_current_pid_tgid, {}), e_.number(INT64_C(-1) << 32));
     return saved_key(e_.CreateOr(process, distance), goroutine);
 }
 
-// A thread is in one system call. execve() gives a thread its process' first one's number (fs/exec.c, de_thread()), but
-// task and process stay.
+// A thread executes one system call at a time. The key is not the thread's number, because execve() gives the calling
+// thread the number of the first thread of its process (fs/exec.c, de_thread()). The task's address and the process'
+// number do not change.
 llvm::Value* BpfEntryValues::task_key() {
     llvm::Value* process = e_.CreateAnd(helper(e_, get_current_pid_tgid, {}), e_.number(INT64_C(-1) << 32));
     return saved_key(helper(e_, get_current_task, {}), process);

@@ -7,7 +7,8 @@
 
 namespace sonde {
 
-// may_goto has no form with 32 bits, and LLVM leaves assembly alone: it jumps to a long jump after it.
+// may_goto has only a 16-bit offset, and LLVM cannot extend a jump in assembly. So the instruction jumps to a 32-bit
+// jump right after it.
 void lengthen_may_goto(llvm::Module& module) {
     for (llvm::Function& function : module)
         for (llvm::BasicBlock& block : function)

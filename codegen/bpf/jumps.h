@@ -1,4 +1,4 @@
-// Steps of code generation for BPF about the distances of jumps, after the optimiser.
+// Passes that change the distances of jumps in BPF code. They run after the optimizer.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@ class Module;
 
 namespace sonde {
 
-// may_goto with jumps of 32 bits. Changes the module.
+// Lets may_goto jump farther than 16 bits can express. Changes the module.
 void lengthen_may_goto(llvm::Module& module);
-// Puts an instruction without an effect into some blocks, so that jumps have other distances. Changes the module.
+// Inserts an instruction without effect into some blocks, which changes the distances of jumps. Each value of
+// `arrangement` chooses other blocks. Changes the module.
 void rearrange(llvm::Module& module, uint32_t arrangement);
 
 } // namespace sonde

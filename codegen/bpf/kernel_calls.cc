@@ -19,7 +19,7 @@ void aim_kernel_calls(std::vector<uint8_t>& object) {
         for (size_t at = 0; at + sizeof one <= section.sh_size; at += sizeof one) {
             uint8_t* place = object.data() + section.sh_offset + at;
             std::memcpy(&one, place, sizeof one);
-            if (one.code == (BPF_LD | BPF_IMM | BPF_DW)) { // two of them
+            if (one.code == (BPF_LD | BPF_IMM | BPF_DW)) { // takes two instructions
                 at += sizeof one;
                 continue;
             }

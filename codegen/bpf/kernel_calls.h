@@ -1,5 +1,6 @@
-// Calls of the functions that the kernel has for BPF programs (kfuncs, Documentation/bpf/kfuncs.rst), by their numbers
-// in the kernel's types. LLVM knows calls of helpers only, so that is what they are until there is an object.
+// Calls of kernel functions that are open to BPF programs (kfuncs, Documentation/bpf/kfuncs.rst), by their ids in the
+// kernel's BTF. LLVM can only call helpers, so the IR calls a helper with a special number, and aim_kernel_calls()
+// patches the object file.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,12 @@
 
 namespace sonde {
 
-// A call of the helper `kernel_call + N` means the function that has the number N in the kernel's types. The numbers of
-// real helpers are smaller. Those that the loader replaces (plan::call_session_is_return) are larger.
+// A call of the helper `kernel_call + N` stands for the function with BTF id N. Numbers of real helpers are smaller.
+// Numbers that the loader replaces (plan::call_session_is_return) are larger.
 constexpr uint32_t kernel_call = 0x40000000, kernel_call_end = 0x7fff0000;
 constexpr bool is_kernel_call(uint64_t helper) { return helper >= kernel_call && helper < kernel_call_end; }
 
-// Replaces such calls in a relocatable object that LLVM has made by calls of these functions.
+// Patches these calls in a relocatable object that LLVM has written.
 void aim_kernel_calls(std::vector<uint8_t>& object);
 
 } // namespace sonde

@@ -1,17 +1,34 @@
-// Loops for kernels whose verifier has to follow each of them to its end.
+// Turns marked loops into callbacks of bpf_loop(), for kernels without may_goto.
 //
-// Before may_goto (6.9) a loop is accepted only if the verifier can count its iterations, and it looks at all of them.
-// bpf_loop() takes one iteration as a function: that is checked once, and may run millions of times. One iteration,
-// from the loop's head back to it, is taken out as a function that tells how it ended; what it works on is handed over
-// in memory of the stack. A callback runs it, and says whether to go on:
+// The problem: before may_goto (6.9) the verifier accepts a loop only if it can count the iterations, and it simulates
+// every single one. A loop of 10,000 iterations, or a loop over a list, exceeds its limit of one million instructions.
+// The verifier checks the callback of bpf_loop() once instead, and the callback may run millions of times.
 //
-//     head: ... condition ... body ... goto head     becomes     iteration(values) -> which way it ended
-//                                                                callback(i, {values, way}) { way = iteration(values);
-//                                                                } bpf_loop(most, callback, {values, way}); switch
-//                                                                (way)
+// The idea: extract one iteration, from the loop's head back to the head, as a function that returns the number of the
+// exit it took. The callback calls this function, stores the number, and returns 1 (stop) unless the iteration wants
+// another one. After bpf_loop(), a switch on the number continues where the loop would have left.
 //
-// Numbers that a loop changes are unknown at its head (begin_iteration() in lower/stmt.cc), so what the verifier learns
-// of one iteration holds for all; kernels before 6.8 look at no more than one.
+//     while (i < n) {                          int iteration(values) {         // values: addresses of i, n, found
+//         if (a[i] == x) goto found;     =>        if (!(i < n)) return 0;     // exit 0: after the loop
+//         i++;                                     if (a[i] == x) return 1;    // exit 1: found
+//     }                                            i++; return 2;              // exit 2: again
+//                                              }
+//                                              callback(index, handed) { handed->exit = iteration(handed->values);
+//                                                                        return handed->exit != 2; }
+//                                              handed = {values, 2};
+//                                              bpf_loop(1 << 23, callback, &handed, 0);
+//                                              switch (handed.exit) { ... }
+//
+// An iteration has no other result than the exit's number. The values that it shares with the next iteration, or with
+// the code after the loop, are in stack memory of the calling function. The callback gets one address into that memory.
+//
+// What would break this:
+// * A pointer into the callback's own stack in the caller's memory. The verifier refuses it, so variables that belong
+//   to one iteration move into the iteration (take_pieces()).
+// * Knowledge of the first iteration. The verifier may have seen that `i` is 0. begin_iteration() in lower/stmt.cc
+//   therefore makes the numbers that a loop changes unknown at its head. Kernels before 6.8 check one iteration only,
+//   so each iteration must work with any values.
+// * A result that exists only after an iteration. The verifier assumes that bpf_loop() may run its callback zero times.
 #include "codegen/bpf/loop_callbacks.h"
 
 #include <algorithm>
@@ -37,7 +54,8 @@ constexpr const char *handed_name = "loop.", *values_name = "loop.values", *way_
 constexpr uint64_t bpf_loop = 181;
 constexpr uint32_t most_iterations = 1 << 23; // BPF_MAX_LOOPS (include/linux/bpf.h)
 
-// The head's comes first: a loop that is entered in the middle is part of the one around it.
+// Searches only blocks whose innermost loop is this one. If a loop is entered in the middle, LLVM knows only the loop
+// around it, and then the mark at the head of the outer loop comes first.
 llvm::CallInst* find_mark(const llvm::Loop& loop, const llvm::LoopInfo& loops) {
     for (llvm::BasicBlock* block : loop.blocks())
         for (llvm::Instruction& instruction : *block)
@@ -48,7 +66,8 @@ llvm::CallInst* find_mark(const llvm::Loop& loop, const llvm::LoopInfo& loops) {
     return nullptr;
 }
 
-// The innermost first: what is left of it belongs to the outer one's iteration.
+// Innermost loops are replaced first. The remains of an inner loop (a call of bpf_loop() and a switch) are then part of
+// the outer loop's iteration.
 llvm::Loop* find_innermost(llvm::LoopInfo& loops) {
     for (llvm::Loop* loop : loops.getLoopsInPreorder())
         if (loop->isInnermost() && find_mark(*loop, loops))
@@ -62,8 +81,9 @@ bool uses_outside(const llvm::AllocaInst& piece, const llvm::Loop& loop) {
     });
 }
 
-// The pieces of the stack that belong to one iteration move into the loop: a callback may not keep addresses of its own
-// stack in its caller's. What one step of a handler works with (scratch) has no value before.
+// Moves the stack variables that belong to one iteration into the loop, because a callback may not store addresses of
+// its own stack in its caller's stack. Scratch variables have no value before the step that uses them, so the loop gets
+// copies. Returns the variables that are now in the loop.
 std::vector<llvm::AllocaInst*> take_pieces(llvm::Function& function, llvm::Loop& loop) {
     std::vector<llvm::AllocaInst*> out;
     llvm::BasicBlock& header = *loop.getHeader();
@@ -91,7 +111,8 @@ std::vector<llvm::AllocaInst*> take_pieces(llvm::Function& function, llvm::Loop&
     return out;
 }
 
-// Loops that follow each other hand over in the same place.
+// Loops that run one after the other share one variable for what they pass to their callbacks. BPF's stack has 512
+// bytes.
 void share_pieces(llvm::Function& function) {
     const llvm::DataLayout& layout = function.getParent()->getDataLayout();
     auto size = [&](const llvm::AllocaInst& piece) { return piece.getAllocationSize(layout)->getFixedValue(); };
@@ -115,7 +136,7 @@ void share_pieces(llvm::Function& function) {
     }
 }
 
-// What lies on the stack becomes one piece of it, so that its address is one value.
+// Joins all stack variables that the loop uses to one, so that the callback needs a single address.
 void join_stack(llvm::Function& function, const llvm::Loop& loop) {
     std::vector<llvm::AllocaInst*> used;
     for (llvm::Instruction& instruction : function.getEntryBlock())
@@ -137,14 +158,15 @@ void join_stack(llvm::Function& function, const llvm::Loop& loop) {
     llvm::AllocaInst* whole = builder.CreateAlloca(llvm::ArrayType::get(builder.getInt8Ty(), size));
     whole->setAlignment(llvm::Align(8));
     for (size_t i = 0; i < used.size(); i++) {
-        builder.SetInsertPoint(whole->getNextNode()); // it can be the last piece
+        builder.SetInsertPoint(whole->getNextNode()); // `used[i]` may be the entry block's last variable
         llvm::Value* place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), whole, offsets[i]);
         used[i]->replaceAllUsesWith(place);
         used[i]->eraseFromParent();
     }
 }
 
-// An address at a constant distance from another is computed where it is used: only the other is handed over.
+// Computes an address at a constant distance from another one in the loop, where it is used. Otherwise the extracted
+// function would get both addresses as arguments, and it may have only one.
 void compute_addresses_inside(const llvm::Loop& loop, const llvm::DataLayout& layout) {
     for (llvm::BasicBlock* block : loop.blocks())
         for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block))
@@ -160,8 +182,8 @@ void compute_addresses_inside(const llvm::Loop& loop, const llvm::DataLayout& la
             }
 }
 
-// Which number the extracted iteration gives for the way to that block: what CodeExtractor's branch after the call
-// compares it with.
+// The number that the extracted iteration returns if it leaves for the block `to`. CodeExtractor compares the result
+// with it in the branch after the call.
 uint64_t number_of_way(const llvm::Instruction& branch, const llvm::BasicBlock* to) {
     if (const auto* two = llvm::dyn_cast<llvm::BranchInst>(&branch))
         return two->isConditional() && two->getSuccessor(0) == to;
@@ -179,7 +201,7 @@ llvm::Function* make_callback(llvm::Function& iteration, uint64_t again, llvm::S
     auto* callback = llvm::Function::Create(llvm::FunctionType::get(i64, {i64, ptr}, false),
                                             llvm::Function::InternalLinkage, "loop", module);
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", callback));
-    // The kernel wants each function described, or none.
+    // If one function of a program has BTF, the kernel requires it for all.
     llvm::DISubprogram* like = iteration.getSubprogram();
     for (const llvm::Function& other : module)
         like = like ? like : other.getSubprogram();
@@ -213,8 +235,8 @@ bool used_only_in(const llvm::BasicBlock& block, const llvm::Value& address) {
     });
 }
 
-// What a loop hands over is there around the loop only, so that other loops' can be in its place when their functions
-// have come into this one.
+// Limits the variable's lifetime to the block with the call. After inlining, the variables of other loops can then
+// share the same stack memory.
 void bound_lifetime(llvm::Value& piece, llvm::BasicBlock& block) {
     if (!llvm::isa<llvm::AllocaInst>(piece) || !used_only_in(block, piece))
         return;
@@ -224,8 +246,8 @@ void bound_lifetime(llvm::Value& piece, llvm::BasicBlock& block) {
     builder.CreateLifetimeEnd(&piece);
 }
 
-// Instead of running the iteration once. To the verifier there may be none; then it leaves nothing, and
-// takes the way of one that goes on for too long, `again`.
+// Replaces the call of the iteration by a call of bpf_loop(). The verifier assumes that the callback may run zero
+// times, so the exit's number has a valid value before: `again`, which after bpf_loop() means "too many iterations".
 void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructType* handed, uint64_t again) {
     llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
     llvm::IRBuilder<> builder(&entry, entry.begin());
@@ -247,8 +269,9 @@ void run_by_helper(llvm::CallInst& call, llvm::Function& callback, llvm::StructT
     bound_lifetime(values, block);
 }
 
-// Where a word of the stack still holds an address of what was there before, the verifier lets nobody load a part of
-// it. So such loads stay on the ways where the value was stored, and it is stored on all of them.
+// Makes the loads from a stack variable of less than 8 bytes volatile, so that LLVM does not move them to paths on
+// which nothing was stored. If the stack slot still holds an old pointer there, the verifier refuses a load of a part
+// of it. For the same reason a value is stored on every path (move_phis_to_stack()).
 bool is_part_of_word(llvm::Type& type, const llvm::DataLayout& layout) { return layout.getTypeStoreSize(&type) < 8; }
 void keep_in_place(const llvm::AllocaInst* place, const llvm::DataLayout& layout) {
     if (!place || !is_part_of_word(*place->getAllocatedType(), layout))
@@ -269,8 +292,8 @@ void move_phis_to_stack(llvm::BasicBlock& block) {
     }
 }
 
-// What one iteration leaves for the next, and what the loop leaves behind, goes through memory: a call gives back
-// nothing but the way that it took.
+// Puts into stack variables what one iteration passes to the next, and what the loop passes to the code after it. The
+// extracted function returns nothing but the exit's number.
 void pass_through_stack(llvm::Loop& loop) {
     move_phis_to_stack(*loop.getHeader());
     llvm::SmallVector<llvm::BasicBlock*, 4> exits;
@@ -294,7 +317,8 @@ void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) 
     std::vector<llvm::AllocaInst*> own = take_pieces(function, loop);
     join_stack(function, loop);
     compute_addresses_inside(loop, function.getParent()->getDataLayout());
-    // The mark's branch goes on; where it would have left for is where a loop without end leaves for.
+    // The mark's branch (`if (mark()) goto limit`) becomes unconditional. Its target `limit` is where the code
+    // continues after too many iterations.
     llvm::CallInst* mark = find_mark(loop, loops);
     auto* branch = llvm::cast<llvm::BranchInst>(mark->getParent()->getTerminator());
     CHECK(branch->isConditional() && branch->getCondition() == mark);
@@ -354,7 +378,7 @@ void make_loop_callbacks(llvm::Module& module) {
     for (llvm::Function& function : module)
         if (!function.isDeclaration())
             share_pieces(function);
-    // What is left of them is no loop: it always leaves.
+    // No marks of loops are left. The others are not in loops, so they never mean "too many iterations".
     while (!mark->use_empty()) {
         auto* call = llvm::cast<llvm::CallInst>(mark->user_back());
         call->replaceAllUsesWith(llvm::ConstantInt::getFalse(module.getContext()));

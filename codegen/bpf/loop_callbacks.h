@@ -1,4 +1,4 @@
-// A step of code generation for kernels without may_goto, after lowering and before the optimiser.
+// Turns loops into callbacks of bpf_loop(), for kernels without may_goto. Runs after lowering and before the optimizer.
 #pragma once
 
 namespace llvm {
@@ -7,11 +7,11 @@ class Module;
 
 namespace sonde {
 
-// What marks the head of a loop: a declared function without arguments that gives an i1. `true` leaves the loop for the
-// block that the branch on it names, as do loops that go on for too long.
+// Marks the head of a loop: a declared function without arguments that returns i1. The branch on its result names the
+// block to which the loop goes after too many iterations.
 constexpr const char* loop_mark = "sonde_loop_is_over";
 
-// Each marked loop becomes a callback of bpf_loop() (5.17, bpf: Add bpf_loop helper). Changes the module.
+// Replaces every marked loop by a call of bpf_loop() (Linux 5.17, "bpf: Add bpf_loop helper"). Changes the module.
 void make_loop_callbacks(llvm::Module& module);
 
 } // namespace sonde

@@ -20,11 +20,11 @@ namespace {
 
 enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 
-constexpr uint32_t smallest_ring = 4096;      // a page
-constexpr uint64_t few_errors = 16;           // whose messages wait together at most
-constexpr uint64_t largest_element = 4 << 20; // of an array map before 6.7
-constexpr uint64_t largest_walk = 256 << 20;  // half of what the verifier takes as an offset (BPF_MAX_VAR_OFF)
-constexpr uint64_t walks_of_all = 64 << 20;   // bytes: memory that is always taken
+constexpr uint32_t smallest_ring = 4096;      // one page
+constexpr uint64_t few_errors = 16;           // messages of that many errors fit
+constexpr uint64_t largest_element = 4 << 20; // of an array map, before 6.7
+constexpr uint64_t largest_walk = 256 << 20;  // half of the verifier's largest offset (BPF_MAX_VAR_OFF)
+constexpr uint64_t walks_of_all = 64 << 20;   // bytes of all slots together; this memory is always allocated
 
 } // namespace
 
@@ -38,7 +38,7 @@ uint32_t Maps::count_scans() const {
 
 std::string Maps::declare() {
     std::string unsupported;
-    // What finds mappings tells the runtime of them.
+    // Programs that detect mappings send them to the runtime through the ring buffer.
     const bool sends = sends_ || bpf_.state.plan.tables != 0;
     declare("sonde_events", Ringbuf, 0, 0,
             sends ? static_cast<uint32_t>(bpf_.state.options.ring_bytes) : smallest_ring);
@@ -69,7 +69,7 @@ std::string Maps::declare() {
         declare("sonde_groups", Hash, 8, 8, most_groups);
         declare("sonde_births", Hash, sizeof(sonde_group_birth), 8, most_births);
         declare("sonde_group_names", Hash, 8, sizeof(sonde_group_names), most_groups);
-        // What the program that names new groups works on.
+        // Memory for the program that reads the names of new control groups.
         declare("sonde_group_new", Array, 4, sizeof(sonde_group_names), 1);
     }
     if (bpf_.state.plan.tables & plan::KernelStacks)
@@ -87,7 +87,7 @@ std::string Maps::declare() {
                 bpf_.state.options.max_string + sizeof(sonde_shared) + 16ull * shared_places(bpf_.state.options),
                 stacks);
         declare("sonde_owners", Hash, sizeof(sonde_identity), sizeof(sonde_identity), stacks);
-        declare("sonde_unshared", Array, 4, 8, 1); // hits whose stack found no room in these
+        declare("sonde_unshared", Array, 4, 8, 1); // counts hits whose stack did not fit into the maps above
     }
     if (bpf_.state.plan.has_subjects()) {
         declare("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * bpf_.state.plan.rows.size()));
@@ -100,7 +100,7 @@ std::string Maps::declare() {
         declare("sonde_families", Hash, 8, sizeof(sonde_family), families);
     }
     if (uint32_t counters = static_cast<uint32_t>(bpf_.state.plan.counters.size())) {
-        // The runtime makes room for each processor.
+        // The runtime sizes this map by the number of processors.
         declare("sonde_counters", PerfEventArray, 4, 4, counters);
         declare("sonde_counted", Array, 4, sizeof(sonde_counted), counters);
         declare("sonde_counts_of", LruHash, 8, 8, 65536);

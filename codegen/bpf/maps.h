@@ -1,6 +1,7 @@
-// The maps of the BPF object, whose sizes are known when everything is lowered.
+// The maps of the BPF object. Their sizes are known only when all programs are lowered, so they are declared at the
+// end.
 //
-// They are declared to libbpf by debug types: a member `int (*name)[N]` says name = N.
+// libbpf reads a map's attributes from debug types: a member `int (*name)[N]` means name = N.
 #pragma once
 
 #include <algorithm>
@@ -10,30 +11,30 @@
 
 namespace sonde {
 
-constexpr uint32_t frames_of_all = 32, scans_of_all = 8; // slots, at most
+constexpr uint32_t frames_of_all = 32, scans_of_all = 8; // largest number of slots
 
-// The bytes that one run's walks over arrays may have together.
+// The largest memory, in bytes, for all loops over arrays of one handler's run.
 uint64_t largest_walks(const CodegenOptions& options);
 
 class Maps {
   public:
     explicit Maps(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
-    // One run of some handler needs at least that many bytes of its slot.
+    // Reports that a run of some handler needs at least `size` bytes of its slot. The largest size counts.
     void need_frame(uint64_t size) { frame_bytes_ = std::max(frame_bytes_, size); }
     void need_scan(uint64_t size) { scan_bytes_ = std::max(scan_bytes_, size); }
-    // Some handler has a frame, walks over an array, counts stacks that are none, has something to show.
+    // Report that some handler has a frame, has a loop over an array, counts values that are not stacks, or prints.
     void use_frames() { frames_ = true; }
     void use_scans() { scans_ = true; }
     void use_stack_counts() { counts_stacks_ = true; }
     void use_events() { sends_ = true; }
-    // Declares them. Gives what this kernel cannot do, or "".
+    // Declares all maps. Returns the name of a feature that this kernel lacks, or "".
     std::string declare();
 
   private:
-    // Fewer where they are large: a claim finds those that there are.
+    // The number of slots for loops: less if the slots are large. A claim works with any number.
     uint32_t count_scans() const;
     void declare(const std::string& name, uint32_t type, uint64_t key_size, uint64_t value_size, uint32_t entries);
-    // libbpf makes .bss memory-mappable only if BTF says that it holds a global variable.
+    // Adds a global variable to the BTF of .bss. Without it, libbpf does not make .bss memory-mappable.
     void describe_data();
 
     BpfContext& bpf_;

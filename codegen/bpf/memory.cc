@@ -1,4 +1,4 @@
-// Memory, and what lies at an address.
+// Reads and writes memory of the kernel and of programs; finds symbols and mappings for addresses.
 #include "codegen/bpf/parts.h"
 
 namespace sonde {

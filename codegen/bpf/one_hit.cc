@@ -10,19 +10,19 @@
 namespace sonde {
 namespace {
 
-// The note's `probe` is one more than its number, 0 where there is no note.
-constexpr int64_t told = int64_t{1} << 32; // in `probe`: by an error, not by exit()
+// HitNote::probe is the probe's number plus 1, or 0 if nothing is recorded.
+constexpr int64_t told = int64_t{1} << 32; // flag in `probe`: the session was stopped by an error, not by exit()
 
 bool is_candidate(const hir::Handler& handler) {
     return handler.in_kernel && plan::tells_hits(handler.kind) && !plan::decides(handler.kind) && !handler.condition;
 }
 
-// The context says which of the handler's points is hit, by the instruction.
+// Whether the context contains the address of the instruction that was hit, which identifies the point.
 bool tells_instruction(plan::ProbeKind kind) {
     return plan::is_uprobe(kind) || (plan::is_kernel_breakpoint(kind) && !plan::traits(kind).at_return);
 }
 
-// What is one point if its text is the same: all that the point is attached by.
+// Two points are the same if these texts are equal: everything that attaching needs.
 std::string text_of(const plan::Point& point) {
     return fmt::format("{}:{}+{} {} {} {}\n", point.module, point.symbol, point.offset, point.number, point.program,
                        point.pid);
@@ -63,7 +63,7 @@ const OneHit::Places& OneHit::places() {
 OneHit::Neighbours OneHit::neighbours() {
     const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
     Neighbours out;
-    // A leg for the entry only keeps values.
+    // The entry part of a session program only saves values.
     if (bpf_.saves_entry || bpf_.state.options.one_by_one || !is_candidate(own))
         return out;
     for (const Place& place : places_of(own)) {
@@ -82,7 +82,7 @@ llvm::Value* OneHit::place() {
     const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
     if (tells_instruction(own.kind))
         return context_word(e_, bpf_.argument, SONDE_REGS_IP);
-    // No address is as small.
+    // Addresses of instructions are larger than this number, so the two cannot be confused.
     return e_.number(static_cast<int64_t>(places().at(places_of(own)[0]).first) + 1);
 }
 
@@ -163,12 +163,12 @@ void OneHit::note_end(llvm::Value* error) {
     llvm::Value* state = e_.CreateLoad(e_.i64(), bpf_.data, true);
     e_.CreateCondBr(e_.CreateICmpEQ(state, e_.number(plan::Running)), noted, stopped);
     e_.SetInsertPoint(stopped);
-    // abort() leaves nothing to others.
+    // abort() also stops the handlers that share the hit.
     e_.CreateCondBr(e_.CreateICmpEQ(error, e_.number(abort_site)), noted, free);
     e_.SetInsertPoint(free);
     llvm::Value* own = e_.CreateOr(e_.CreateSelect(e_.CreateICmpNE(error, e_.number(0)), e_.number(told), e_.number(0)),
                                    e_.number(int64_t{bpf_.probe} + 1));
-    // The first one's, of whichever thread, stays.
+    // Only the first handler records its hit, in whichever thread.
     e_.CreateCondBr(set_first(field(offsetof(HitNote, probe)), own), note, noted);
     e_.SetInsertPoint(note);
     e_.CreateStore(place(), field(offsetof(HitNote, place)));

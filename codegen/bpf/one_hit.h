@@ -1,27 +1,30 @@
-// A hit that several handlers share, as they sit at the same place of a program or of the kernel: all of them run for
-// it, whichever ends the session.
+// Handlers that share a hit: several probes can be at the same instruction. If one of them ends the session, the others
+// still run for this hit.
 //
-// An error, or exit(), stops all handlers at once by the session's state, which each looks at first. Those that the
-// same hit still leads to shall run all the same. The kernel runs them one after another in the thread that was hit, so
-// a handler that finds the session stopped at its end leaves a note, in the data area, of the thread, the place, and
-// which probe it is. A handler that finds the session stopped at its beginning runs if the note is of its own thread
-// and place and of a probe before it in the script: the kernel runs them in the script's order
-// (runtime/attach/attach.cc). At the thread's next hit of that place the note is of the last of them, after which none
-// comes. Scripts without such a place pay nothing for this; in the others each handler has one load and branch more at
-// its end, below a nanosecond.
+// The problem: an error or exit() stops all handlers at once, through the session's state, which each handler checks
+// first. But a script with two probes at `f` expects both to see the call of `f` in which the first one calls exit().
 //
-// The session's end has to wait for the handlers of such a hit: its own probes see all that they have done. So who ends
-// the session says of which thread's hit that is (`ending_task` of the session's words) before the session can know
-// that it ends, and the last handler of the hit takes it back (runtime/session.cc).
+// The idea: the kernel runs the handlers of a hit one after the other, in the script's order
+// (runtime/attach/attach.cc), in the thread that was hit. A handler that finds the session stopped at its end records
+// the thread, the place and its own number in the data area (HitNote). A handler that finds the session stopped at its
+// beginning still runs if the record has its own thread and place, and a smaller probe number. At the thread's next hit
+// of the same place, the record has the number of the last handler, so no handler runs. Scripts without shared places
+// pay nothing. In others each handler has one more load and branch at its end, which takes less than a nanosecond.
 //
-// Where the context has the address of the instruction that was hit, that is the place: handlers may share some of
-// their points. Elsewhere (returns from the kernel's functions, trampolines, tracepoints, system calls, beginnings and
-// ends of processes) handlers share a place if all of their points are the same.
+// The session's end must wait for these handlers, because `probe end` sees their results. The handler that ends the
+// session therefore first stores its thread in `ending_task` (SessionWords), and the last handler of the hit clears it
+// (runtime/session.cc).
 //
-// The thread is known by the kernel's address of it, as all processors idle under one number.
+// A place is the address of the hit instruction if the context has it: then handlers may share some of their points
+// only. For returns of kernel functions, trampolines, tracepoints, system calls and process events the context has no
+// such address. There, handlers share a place only if all their points are equal.
 //
-// A handler with a condition of its own is no part of this, as in SystemTap; nor are samples, where the kernel runs
-// each handler for an event of its own, and handlers whose answer the kernel goes by.
+// A thread is identified by the address of its task_struct, because the idle tasks of all processors have the number 0.
+//
+// Not included are:
+// * handlers with a condition, as in SystemTap
+// * samples, because the kernel has a separate event for each handler
+// * handlers whose result the kernel uses
 #pragma once
 
 #include <map>
@@ -39,13 +42,13 @@ namespace sonde {
 class OneHit {
   public:
     explicit OneHit(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
-    // At a program's beginning: goes on if the session runs, or if this hit has begun while it did.
+    // Call it at a program's beginning. Goes on if the session runs, or if it ran when this hit began.
     void go_if_running();
-    // The handler is about to end the session: the hit may still lead to others.
+    // Call it before the handler ends the session, if other handlers may follow for this hit.
     void expect_more();
-    // At a program's end, with the error that it ends by, or 0.
+    // Call it at a program's end. `error`: the error that ends the handler, or 0.
     void note_end(llvm::Value* error);
-    // i1: a handler before this one has told an error of the same hit. Null: none can have.
+    // i1: whether an earlier handler reported an error for the same hit. Null: no handler can have.
     llvm::Value* has_failed();
 
   private:
@@ -53,23 +56,25 @@ class OneHit {
         bool before = false, after = false; // in the script, at one of the handler's places
     };
     Neighbours neighbours();
-    // The first and the last handler of each place.
+    // The first and the last handler at each place.
     using Place = std::tuple<std::string, uint64_t, plan::ProbeKind>;
     using Places = std::map<Place, std::pair<size_t, size_t>>;
     static std::vector<Place> places_of(const hir::Handler& handler);
     const Places& places();
-    // Some place of the script has several handlers.
+    // Whether any place of the script has several handlers.
     bool is_any_shared();
+    // The address of SessionWords::ending_task.
     llvm::Value* ending_task() const;
-    // Gives whether the word was 0; otherwise it stays.
+    // Stores `value` if the word is 0. Returns whether it was.
     llvm::Value* set_first(llvm::Value* word, llvm::Value* value);
-    // The hit leads to no handler after this one.
+    // Call it if no handler follows for this hit.
     void expect_no_more();
+    // The address of a field of HitNote.
     llvm::Value* field(uint64_t at) const;
-    // The current thread, and where it was hit, as the note has them.
+    // The current thread, and the place of the hit, in the form that HitNote stores.
     llvm::Value* thread();
     llvm::Value* place();
-    // The note is of this thread and place.
+    // i1: whether HitNote is about this thread and place.
     llvm::Value* is_of_hit();
 
     BpfContext& bpf_;

@@ -1,4 +1,4 @@
-// Records go into ring buffers: those that are shown into one, those that the session obeys into another.
+// Sends records through two ring buffers: one for output, and one for control records, such as errors and exit().
 #include <cstddef>
 
 #include "base/check.h"
@@ -22,8 +22,8 @@ void BpfOutput::send(Environment& env, uint32_t type, llvm::Value* buffer, llvm:
     llvm::Value* ring = map_reference(e_, control ? "sonde_control" : "sonde_events");
     llvm::Value* flags = e_.number(ring_force_wakeup);
     if (!control) {
-        // Waking the reader is the most expensive part of a print: only when much waits. The runtime looks every
-        // few milliseconds.
+        // Waking the reader is the most expensive part of a print. Wake it only when many bytes wait; the runtime polls
+        // every few milliseconds anyway.
         llvm::Value* waiting = helper(e_, ringbuf_query, {ring, e_.number(0)});
         flags = e_.CreateSelect(e_.CreateICmpUGE(waiting, e_.number(wake_at_bytes)), e_.number(ring_force_wakeup),
                                 e_.number(ring_no_wakeup));
@@ -32,7 +32,7 @@ void BpfOutput::send(Environment& env, uint32_t type, llvm::Value* buffer, llvm:
     if (type == plan::RaiseError)
         accounting_.count_error(env, told);
     llvm::Value* status = helper(e_, ringbuf_output, {ring, buffer, size, flags});
-    if (type != plan::RaiseError) // it is counted in any case
+    if (type != plan::RaiseError) // errors are counted separately
         accounting_.lose_if(env, e_.CreateICmpSLT(status, e_.number(0)));
     e_.CreateBr(told);
     e_.SetInsertPoint(told);

@@ -1,4 +1,4 @@
-// The BPF target's part for each topic (codegen/target.h).
+// The BPF target's implementation of each interface in codegen/target.h.
 #pragma once
 
 #include "codegen/bpf/accounting.h"
@@ -71,7 +71,7 @@ class BpfMemory final : public Memory {
     llvm::Value* node(llvm::Value* address) override;
 
   private:
-    // Whether a read may wait for its page; functions are told by their callers.
+    // i1: whether a read may wait for its page. A function gets this from its caller.
     llvm::Value* may_wait(Environment& env);
 
     BpfContext& bpf_;
@@ -84,7 +84,7 @@ class BpfTask final : public Task {
     llvm::Value* number(Environment& env, hir::TaskNumber what) override;
     void execname(Environment& env, llvm::Value* slot) override;
     void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) override;
-    // The number of the task's control group.
+    // The id of the task's control group.
     llvm::Value* group(Environment& env);
     llvm::Value* clock(Environment& env, hir::Clock which) override;
     llvm::Value* counter(uint32_t index) override;
@@ -109,15 +109,16 @@ class BpfRegisters final : public Registers {
     llvm::Value* user_address(Environment& env) override;
 
   private:
-    // At the perf event of a system call's tracepoint: what is the raw tracepoint's argument.
+    // The word `number` of the raw tracepoint's arguments, for a program at the perf event of a system call's
+    // tracepoint.
     llvm::Value* syscall_word(Environment& env, int number);
 
     BpfContext& bpf_;
     Emitter& e_;
 };
 
-// Values lie in the kernel's record of the call where a session has one of 8 bytes, else in the handler's map, under
-// what tells the call from all others.
+// Stores values in the kernel's session cookie if there is one and the value has 8 bytes. Otherwise it stores them in
+// the handler's map, under a key that identifies the call.
 class BpfEntryValues final : public EntryValues {
   public:
     BpfEntryValues(BpfContext& bpf, Memory& memory, Registers& registers, BpfAccounting& accounting)
@@ -125,20 +126,21 @@ class BpfEntryValues final : public EntryValues {
     void save(Environment& env, const hir::Handler& handler, llvm::Value* values, llvm::Value* return_address) override;
     llvm::Value* load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) override;
     void are_at(llvm::Value* values) override { element_ = values; }
-    // At the function's return: goes on only if there are those that the handler wants.
+    // At a function's return: goes on only if the values that the handler needs were saved.
     void find(Environment& env, const hir::Handler& handler);
-    // At the end of a handler at an instruction that leaves a function: they are wanted no longer.
+    // At the end of a handler at an instruction that leaves a function: deletes the saved values.
     void forget(Environment& env, const hir::Handler& handler);
 
   private:
-    // What tells a call from all others of its thread, or of its goroutine, the same at its entry and at its return.
+    // A key that is the same at a call's entry and return, and different from that of all other pending calls.
     llvm::Value* key_at_entry(Environment& env, const hir::Handler& handler);
     llvm::Value* key_at_return(Environment& env, const hir::Handler& handler);
-    // Goroutines change threads, and their stacks move when they grow: the return address has a distance from the
-    // stack's upper end that stays. R14 is the goroutine's `g`, whose second word is that end.
+    // The key of a Go call. A goroutine can change its thread, and its stack moves when it grows. The distance of the
+    // return address from the stack's upper end stays the same. R14 points to the goroutine's `g`, whose second word is
+    // that end.
     llvm::Value* goroutine_key(Environment& env, llvm::Value* place);
     llvm::Value* task_key();
-    // `owner`: by default the thread.
+    // `owner`: null means the current thread.
     llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr);
 
     BpfContext& bpf_;
@@ -174,26 +176,27 @@ class BpfPrograms final : public HandlerPrograms {
     void need_frame(uint64_t size) override { parts_.maps.need_frame(size); }
     void need_scan(uint64_t size) override { parts_.maps.need_scan(size); }
     llvm::Value* unknown_zero(Environment& env) override;
-    // may_goto (6.9, bpf: Introduce may_goto instruction) lets the verifier accept a loop that it cannot count;
-    // MAXACTION ends it. Without, the loop is marked for bpf/loop_callbacks.cc.
+    // may_goto (6.9, "bpf: Introduce may_goto instruction") lets the verifier accept a loop whose iterations it cannot
+    // count; MAXACTION ends the loop. On older kernels the loop is only marked, for loop_callbacks.h.
     void loop_head(llvm::BasicBlock* limit) override;
     std::string finish() override;
 
   private:
     void copy_calls_at_forks();
 
-    const hir::Handler* handler_ = nullptr; // whose program it is
+    const hir::Handler* handler_ = nullptr; // the handler that is being lowered
 
-    // A half of a session's program; the optimiser makes one function of them, whose halves share the stack.
+    // Begins the entry part or the return part of a session program. The optimizer inlines both into one function,
+    // where they share the stack.
     llvm::Function* begin_leg(const std::string& symbol);
-    // Which kind of program libbpf makes of it; several may be in one section. `entry`: of a function's return, what
-    // saves values at its entry.
+    // The program's ELF section, which tells libbpf its type. Several programs may be in one section. `entry`: the
+    // program saves values at a function's entry, for a probe at its return.
     const char* section(bool entry) const;
-    // The event is one that the handler is for: its point, its process, its registers. Fills the environment's row.
+    // Ends the handler unless the event is for it: its point, its process, its groups. Fills the environment's row.
     void begin_hit(const hir::Handler& handler, Environment& env);
+    // The type of the program's result, and its value within bounds that the verifier can check: 0 or 1 for a verdict,
+    // -4095 to 0 for an error code. A replaced function's result has no bounds.
     llvm::Type* result_type();
-    // What the program gives back, within bounds that the verifier sees: 0 or 1, or -4095 to 0. A function's result has
-    // none.
     llvm::Value* decision(llvm::Value* value);
 
     Parts parts_;

@@ -13,25 +13,26 @@
 namespace sonde {
 namespace {
 
-// The kernel's number for a return from rt_sigreturn: that call restores the registers of before the signal
-// (arch/x86/kernel/signal.c). Those of 32-bit programs have two such calls, which are not told apart then.
+// The kernel reports the return from rt_sigreturn as call number -1. The reason is that rt_sigreturn restores the
+// registers from before the signal (arch/x86/kernel/signal.c). 32-bit programs have two such calls, which cannot be
+// distinguished.
 constexpr int rt_sigreturn = 15, after_sigreturn = -1;
-// The number stands for all that are beyond the kernel's table (frontend/probes/kind_syscall.cc).
+// Stands for all numbers above the kernel's table (frontend/probes/kind_syscall.cc).
 constexpr int beyond_table = 511;
 
-// What a call's number means in a 64-bit and in a 32-bit program: which of the handler's points it is, from 1 on, or
-// none.
+// The handler's point for a system call's number, counted from 1; 0 if the number is not probed. A number means
+// different calls in 64-bit programs (`wide`) and in 32-bit programs (`narrow`).
 struct SyscallCell {
     uint32_t wide = 0, narrow = 0;
 };
-// In place of a point: the call is told by more than its number (runtime/calls_32.h).
+// A value of `narrow` instead of a point: the call is identified by an argument, too (runtime/calls_32.h).
 constexpr uint32_t has_inner_calls = 0xffff;
 constexpr unsigned half_cell = 16;
 
 struct SyscallCells {
     std::map<int64_t, SyscallCell> by_number;
-    std::vector<uint32_t> inner; // from SONDE_INNER_CALLS on; empty: none of them
-    uint32_t most = 0;           // of a cell's halves
+    std::vector<uint32_t> inner; // points of these calls, from SONDE_INNER_CALLS on; may be empty
+    uint32_t most = 0;           // largest value of `wide` and `narrow`
 };
 
 SyscallCells syscall_cells(const std::vector<plan::Point>& points, bool enters) {
@@ -59,19 +60,19 @@ SyscallCells syscall_cells(const std::vector<plan::Point>& points, bool enters) 
     return cells;
 }
 
-// A table's element; `index` is less than its size.
+// Loads an element of a constant table; `index` must be less than the table's size.
 llvm::Value* table_element(Emitter& e, const char* name, const std::vector<uint32_t>& elements, llvm::Value* index) {
     auto* table = new llvm::GlobalVariable(
         e.module(), llvm::ArrayType::get(e.getInt32Ty(), elements.size()), true, llvm::GlobalValue::InternalLinkage,
         llvm::ConstantDataArray::get(e.getContext(), llvm::ArrayRef<uint32_t>(elements)), name);
     table->setSection(".rodata");
     table->setAlignment(llvm::Align(8));
-    // The verifier does not remember the comparison with each copy of the number.
+    // Masked: the verifier may have forgotten the comparison, which was made with another copy of the number.
     llvm::Value* safe = e.masked(index, elements.size() - 1);
     return e.CreateZExt(e.CreateLoad(e.getInt32Ty(), e.CreateGEP(e.getInt32Ty(), table, safe)), e.i64());
 }
 
-// The call's cell, 0 if its number is none of these; the handler may end here.
+// The cell of this call's number, or 0 if the number is not probed. The handler may end here.
 llvm::Value* syscall_cell(BpfContext& bpf, llvm::Value* called, const SyscallCells& cells) {
     Emitter& e = bpf.e;
     auto word = [](const SyscallCell& cell) { return cell.wide | cell.narrow << half_cell; };
@@ -84,7 +85,8 @@ llvm::Value* syscall_cell(BpfContext& bpf, llvm::Value* called, const SyscallCel
     }
     const int64_t first = cells.by_number.begin()->first, last = cells.by_number.rbegin()->first;
     const int64_t begin = std::min<int64_t>(first, 0);
-    // Up to 32 bytes it would be a constant to be merged, which LLVM puts into another section of that name.
+    // LLVM puts constants of up to 32 bytes into a section for mergeable constants, which libbpf does not load as
+    // .rodata.
     constexpr uint64_t least = 16;
     std::vector<uint32_t> table(std::bit_ceil(std::max(least, static_cast<uint64_t>(last - begin + 1))));
     for (const auto& [number, cell] : cells.by_number)
@@ -94,7 +96,7 @@ llvm::Value* syscall_cell(BpfContext& bpf, llvm::Value* called, const SyscallCel
     return table_element(e, "syscall_rows", table, index);
 }
 
-// Where all calls of 32-bit programs have their arguments, by their numbers: one table in a module.
+// A table of the argument positions of all system calls of 32-bit programs, by number. A module has only one.
 llvm::Value* argument_table(BpfContext& bpf) {
     constexpr const char* name = "call_arguments";
     if (llvm::GlobalVariable* made = bpf.e.module().getGlobalVariable(name, true))
@@ -120,7 +122,8 @@ bool reads_call_registers(const hir::Handler& handler) {
     return found;
 }
 
-// A 32-bit program's arguments are put where a 64-bit one has them, on the stack.
+// Copies the arguments of a 32-bit program to the stack, in the order of a 64-bit program's registers. Returns the
+// address of these or of the original registers.
 llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* called, llvm::Value* is_narrow) {
     Emitter& e = bpf.e;
     llvm::Value *place = e.stack(8), *copy = e.scratch("call_registers", SONDE_REGS_ORIG_AX - SONDE_REGS_R10);
@@ -134,8 +137,8 @@ llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* cal
     return e.CreateLoad(e.i64(), place);
 }
 
-// Which of these system calls it is, as its row; the handler ends at any other. Those of 32-bit programs have numbers
-// of their own.
+// Finds which of the handler's system calls this is, and sets its row. The handler ends at any other call. The calls of
+// 32-bit programs have their own numbers.
 llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& env, const hir::Handler& handler,
                           const std::vector<plan::Point>& points) {
     Emitter& e = bpf.e;
@@ -154,7 +157,7 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
     llvm::Value* cell = syscall_cell(bpf, called, cells);
     go_if(bpf, e.CreateICmpNE(cell, e.number(0)));
     llvm::Value *wide = e.CreateAnd(cell, e.number(has_inner_calls)), *here = wide;
-    // Without the kernel's types a 32-bit program is told by its code segment, and nothing else of it is known.
+    // Without the kernel's types, a 32-bit call can only be recognized by the code segment, and is skipped.
     if (!bpf.state.options.kernel_types) {
         go_if(bpf, e.CreateICmpEQ(e.CreateAnd(field(SONDE_REGS_CS), e.number(0xffff)), e.number(SONDE_USER_CS)));
     } else {
@@ -228,7 +231,7 @@ void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Envir
     e.SetInsertPoint(in);
 }
 
-// One look-up, however deep the task's group lies: the map has the groups below, too.
+// One look-up suffices at any depth: the map also has the groups below the chosen ones.
 void filter_groups(BpfContext& bpf, BpfAccounting& accounting, Environment& env) {
     Emitter& e = bpf.e;
     llvm::Value* key = e.scratch("group", 8);

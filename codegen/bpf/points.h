@@ -1,4 +1,4 @@
-// Whether an event is one that a handler is for, and which of its points.
+// Decides whether an event is for a handler, and finds the point that was hit.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,20 @@
 
 namespace sonde {
 
-// A tracepoint that is about a task other than the one at hand says so by `__about_task(N)`: it is the N'th argument,
-// from 0 on.
+// If a tracepoint is about another task than the current one, its handler says so by `__about_task(N)`. Returns N, the
+// index of the argument with that task, or nullopt.
 std::optional<int> task_argument(const hir::Handler& handler);
-// Begins the handler of an event about tasks: only if it is one of that kind. Gives the inode of the task's program.
+// Begins the handler of an event about tasks; it ends if the event is of another type. Returns the inode of the task's
+// program.
 llvm::Value* begin_task_event(BpfContext& bpf, Environment& env);
-// Goes on only for the target's processes (-c, -x).
+// Goes on only in processes of the target (-c, -x).
 void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Environment& env);
-// Goes on only for tasks in the groups that the session is limited to (--container and the like).
+// Goes on only in tasks of the control groups that the session is limited to (--container and others).
 void filter_groups(BpfContext& bpf, BpfAccounting& accounting, Environment& env);
 // The row of the probe's first point.
 llvm::Value* first_row(BpfContext& bpf);
-// The point that was hit, if it is about this process; `program` is the inode of its program, or null.
+// Finds the point that was hit, and ends the handler if it is not for this process. `program`: the inode of the
+// process' program, or null.
 void find_row(BpfContext& bpf, Task& task, Registers& registers, const hir::Handler& handler, llvm::Value* program,
               Environment& env);
 

@@ -1,5 +1,5 @@
-// Programs from beginning to end. A session link's program has two legs: the same one runs at a function's entry and at
-// its return.
+// BPF programs from beginning to end. The kernel runs the program of a session link at a function's entry and at its
+// return, so this program consists of two parts (legs in the code).
 #include <cstddef>
 #include <optional>
 
@@ -44,7 +44,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     bpf_.out = llvm::BasicBlock::Create(e_.getContext(), "out", function);
     parts_.claims.clear();
     env.task = e_.number(0);
-    // Programs that wait may not look at counters.
+    // A program that may sleep cannot read performance counters.
     env.can_wait = e_.number(plan::is_uprobe(bpf_.kind) && !bpf_.looks_at_counters);
     if (plan::is_event(bpf_.kind))
         begin_hit(handler, env);
@@ -52,7 +52,8 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
         env.row = first_row(bpf_);
     parts_.accounting.begin_timing(env);
     if (handler.checks_stack && (bpf_.saves_entry || !plan::traits(handler.kind).at_return)) {
-        // "Below or equal" would jump away, and come back to the function's beginning.
+        // Go functions begin with "jbe": if the stack is too small, they grow it and start again at the first
+        // instruction. Such a hit does not count.
         llvm::Value* flags = context_word(e_, env.context, SONDE_REGS_FLAGS);
         go_if(bpf_, e_.CreateICmpEQ(e_.CreateAnd(flags, e_.number(SONDE_CARRY_FLAG | SONDE_ZERO_FLAG)), e_.number(0)));
     }
@@ -76,10 +77,10 @@ void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
     llvm::Value* program = plan::is_task_event(bpf_.kind) ? begin_task_event(bpf_, env) : nullptr;
     if (std::optional<int> task = task_argument(handler))
         env.task = parts_.registers.argument(env, *task);
-    if (plan::traits(bpf_.kind).task_argument >= 0) // 0 after the last one
+    if (plan::traits(bpf_.kind).task_argument >= 0) // the task iterator passes a null task at its end
         go_if(bpf_, e_.CreateICmpNE(env.task, e_.number(0)));
-    // A packet is about no process.
-    bool let_in = bpf_.legs.wanted && !bpf_.saves_entry; // by its entry
+    // A packet does not belong to a process.
+    bool let_in = bpf_.legs.wanted && !bpf_.saves_entry; // its entry has filtered it
     if (bpf_.state.options.filter_target && !plan::is_about_no_task(bpf_.kind) && !let_in)
         filter_target(bpf_, parts_.task, parts_.accounting, env);
     if (!bpf_.state.options.groups.empty() && !plan::is_about_no_task(bpf_.kind) && !let_in)
@@ -102,13 +103,14 @@ void BpfPrograms::end(Environment& env) {
     else
         e_.CreateRet(
             llvm::ConstantInt::get(result_type(), plan::traits(bpf_.kind).decision == plan::Decision::Verdict));
-    // Functions are lowered between begin and end, and are inlined: what they read counts for every handler after.
+    // Functions are lowered between begin() and end(), and inlined into each handler. So `sleeps` counts for all later
+    // handlers, too.
     llvm::Function* function = bpf_.out->getParent();
     if (bpf_.sleeps && !bpf_.looks_at_counters && function->getSection() == "uprobe")
         function->setSection("uprobe.s");
 }
 
-// The whole word is a function's result.
+// A replaced function's result is 64 bits wide; all other programs return an int.
 llvm::Type* BpfPrograms::result_type() {
     return plan::traits(bpf_.kind).decision == plan::Decision::Result ? e_.i64() : e_.getInt32Ty();
 }
@@ -124,7 +126,7 @@ llvm::Value* BpfPrograms::decision(llvm::Value* value) {
 
 const char* BpfPrograms::section(bool entry) const {
     const plan::KindTraits& kind = plan::traits(bpf_.kind);
-    if (!plan::is_event(bpf_.kind)) // what the session runs, run in the kernel instead (--host-probes=kernel)
+    if (!plan::is_event(bpf_.kind)) // for handlers of the session that run in the kernel (--host-probes=kernel)
         return "raw_tracepoint";
     if (bpf_.at_syscall_event)
         return "tracepoint";
@@ -148,7 +150,7 @@ void BpfPrograms::join_legs(const hir::Handler& handler) {
     e_.lines().describe(function, handler.range);
     llvm::Value* context = function->getArg(0);
     llvm::BasicBlock *entered = e_.block("entered"), *returned = e_.block("returned");
-    // Kernels before 7.0 do not look at the argument.
+    // Kernels before 7.0 ignore the argument.
     llvm::Value* returns = helper(e_, plan::call_session_is_return, {context});
     e_.CreateCondBr(e_.CreateICmpNE(e_.CreateAnd(returns, e_.number(1)), e_.number(0)), returned, entered);
     for (auto [leg, at] : {std::pair(entry_leg_, entered), std::pair(return_leg_, returned)}) {
@@ -159,7 +161,8 @@ void BpfPrograms::join_legs(const hir::Handler& handler) {
 
 llvm::Value* BpfPrograms::unknown_zero(Environment& env) {
     auto* load = e_.CreateLoad(e_.i64(), e_.offset(env.data, offsetof(plan::SessionWords, zero)));
-    load->setVolatile(true); // another one each time: what is found out about one must not tie another
+    load->setVolatile(
+        true); // Volatile, so that bounds that the verifier learns for one load do not carry over to the next
     return load;
 }
 
@@ -176,7 +179,7 @@ void BpfPrograms::loop_head(llvm::BasicBlock* limit) {
     e_.SetInsertPoint(go);
 }
 
-// At a fork: the child returns from the calls that its parent is in.
+// At a fork, copies the saved values of the parent's pending calls: the child returns from the same calls.
 void BpfPrograms::copy_calls_at_forks() {
     auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
     auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, plan::saved_calls_fork, e_.module());

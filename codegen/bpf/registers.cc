@@ -1,4 +1,4 @@
-// Registers and arguments, from what the kernel hands the program.
+// Reads registers and arguments from the program's context.
 #include <iterator>
 
 #include <llvm/IR/InlineAsm.h>
@@ -9,7 +9,7 @@
 namespace sonde {
 namespace {
 
-// By DWARF register number (System V psABI, figure 3.36).
+// Offsets in pt_regs, by DWARF register number (System V psABI, figure 3.36).
 constexpr uint32_t register_offsets[17] = {
     SONDE_REGS_AX,  SONDE_REGS_DX,  SONDE_REGS_CX,  SONDE_REGS_BX,  SONDE_REGS_SI,  SONDE_REGS_DI,
     SONDE_REGS_BP,  SONDE_REGS_SP,  SONDE_REGS_R8,  SONDE_REGS_R9,  SONDE_REGS_R10, SONDE_REGS_R11,
@@ -45,7 +45,7 @@ llvm::Value* BpfRegisters::read(Environment& env, int number) {
     return context_word(e_, env.context, static_cast<uint64_t>(at));
 }
 
-// As the context's own loads (context_word()).
+// A store to the context itself, at a constant offset (see context_word()).
 void BpfRegisters::write(Environment& env, int number, llvm::Value* value) {
     auto* type = llvm::FunctionType::get(e_.getVoidTy(), {env.context->getType(), e_.i64(), e_.i64()}, false);
     auto* store = llvm::InlineAsm::get(type, "*(u64 *)($0 + $1) = $2", "r,i,r,~{memory}", true);
@@ -54,7 +54,7 @@ void BpfRegisters::write(Environment& env, int number, llvm::Value* value) {
 }
 
 llvm::Value* BpfRegisters::argument(Environment& env, int number) {
-    // System V: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
+    // System V ABI: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
     static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
     bool result = number == hir::Argument::result;
     if (number == hir::Argument::call_registers) {
@@ -68,15 +68,15 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
             return syscall_word(env, number);
         return context_word(e_, env.context, 8ull * static_cast<unsigned>(number));
     case plan::Context::Memory: {
-        // Read as memory, for the same reason as below; these have no helper for it.
+        // Read through a helper, for the same reason as below. These programs have no helper for arguments.
         llvm::Value* value = e_.scratch("argument", 8);
         helper(e_, probe_read_kernel,
                {value, e_.number(8), e_.offset(env.context, 8ull * static_cast<unsigned>(number))});
         return e_.CreateLoad(e_.i64(), value);
     }
     case plan::Context::Helpers: {
-        // By helpers, which the verifier inlines, and not from the context: those would be typed pointers, and
-        // numbers are what a script computes with.
+        // Read by helpers, which the kernel inlines. Loads from the context would give typed pointers, with which a
+        // script could not compute.
         llvm::Value* value = e_.scratch("argument", 8);
         e_.CreateStore(e_.number(0), value);
         if (result)
@@ -101,11 +101,11 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
     return e_.CreateLoad(e_.i64(), value);
 }
 
-// As the raw tracepoint's: the registers, and the call's number or result. The event has, after what all events begin
-// with, the number, and at the exit the result (events/raw_syscalls/sys_exit/format).
+// Returns what the raw tracepoint has as arguments: the registers, and the call's number or result. The perf event has
+// the number after the common fields, and then, at the exit, the result (events/raw_syscalls/sys_exit/format).
 llvm::Value* BpfRegisters::syscall_word(Environment& env, int number) {
     if (number == 0) {
-        // The verifier knows it as a pointer, with which nothing may be computed; negated twice it is a number.
+        // The verifier treats the result as a pointer and forbids arithmetic. A double negation turns it into a number.
         auto* type = llvm::FunctionType::get(e_.i64(), {e_.i64()}, false);
         llvm::Value* pointer = helper(e_, task_pt_regs, {helper_pointer(e_, get_current_task_btf, {})});
         return e_.CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n\t$0 = -$0", "=r,0", false), {pointer});
@@ -124,7 +124,8 @@ llvm::Value* BpfRegisters::numbered_argument(Environment& env, llvm::Value* numb
 llvm::Value* BpfRegisters::argument_words(Environment& env) { return helper(e_, get_func_arg_cnt, {env.context}); }
 
 llvm::Value* BpfRegisters::kernel_function(Environment& env) {
-    llvm::Value* function = helper(e_, get_func_ip, {env.context}); // of a breakpoint elsewhere: 0
+    llvm::Value* function =
+        helper(e_, get_func_ip, {env.context}); // 0 for a breakpoint that is not at a function's entry
     if (!plan::is_kernel_breakpoint(bpf_.kind) || plan::traits(bpf_.kind).at_return)
         return function;
     llvm::Value* behind_breakpoint = read(env, dwarf_rip);
@@ -135,7 +136,7 @@ llvm::Value* BpfRegisters::kernel_function(Environment& env) {
 llvm::Value* BpfRegisters::user_mode(Environment& env) {
     if (!plan::is_sample(bpf_.kind))
         return e_.number(plan::is_uprobe(bpf_.kind));
-    // What was interrupted: the lowest bits of its code segment are its privilege.
+    // Checks the interrupted code: the lowest two bits of the code segment are its privilege level.
     return e_.CreateZExt(
         e_.CreateICmpEQ(e_.CreateAnd(context_word(e_, env.context, SONDE_REGS_CS), e_.number(SONDE_CS_PRIVILEGE)),
                         e_.number(SONDE_CS_PRIVILEGE)),

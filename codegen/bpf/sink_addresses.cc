@@ -1,8 +1,9 @@
-// Addresses in the frame are computed where they are used.
+// Computes addresses in the handler's frame where they are used.
 //
-// A handler's frame is map memory, and its addresses are one pointer and a constant. The optimiser computes each once
-// and keeps it, but BPF has four registers that outlive a call and 512 bytes of stack for all the others: a handler of
-// some dozen statements would not fit. An addition costs what fetching the sum from the stack would.
+// A handler's frame is map memory; an address in it is one pointer plus a constant. The optimizer computes each address
+// once and keeps it. But BPF has only four registers that survive a call, and 512 bytes of stack for all other values:
+// a handler with a few dozen statements would not fit. Adding the constant again costs as much as loading the sum from
+// the stack.
 #include "codegen/bpf/sink_addresses.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,13 +14,13 @@
 namespace sonde {
 namespace {
 
-// Loads and stores have 16 bits for an offset of their own.
+// Loads and stores can add a 16-bit offset themselves.
 bool takes_offset(const llvm::Use& use, int64_t offset) {
     const auto* user = use.getUser();
     return llvm::isInt<16>(offset) && use.get() == llvm::getLoadStorePointerOperand(user);
 }
 
-// Assembly, so that no later pass makes two of them one again.
+// Emits the addition as assembly, so that no later pass merges two of them.
 llvm::Value* add_here(llvm::IRBuilder<>& builder, llvm::Value* base, int64_t offset) {
     auto* type = llvm::FunctionType::get(base->getType(), {base->getType(), builder.getInt64Ty()}, false);
     auto* add = llvm::InlineAsm::get(type, "$0 += $2", "=r,0,i", true);
@@ -42,8 +43,8 @@ void sink(llvm::GetElementPtrInst& address, const llvm::DataLayout& layout) {
         if (further && further->hasAllConstantIndices())
             continue;
         if (takes_offset(*use, offset.getSExtValue())) {
-            // The offset becomes the access' own if both are in one block; of a context, the verifier takes nothing
-            // else.
+            // If address and access are in the same block, LLVM folds the offset into the access. For the context this
+            // is required: the verifier accepts only constant offsets there.
             if (user->getParent() != address.getParent()) {
                 llvm::IRBuilder<> builder(user);
                 use->set(builder.CreateConstGEP1_64(builder.getInt8Ty(), base, offset.getZExtValue()));

@@ -1,4 +1,4 @@
-// A step of code generation for BPF, after the optimiser.
+// A pass over BPF code, after the optimizer.
 #pragma once
 
 namespace llvm {
@@ -7,7 +7,7 @@ class Module;
 
 namespace sonde {
 
-// Addresses at constant offsets are computed anew at each use instead of being kept. Changes the module.
+// Recomputes addresses at constant offsets at each use instead of keeping them. Changes the module.
 void sink_addresses(llvm::Module& module);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Handlers in the kernel: BPF programs for libbpf.
+// The target that turns handlers into BPF programs for libbpf.
 #include "codegen/bpf/parts.h"
 
 namespace sonde {

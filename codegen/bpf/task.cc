@@ -1,4 +1,4 @@
-// The current task, or the one that the event is about; time.
+// Facts about the current task, or about the task of the event; clocks.
 #include <cstddef>
 
 #include "codegen/bpf/parts.h"
@@ -7,14 +7,14 @@
 namespace sonde {
 namespace {
 
-// A word of struct sonde_numbering, by its offset.
+// Loads a field of struct sonde_numbering by its offset.
 llvm::Value* numbering(Emitter& e, uint64_t field) {
     auto* load = e.CreateLoad(e.i64(), e.offset(e.module().getOrInsertGlobal("sonde_numbering", e.i64()), field));
-    load->setVolatile(true); // it is the verifier that knows it
+    load->setVolatile(true); // volatile: the value is set before loading, so only the verifier knows it
     return load;
 }
 
-// The current task's number in the session's PID namespace: its process' or its own.
+// The number of the current process or thread in the session's PID namespace.
 llvm::Value* own_number(Emitter& e, hir::TaskNumber what) {
     llvm::Value* level = numbering(e, offsetof(sonde_numbering, level));
     llvm::BasicBlock *initial = e.block("initial"), *other = e.block("namespace"), *end = e.block("number");
@@ -34,7 +34,7 @@ llvm::Value* own_number(Emitter& e, hir::TaskNumber what) {
     return out;
 }
 
-// By a helper where there is one; else by a routine.
+// Uses a helper if there is one, otherwise a routine.
 llvm::Value* of_current(Emitter& e, hir::TaskNumber what) {
     switch (what) {
     case hir::TaskNumber::Pid:
@@ -53,7 +53,7 @@ llvm::Value* of_current(Emitter& e, hir::TaskNumber what) {
     }
 }
 
-// `here` for the current task, `there` for another one.
+// Emits `here` for the current task and `there` for another one.
 template <typename Here, typename There> void with_task(Emitter& e, Environment& env, Here here, There there) {
     auto* constant = llvm::dyn_cast<llvm::ConstantInt>(env.task);
     if (constant)
@@ -89,7 +89,7 @@ llvm::Value* BpfTask::number(Environment& env, hir::TaskNumber what) {
     default:
         break;
     }
-    // Programs about packets have fewer helpers.
+    // Programs for packets have fewer helpers, so a routine is used.
     if (plan::is_about_no_task(bpf_.kind))
         return e_.routine(routine, e_.i64(), {e_.number(0)});
     llvm::Value* result = e_.stack(8);
@@ -131,8 +131,9 @@ void BpfTask::group_text(Environment& env, llvm::Value* slot, plan::GroupKind ki
                {slot, env.task, e_.number(static_cast<int64_t>(kind)), map_reference(e_, "sonde_group_names")});
 }
 
-// No helper reads CLOCK_REALTIME. CLOCK_TAI follows when somebody sets the clock, and the two differ by whole seconds,
-// which the session keeps up to date. There is no helper for cycles: nanoseconds stand for them.
+// No helper reads CLOCK_REALTIME. CLOCK_TAI follows changes of the clock, and differs from CLOCK_REALTIME by whole
+// seconds; the session keeps this difference up to date. No helper reads the cycle counter, so nanoseconds are used
+// instead.
 llvm::Value* BpfTask::clock(Environment& env, hir::Clock which) {
     const auto word = [&](size_t at) { return e_.CreateLoad(e_.i64(), e_.offset(env.data, at)); };
     if (which == hir::Clock::RealTime)

@@ -1,8 +1,9 @@
-// What is wiped after its use is zeros before the first use, too.
+// Zeroes "wiped" scratch memory at the beginning of a handler, too.
 //
-// In loops the verifier compares the whole stack, with what nobody reads again, and memory that was never written is
-// not the same to it as zeros: a way past a step with such memory would differ from the one through it. This runs
-// after the optimiser, when the functions that a handler calls have become part of it.
+// Such memory is zeroed after each use. In loops the verifier compares the whole stack, including bytes that are never
+// read again. To it, memory that was never written differs from zeros. So a path that skips the use would have another
+// state than a path through it, and the verifier would check the loop many times. This pass runs after the optimizer,
+// when all called functions are inlined into the handler.
 #include "codegen/bpf/wiped_scratch.h"
 
 #include <vector>

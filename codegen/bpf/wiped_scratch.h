@@ -1,4 +1,4 @@
-// A step of code generation for BPF, after the optimiser.
+// A pass over BPF code, after the optimizer.
 #pragma once
 
 namespace llvm {
@@ -7,7 +7,7 @@ class Module;
 
 namespace sonde {
 
-// Scratch memory of that name is zeros from the handler's beginning. Changes the module.
+// Zeroes all scratch memory with the tag "wiped" at the beginning of each handler. Changes the module.
 void clear_wiped_scratch(llvm::Module& module);
 
 } // namespace sonde

@@ -1,14 +1,37 @@
-// What C does, made safe.
+// Makes memory accesses of the script's C (`%{ ... %}`) acceptable to the verifier and safe.
 //
-// To the verifier a pointer out of a structure of the kernel is a number: it can be read through only with a helper,
-// which says whether there was memory. So everything is inlined first, and what becomes of an access depends on what
-// its pointer points into:
+// The problem: clang compiles `task->mm->pgd` to plain loads. To the verifier, a pointer that was loaded from a kernel
+// structure is just a number, and a program must not load from a number. It may only call bpf_probe_read_kernel() with
+// it, which reports whether there was memory.
 //
-//   a local variable, a constant, a string's slot: plain access, within its size, known now or checked when it runs
-//   anything else, read: bpf_probe_read_kernel() into a local; where that fails, the function ends
-//   anything else, written: refused, as BPF writes to no memory of the kernel
+// The idea: first inline all functions into one. Then, for each access, find the object that its pointer is based on
+// (pointers.h), and rewrite the access:
 //
-// loops.h bounds loops. Where a function ends early it gives the number of the place, which the script's error names.
+//   the pointer is based on             read                              write
+//   a local variable, a slot            kept, within the object's bounds  kept, within the object's bounds
+//   a constant                          kept, within the object's bounds  refused
+//   anything else                       bpf_probe_read_kernel()           refused: BPF does not write kernel memory
+//
+// Bounds are checked here if the offset is a constant, and when the code runs if it is not. Example:
+//
+//     char name[16];                        char name[16];
+//     name[i] = task->comm[0];       =>     if (probe_read_kernel(&tmp, 1, &task->comm) fails) note the fault
+//                                           if (i >= 16) return the number of this place
+//                                           name[i] = tmp
+//
+// A function that ends early returns the number of the place in the script. The script's error message shows that
+// place. loops.h limits the iterations of loops.
+//
+// What would break this:
+// * A pointer that survives as a pointer after its accesses are rewritten. The loops' callbacks
+//   (codegen/bpf/loop_callbacks.h) would get it as a value, with an offset that nobody checks. remove_unused() deletes
+//   these.
+// * A branch for each failed read. The verifier follows both sides of each branch, in each iteration, so a function
+// with
+//   30 reads would be too complex. A failed read therefore yields zeros, and the function's next check reports it, at
+//   the latest the one where the function returns (CBody::note_fault()).
+// * Optimizations that keep values on the stack: it has 512 bytes. address_here() and keep_result_in_place() prevent
+//   two of them.
 #include "codegen/c/memory.h"
 
 #include <algorithm>
@@ -47,13 +70,13 @@
 namespace sonde {
 namespace {
 
-// BPF_FUNC_probe_read_user and its like (include/uapi/linux/bpf.h)
+// Numbers of BPF helpers (include/uapi/linux/bpf.h).
 constexpr uint64_t probe_write_user = 36, probe_read_user = 112, probe_read_user_str = 114, probe_read_kernel_str = 115,
                    helper_snprintf = 165, helper_task_pt_regs = 175;
 
-constexpr uint64_t most_by_stores = 512; // of memset and memcpy, in bytes
+constexpr uint64_t most_by_stores = 512; // bytes that memset and memcpy may write with single stores
 
-// One function with all that it calls inlined.
+// Rewrites one function, into which all functions that it calls are inlined.
 class Securing {
   public:
     Securing(llvm::Function& function, const hir::Function& script, const CLimits& limits, Diagnostics& diags)
@@ -73,12 +96,13 @@ class Securing {
                     marks.push_back(&at);
                 else if (&block != body_.early_end)
                     all.push_back(&at);
-        // What is cleared at the beginning has to stay so.
+        // Variables that are cleared at the beginning must keep their values, so the marks of their lifetimes are
+        // removed.
         for (llvm::Instruction* mark : marks)
             mark->eraseFromParent();
         for (llvm::Instruction* at : all)
             secure(*at);
-        // Pointers that are numbers now: a loop would hand them on.
+        // Delete phis of pointers that were replaced by numbers: a loop would pass the pointers on.
         for (llvm::BasicBlock& block : body_.function)
             llvm::DeleteDeadPHIs(&block);
         remove_unused();
@@ -93,8 +117,8 @@ class Securing {
     }
 
   private:
-    // Pointers that distances have replaced: the callback of a loop would get them, and moved by what nobody has
-    // checked.
+    // Deletes pointers that were replaced by distances from their object. A loop's callback would get them otherwise,
+    // moved by a distance that nobody has checked.
     void remove_unused() {
         for (llvm::BasicBlock& block : body_.function)
             for (llvm::Instruction& at : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -102,8 +126,8 @@ class Securing {
                     at.eraseFromParent();
     }
 
-    // LLVM would compute what is only used where no read has failed after the check for that, and all that was read
-    // would be on the stack until then.
+    // Prevents LLVM from moving the computation of the result behind the check for failed reads. With many reads, all
+    // values that were read would be on the stack until then.
     void keep_result_in_place() {
         constexpr unsigned many_reads = 16;
         if (body_.reads < many_reads)
@@ -119,7 +143,7 @@ class Securing {
         }
     }
 
-    // What the prelude has calls for is there as arguments.
+    // The prelude has calls that stand for arguments of the function; replaces them by these.
     void replace_marks() {
         for (llvm::BasicBlock& block : body_.function)
             for (llvm::Instruction& at : llvm::make_early_inc_range(block)) {
@@ -142,7 +166,7 @@ class Securing {
             }
     }
 
-    // The kernel's variables, whose addresses functions of the script tell.
+    // Gives variables of the kernel their addresses: calls the script's function that finds each.
     void find_variables() {
         llvm::Module& module = *body_.function.getParent();
         for (const hir::CCall& one : body_.script.c_calls) {
@@ -172,7 +196,8 @@ class Securing {
         }
     }
 
-    // Of a member the address is computed at each read: LLVM would compute it once, and keep all of them on the stack.
+    // The number of an address that is about to be read. For a member, computes it from the structure's address at each
+    // read. Otherwise LLVM would compute all members' addresses once and keep them on the stack.
     llvm::Value* address_here(llvm::Value* pointer) {
         llvm::APInt offset(64, 0);
         llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, true);
@@ -181,8 +206,9 @@ class Securing {
         return ir_.CreateAdd(body_.opaque(pointers_.as_number(base, false)), ir_.getInt64(offset.getZExtValue()));
     }
 
-    // bpf_probe_read_kernel() before `at`. Where it fails it gives zeros, and the function goes on with them to its
-    // next check: every branch here is one that the verifier has to follow, in each turn of a loop.
+    // Inserts bpf_probe_read_kernel() before `at`. If the read fails, the function continues with zeros until its next
+    // check. A branch at each read would be too expensive: the verifier follows each of them, in each iteration of a
+    // loop.
     void read_kernel(llvm::Instruction& at, llvm::Value* to, llvm::Value* size, llvm::Value* from, bool has_local) {
         ir_.SetInsertPoint(&at);
         ir_.SetCurrentDebugLocation(at.getDebugLoc());
@@ -208,7 +234,8 @@ class Securing {
             secure_call(*call);
     }
 
-    // A pointer that is compared, or turned into a number, need not point into its object.
+    // Rewrites a comparison or conversion of a pointer into a variable. The number of the pointer is used, because the
+    // pointer need not be within its object.
     void use_as_number(llvm::Instruction& at) {
         if (!at.getOperand(0)->getType()->isPointerTy() || pointers_.is_made(at) ||
             llvm::none_of(at.operands(),
@@ -242,7 +269,7 @@ class Securing {
         load.eraseFromParent();
     }
 
-    // An address does not tell whose memory it is.
+    // An address does not tell whether it belongs to the kernel or to a program, so the message names both.
     DiagBuilder refuse_write(const llvm::Instruction& at) {
         return body_
             .refuse(at, "C in BPF writes to its own variables only, not to memory of the kernel or of a program")
@@ -265,8 +292,9 @@ class Securing {
             store_as_number(store);
     }
 
-    // The callback of a loop cannot store addresses of variables (check_stack_write_var_off()), and what is read from
-    // a variable is a number anyway.
+    // Stores the number of a variable's address instead of the pointer. A loop's callback cannot store pointers to the
+    // stack at a variable offset (check_stack_write_var_off() in the kernel), and pointers that are loaded from
+    // variables are treated as numbers anyway.
     void store_as_number(llvm::StoreInst& store) {
         llvm::Value* value = store.getValueOperand();
         if (!value->getType()->isPointerTy() || llvm::isa<llvm::ConstantPointerNull>(value) ||
@@ -278,20 +306,23 @@ class Securing {
         store.setOperand(0, ir_.CreateIntToPtr(number, value->getType()));
     }
 
+    // Whether the pointer is at a constant distance from its object.
     bool is_placed(llvm::Value* pointer, const CPointers::Target& target) const {
         llvm::APInt offset(64, 0);
         return pointer->stripAndAccumulateConstantOffsets(layout_, offset, true) == target.local;
     }
-    // The verifier adds the last place and the largest size.
+    // Whether the slot has room for the largest size after the last byte: the verifier adds the maxima of offset and
+    // size.
     bool has_room_twice(const CPointers::Target& target) const {
         return body_.moved.contains(target.local) && 2 * target.size <= body_.limits.slot_bytes;
     }
-    // How many bytes there are from a place on that stay_inside() has checked.
+    // The number of bytes from a place that stay_inside() has checked to the object's end.
     llvm::Value* room_after(llvm::Value* place, const CPointers::Target& target) {
         return ir_.CreateSub(ir_.getInt64(target.size), llvm::cast<llvm::GetElementPtrInst>(place)->getOperand(1));
     }
 
-    // More bytes than BPF's back end fills one by one. Where a read fails, it fills with zeros.
+    // Fills more bytes than LLVM's BPF back end expands to single stores. A read from address 0 always fails, and then
+    // fills the buffer with zeros.
     void fill_long(llvm::MemSetInst& fill) {
         auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
         if (!byte || !byte->isZero()) {
@@ -303,7 +334,7 @@ class Securing {
         fill.eraseFromParent();
     }
 
-    // memcpy, memset
+    // memcpy, memmove and memset.
     void secure_block(llvm::MemIntrinsic& block) {
         const CPointers::Target to = pointers_.target_of(block.getRawDest());
         auto* known = llvm::dyn_cast<llvm::ConstantInt>(block.getLength());
@@ -361,8 +392,9 @@ class Securing {
         block.eraseFromParent();
     }
 
-    // A division by 0 is an error, as in the script's language; BPF would give 0, and to LLVM it would be anything. BPF
-    // divides unsigned numbers (signed ones since 6.6): of the amounts, with the sign put on afterwards.
+    // Divides as the script's language does: a division by 0 is an error. BPF would yield 0, and to LLVM the result
+    // would be undefined. BPF has signed division only since 6.6, so the magnitudes are divided, and the result gets
+    // its sign afterwards.
     void divide(llvm::Instruction& at) {
         const bool divides = at.getOpcode() == llvm::Instruction::SDiv || at.getOpcode() == llvm::Instruction::UDiv;
         const bool is_signed = at.getOpcode() == llvm::Instruction::SDiv || at.getOpcode() == llvm::Instruction::SRem;
@@ -384,7 +416,7 @@ class Securing {
         at.eraseFromParent();
     }
 
-    // What the program promises that it never reaches.
+    // Code that the program promises never to reach, by `__builtin_unreachable()`: it ends the function with an error.
     void end_at(llvm::UnreachableInst& end) {
         ir_.SetInsertPoint(&end);
         ir_.SetCurrentDebugLocation(end.getDebugLoc());
@@ -401,7 +433,8 @@ class Securing {
         return writes_text(number) || number == probe_read_kernel || number == probe_read_user;
     }
 
-    // Of a variable in a slot, where there is room for the largest size at the last place.
+    // Bounds place and size if both are known only when the code runs. This works only for a variable in a slot that
+    // has room for the largest size after the last place. Returns false after a report.
     bool bound_both(llvm::CallBase& call, uint64_t number, const CPointers::Target& target) {
         if (!has_room_twice(target)) {
             body_.refuse(call, "the place and the size are both known only when this runs")
@@ -426,9 +459,9 @@ class Securing {
         return true;
     }
 
-    // A helper that writes `size` bytes to `to`, its first arguments: they stay inside of what is there. What writes a
-    // text takes less then.
-    // False after a report.
+    // Bounds what a helper writes. The helper's first two arguments are the buffer and its size. A helper that writes a
+    // string gets a smaller size if the buffer is too small; for all others that is an error. Returns false after a
+    // report.
     bool bound_written(llvm::CallBase& call, uint64_t number) {
         const CPointers::Target target = pointers_.target_of(call.getArgOperand(0));
         if (!target.local || target.is_constant) {
@@ -447,7 +480,7 @@ class Securing {
             }
             room = target.size - offset.getZExtValue();
         } else if (llvm::isa<llvm::Argument>(target.local)) {
-            // A slot has room for two texts.
+            // a slot has room for two strings of the largest size
             room = body_.limits.max_string;
             const bool is_own = target.local == body_.argument(c_slots_argument);
             if (!pointers_.stay_inside(call, target, call.getArgOperandUse(0),
@@ -485,8 +518,8 @@ class Securing {
         return true;
     }
 
-    // Where these read from is any number to the verifier. A pointer it would follow, and it wants one to stay near its
-    // object also where it moves by a distance that nobody has checked.
+    // Passes the source address of a read as a number. The verifier would require a pointer to be near its object, even
+    // if the pointer has moved by a distance that nobody has checked.
     void read_from_number(llvm::CallBase& call) {
         llvm::Use& from = call.getArgOperandUse(2);
         llvm::APInt offset(64, 0);
@@ -500,8 +533,8 @@ class Securing {
         from.set(ir_.CreateIntToPtr(address, ir_.getPtrTy()));
     }
 
-    // A pointer to the verifier, which may be handed on and compared as it is, and is read as any other of the
-    // kernel's.
+    // Makes a helper's result a number, except where it is passed to another helper or compared. To the verifier the
+    // result is a pointer. Reads through it are rewritten like all other reads of kernel memory.
     void read_result_from_number(llvm::CallBase& call) {
         if (call.use_empty())
             return;
@@ -554,7 +587,8 @@ class Securing {
             read_result_from_number(call);
     }
 
-    // strlen(): by a copy into the slot that only an error's text is in.
+    // strlen(): copies the string into the slot for an error's text and uses the length that the helper returns. Only
+    // an error uses this slot otherwise.
     void measure_text(llvm::CallBase& call) {
         llvm::Value* address = pointers_.number_of(call.getArgOperand(0));
         ir_.SetInsertPoint(&call);
@@ -566,7 +600,7 @@ class Securing {
         llvm::Value* bytes = body_.opaque(ir_.CreateCall(
             type, helper, {body_.argument(c_error_argument), ir_.getInt32(static_cast<uint32_t>(room)), address}));
         body_.note_fault(call, bytes, address);
-        // Of a longer one the number would be wrong.
+        // Report longer strings, because their length would be wrong.
         llvm::Value* beyond = ir_.CreateICmpSGE(bytes, ir_.getInt64(static_cast<int64_t>(room)));
         call.replaceAllUsesWith(
             ir_.CreateSub(ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, bytes, ir_.getInt64(1)), ir_.getInt64(1)));
@@ -607,7 +641,7 @@ class Securing {
             call.replaceAllUsesWith(ir_.getInt64(body_.add_place("%s", body_.place(call), with_text)));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_check") {
-            // An error of what was called is the pending one already.
+            // The error of the called function is the pending error already.
             ir_.SetInsertPoint(&call);
             llvm::Value* failed = ir_.CreateICmpNE(call.getArgOperand(0), ir_.getInt64(0));
             body_.end_if(failed, &call, static_cast<uint64_t>(c_failed_before));
@@ -630,13 +664,13 @@ class Securing {
     }
 
     CBody body_;
-    Range writes_, kernel_call_; // CFunction
+    Range writes_, kernel_call_; // for CFunction
     CPointers pointers_;
     llvm::IRBuilder<>& ir_;
     const llvm::DataLayout& layout_;
 };
 
-// What is inlined from the prelude then comes from where the script uses it.
+// Gives code that was inlined from the prelude the place in the script that uses it.
 void move_to_script(llvm::Function& function, const Sources& sources) {
     auto in_script = [&](const llvm::Instruction& at) -> llvm::DILocation* {
         for (llvm::DILocation* one = at.getDebugLoc().get(); one; one = one->getInlinedAt())
@@ -657,7 +691,8 @@ void move_to_script(llvm::Function& function, const Sources& sources) {
         }
 }
 
-constexpr unsigned most_inlining_rounds = 8; // one for each function that hands on a pointer to the next
+constexpr unsigned most_inlining_rounds =
+    8; // at most one round for each function that passes a function pointer to the next
 
 bool calls_own_functions(const llvm::Module& module) {
     for (const llvm::Function& function : module)
@@ -666,7 +701,7 @@ bool calls_own_functions(const llvm::Module& module) {
                 const auto* call = llvm::dyn_cast<llvm::CallBase>(&at);
                 const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
                 const bool has_labels = callee && llvm::any_of(*callee, [](const llvm::BasicBlock& one) {
-                                            return one.hasAddressTaken(); // refused
+                                            return one.hasAddressTaken(); // those are refused later
                                         });
                 if (callee && !callee->isDeclaration() && callee != &function && !has_labels)
                     return true;
@@ -674,7 +709,8 @@ bool calls_own_functions(const llvm::Module& module) {
     return false;
 }
 
-// `asm volatile("" ::: "memory")`, which keeps a compiler from moving reads: all of them stay in their order here.
+// Removes `asm volatile("" ::: "memory")`, which prevents a compiler from moving reads. All reads stay in their order
+// here.
 void drop_empty_assembly(llvm::Module& module) {
     for (llvm::Function& function : module)
         for (llvm::BasicBlock& block : function)
@@ -685,7 +721,7 @@ void drop_empty_assembly(llvm::Module& module) {
                         call->eraseFromParent();
 }
 
-// Debug information then says what the script's files are called.
+// Gives the files in the debug information the names and texts of the script's files.
 void name_files(llvm::Module& module, const Sources& sources) {
     llvm::DebugInfoFinder finder;
     finder.processModule(module);
@@ -736,7 +772,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     for (const hir::Function* function : functions) {
         const std::string symbol = c_symbol(function->name);
         by_symbol[symbol] = function;
-        // A macro of the script's has changed what stands around it.
+        // A macro of the script has changed the code around this C.
         if (const llvm::Function* defined = module.getFunction(symbol); !defined || defined->isDeclaration())
             diags.report(DiagId::EmbeddedCode, function->c_code.range, "this C is no function's body");
     }
@@ -752,7 +788,8 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
         function.addFnAttr(llvm::Attribute::AlwaysInline);
         function.setLinkage(llvm::GlobalValue::InternalLinkage);
     }
-    // A function that is handed on as a pointer is known, and called, only after what hands it on has been inlined.
+    // A function whose address is passed becomes known only after the function that passes it is inlined, so inlining
+    // takes several rounds.
     constexpr const char* inlining = "always-inline,globaldce,";
     constexpr const char* simplifying = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
                                         "simplifycfg,sroa,instcombine<no-verify-fixpoint>)";

@@ -1,4 +1,4 @@
-// What makes C safe where the verifier knows nothing of its pointers.
+// Makes the script's C safe: the verifier knows nothing about the pointers in it.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 namespace sonde {
 
 struct CLimits {
-    uint64_t max_string = 512; // MAXSTRINGLEN, a power of two
-    uint64_t slot_bytes = 0;   // of a text's slot, which has more room
+    uint64_t max_string = 512; // MAXSTRINGLEN, in bytes; a power of two
+    uint64_t slot_bytes = 0;   // bytes of a string's slot, which is larger
     bool may_goto = true;      // CodegenOptions::may_goto
-    uint64_t turns = 1000;     // MAXACTION: of all loops of one call together
+    uint64_t turns = 1000;     // MAXACTION: iterations of all loops of one call together
 };
 
-// From the bitcode that clang made of the functions to the code that handlers are linked with. What cannot be goes to
-// diags; then there is no code. Errors: bitcode that LLVM cannot read.
+// Turns the bitcode that clang compiled from these functions into code that handlers can be linked with. Reports C that
+// BPF cannot run to `diags` and returns nullopt then. Errors: LLVM cannot read the bitcode.
 Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
                                            const std::vector<const hir::Function*>& functions, const CLimits& limits,
                                            Diagnostics& diags);
