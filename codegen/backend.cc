@@ -24,11 +24,12 @@
 namespace sonde {
 namespace {
 
-// A script that has more instructions before it is optimised has hundreds of handlers, and somebody waits for it.
+// A script with more instructions than this before optimization has hundreds of handlers. The user is waiting for it.
 constexpr unsigned many_instructions = 10'000;
 
-// Of O2, which goes over everything several times, what makes handlers small: once after inlining. Half the time, and
-// no larger code: 89,700 instructions of syscall.* with argstr and 94,300 by O2.
+// O2 processes everything several times. These are the passes of O2 that make handlers small, run once after inlining.
+// They take half the time, and the code does not get larger: `syscall.*` with argstr has 89,700 instructions, and
+// 94,300 with O2.
 constexpr const char* passes_for_many =
     "always-inline,globaldce,ipsccp,"
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg,gvn,dse,"
@@ -36,14 +37,14 @@ constexpr const char* passes_for_many =
     "sink-common-insts>),"
     "deadargelim,globaldce,globalopt,constmerge";
 
-// cpu: BPF's version of its instructions, or the processor.
+// `cpu`: the version of BPF's instruction set, or the processor.
 std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std::string& error) {
     if (bpf) {
         LLVMInitializeBPFTargetInfo();
         LLVMInitializeBPFTarget();
         LLVMInitializeBPFTargetMC();
         LLVMInitializeBPFAsmPrinter();
-        LLVMInitializeBPFAsmParser(); // inline assembly
+        LLVMInitializeBPFAsmParser(); // for inline assembly
     } else {
         LLVMInitializeX86TargetInfo();
         LLVMInitializeX86Target();
@@ -55,7 +56,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std
     if (!target)
         return nullptr;
     llvm::TargetOptions options;
-    // Large: the runtime may load the object anywhere; addresses of what it calls are 64 bits wide.
+    // Large code model: the runtime may load the object anywhere, so addresses of called functions have 64 bits.
     return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
         triple, cpu, "", options, llvm::Reloc::Static, bpf ? llvm::CodeModel::Small : llvm::CodeModel::Large,
         bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
@@ -77,7 +78,7 @@ class FailureHandler final : public llvm::DiagnosticHandler {
     std::string& out_;
 };
 
-// Runs what LLVM would end the process in, and gives what it said then; "" if all went well.
+// Runs a function in which LLVM may end the process on an error. Returns LLVM's message, or "" if there was no error.
 std::string without_dying(llvm::function_ref<void()> run) {
     std::string fatal;
     llvm::install_fatal_error_handler(
@@ -119,7 +120,8 @@ Error explain_fatal(const std::string& fatal, const llvm::Module& module, const 
                              largest ? largest->place : plan.script));
 }
 
-// "FILE:LINE:COLUMN: in function probe_0 i32 (ptr): Looks like the BPF stack limit is exceeded. ..."
+// Example of `failure`: "FILE:LINE:COLUMN: in function probe_0 i32 (ptr): Looks like the BPF stack limit is exceeded.
+// ..."
 std::string explain_stack(const std::string& failure, const plan::Plan& plan) {
     constexpr std::string_view sign = "in function ";
     const size_t name = failure.find(sign) + sign.size();
@@ -133,8 +135,8 @@ std::string explain_stack(const std::string& failure, const plan::Plan& plan) {
                        place);
 }
 
-// Whether it is many programs or, for the most part, functions that are compiled once. A single large handler is for
-// O2, which leaves fewer branches: the verifier takes no more than 8,192 at a time.
+// Whether the module consists of many programs, or mostly of functions that are compiled once. A single large handler
+// needs O2, which leaves fewer branches: the verifier accepts at most 8,192 in a row.
 bool is_of_many_parts(const llvm::Module& module) {
     constexpr int many_programs = 64;
     int programs = 0;
@@ -176,7 +178,7 @@ void Backend::optimise(llvm::Module& module) {
 }
 
 void Backend::keep_order() {
-    // Only a command line can choose LLVM's scheduler.
+    // LLVM's scheduler can only be chosen by a command-line option.
     constexpr const char* name = "pre-RA-sched";
     llvm::cl::Option* option = llvm::cl::getRegisteredOptions().lookup(name);
     if (option && option->getNumOccurrences() == 0)
@@ -187,8 +189,8 @@ void Backend::suit_size(llvm::Module& module, bool may_goto) {
     // The last passes take most of the time.
     if (!bpf_ && module.getInstructionCount() > many_instructions)
         machine_->setOptLevel(llvm::CodeGenOptLevel::None);
-    // Jumps of 16 bits may not reach over a function of so many. A kernel that has may_goto (6.9) has those of 32 bits
-    // too (6.6, "bpf: Support new 32bit offset jmp instruction"), which LLVM takes where it has to.
+    // A 16-bit jump may not be long enough for such a large function. Kernels with may_goto (6.9) also have 32-bit
+    // jumps (6.6, "bpf: Support new 32bit offset jmp instruction"). LLVM uses these where it needs to.
     constexpr unsigned far = 8'000;
     if (bpf_ && may_goto &&
         llvm::any_of(module, [](const llvm::Function& function) { return function.getInstructionCount() > far; })) {

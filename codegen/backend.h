@@ -1,4 +1,4 @@
-// LLVM from a module to an object: its optimiser and its back end for one of the two places.
+// LLVM's optimizer and back end, from a module to an object file, for BPF or for the host.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,21 @@ class Backend {
     explicit Backend(bool bpf);
     ~Backend();
     Backend(const Backend&) = delete;
-    // Makes the module one for this machine; what LLVM says of it then becomes an error of emit_object(). The module's
-    // context must not outlive this. Errors: LLVM has no such back end.
+    // Prepares the module for this machine. From then on, emit_object() reports LLVM's errors about the module. The
+    // module's context must not outlive this object. Errors: LLVM lacks the back end.
     Result<void> begin(llvm::Module& module);
-    // As run_passes() of codegen/passes.h.
+    // Runs passes as run_passes() does (codegen/passes.h).
     void run(llvm::Module& module, const char* passes);
-    // The pipeline of this place.
+    // Runs the whole pipeline for this machine.
     void optimise(llvm::Module& module);
-    // Code then comes in the order of the script, in this and in later modules. Else a block with many reads has all
-    // that it read on the stack before anything is computed of it.
+    // Keeps the order of instructions as in the script, for this module and all later ones. Otherwise, in a block with
+    // many reads, LLVM puts all reads first, and their results need more stack than BPF has.
     void keep_order();
-    // After everything else: large modules want less work, or longer jumps.
+    // Call it after everything else: large modules get fewer optimizations (host) or longer jumps (BPF).
     void suit_size(llvm::Module& module, bool may_goto);
-    // Errors: what LLVM refused, told for the plan's probes.
+    // The object file. Errors: LLVM's message, with the place of the probe in the script.
     Result<std::vector<uint8_t>> emit_object(llvm::Module& module, const plan::Plan& plan);
+    // The module as assembly, for --dump=bpf.
     std::string emit_assembly(llvm::Module& module);
 
   private:

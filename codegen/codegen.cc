@@ -1,4 +1,4 @@
-// From HIR to a Plan: lay out the globals, lower every handler, link the routines, optimise, emit objects.
+// From HIR to a plan: lays out the globals, lowers all handlers, links the routines, optimizes, and emits the objects.
 #include "codegen/codegen.h"
 
 #include <algorithm>
@@ -24,9 +24,9 @@
 namespace sonde {
 namespace {
 
-// What a function that is compiled once calls again and again stays a function of its own: it was half of the code.
-// That needs no more arguments than BPF passes in registers, and none that says whether memory may be waited for, which
-// has to be known where it is read (separate_waits).
+// Keeps functions that are compiled once and called often as functions of their own; inlined, they were half of the
+// code. Such a function can have only five arguments, which BPF passes in registers. It must not have the argument that
+// says whether a read may wait, because that must be a constant at the read (separate_waits()).
 void keep_shared_functions(Backend& backend, llvm::Module& module) {
     constexpr size_t most_arguments = 5, often = 4, many_instructions = 10;
     if (llvm::none_of(module, [](const llvm::Function& function) {
@@ -47,7 +47,7 @@ void keep_shared_functions(Backend& backend, llvm::Module& module) {
     }
 }
 
-// Lowers what runs in one place; gives the object's bytes.
+// Lowers all handlers of one target and returns the bytes of the object.
 Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* dumps) {
     Backend backend(bpf);
     llvm::LLVMContext context;
@@ -62,7 +62,7 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
     if (std::string cannot = target->programs().finish(); !cannot.empty())
         return Error(cannot);
     if (bpf && state.options.c_code) {
-        constexpr unsigned many_reads = 200; // a function with less has no use for it
+        constexpr unsigned many_reads = 200; // smaller functions do not need this
         Result<unsigned> linked = link_c_code(emitter, *state.options.c_code);
         if (!linked)
             return std::move(linked).error();
@@ -70,12 +70,12 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
             backend.keep_order();
     }
     if (bpf && module.getFunction(loop_mark)) {
-        // What a loop hands over takes stack, of which there are 512 bytes: arguments that are the same at every call
-        // and variables that need no memory are not handed over.
+        // The values that a loop passes to its iterations take stack, of which BPF has 512 bytes. These passes remove
+        // arguments that are the same at every call, and variables that need no memory.
         backend.run(module, "ipsccp,deadargelim,function(sroa)");
         make_loop_callbacks(module);
     }
-    // Beyond this point no handler is added: the routines and tables can be linked.
+    // No handler is added after this point, so routines and tables can be linked.
     if (Result<void> linked = link_routines(emitter); !linked)
         return std::move(linked).error();
     define_constants(emitter);

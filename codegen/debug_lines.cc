@@ -40,7 +40,7 @@ void DebugLines::describe(llvm::Function* function, Range range) {
         di_->getOrCreateTypeArray({di_->createBasicType("int", 32, llvm::dwarf::DW_ATE_signed)}));
     unsigned line = range.valid() ? sources_.line_column(range.file, range.begin).line : 1;
     auto flags = llvm::DISubprogram::SPFlagDefinition;
-    if (function->hasLocalLinkage()) // the verifier checks what the others are called with by their types
+    if (function->hasLocalLinkage()) // the verifier uses the types of global functions to check their callers
         flags |= llvm::DISubprogram::SPFlagLocalToUnit;
     auto* sub = di_->createFunction(file(range.file), function->getName(), "", file(range.file), line, type, line,
                                     llvm::DINode::FlagZero, flags);
@@ -68,7 +68,7 @@ void DebugLines::describe_parameters(llvm::Function* function, llvm::ArrayRef<ui
     }
     llvm::DISubprogram* sub = function->getSubprogram();
     sub->replaceType(di_->createSubroutineType(di_->getOrCreateTypeArray(types)));
-    // The kernel wants a name for each.
+    // The kernel requires a name for each parameter.
     for (unsigned i = 1; i < types.size(); i++)
         di_->createParameterVariable(sub, fmt::format("p{}", i), i, file, sub->getLine(),
                                      llvm::cast<llvm::DIType>(types[i]), true);

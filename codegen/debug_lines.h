@@ -1,4 +1,4 @@
-// Which lines of the script code comes from, as debug information of the module.
+// Debug information that maps the generated code to the script's lines.
 #pragma once
 
 #include <map>
@@ -20,16 +20,18 @@ class DebugLines {
   public:
     DebugLines(llvm::IRBuilder<>& builder, llvm::Module& module, const Sources& sources);
     ~DebugLines();
-    // The function is made of what the script says there; a second time changes nothing.
+    // Gives the function a description: its code comes from this range of the script. A second call for the same
+    // function has no effect.
     void describe(llvm::Function* function, Range range);
-    // The builder's next instructions come from there.
+    // Sets the place in the script for the instructions that the builder creates next.
     void locate(Range range);
-    // What the kernel checks a program's callers by: for each parameter the bytes that it points at; 0: a number.
+    // Describes the parameters of a global function, so that the kernel can check its callers. `bytes`: for each
+    // parameter the size of the memory that it points to; 0 means a number.
     void describe_parameters(llvm::Function* function, llvm::ArrayRef<uint64_t> bytes);
 
-    // For what describes types and variables besides.
+    // For code that adds descriptions of types and variables.
     llvm::DIBuilder& builder() { return *di_; }
-    llvm::DICompileUnit* unit(FileId of); // the module's only one; its file, if there is none yet, is `of`
+    llvm::DICompileUnit* unit(FileId of); // the module's only compile unit; the first call creates it for this file
     llvm::DIFile* file(FileId file);
 
   private:

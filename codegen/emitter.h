@@ -1,7 +1,7 @@
-// LLVM's builder of instructions, with what the code of both places is made of: numbers, constants, memory on the
-// stack, calls of routines.
+// An LLVM instruction builder with the building blocks that BPF and host code share: numbers, constants, memory on the
+// stack, and calls of routines.
 //
-// Values: a long is an i64; a string is a `ptr` to NUL-terminated memory. Memory that handlers build strings in are
+// Values: a long is an i64. A string is a `ptr` to memory that ends with a NUL. Handlers build strings in memory called
 // slots (codegen/rtlib/rt.h).
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace sonde {
 
-// What scratch memory is called in the module, where passes look for it; wiped: all zeros but while it is used.
+// Names of scratch memory in the module, by which passes find it. Wiped memory is all zeros except while it is in use.
 constexpr const char* scratch_name = "scratch";
 constexpr const char* wiped_name = "scratch.wiped";
 
@@ -32,39 +32,43 @@ class Emitter : public llvm::IRBuilder<> {
     PlanState& state() { return state_; }
     // Whether this is BPF code.
     bool in_kernel() const { return in_kernel_; }
-    // Which lines code comes from.
+    // Maps code to the script's lines.
     DebugLines& lines() { return lines_; }
 
     llvm::Type* i64() { return getInt64Ty(); }
     llvm::Type* ptr() { return getPtrTy(); }
+    // Bytes of a slot: room for two strings of the largest size, so that an append needs no check.
     uint64_t slot_size() const { return 2ull * state_.options.max_string + 64; }
 
     llvm::Value* number(int64_t value) { return getInt64(static_cast<uint64_t>(value)); }
     llvm::Value* null() { return llvm::ConstantPointerNull::get(getPtrTy()); }
-    // A NUL-terminated constant.
+    // A constant string that ends with a NUL.
     llvm::Value* literal(const std::string& text);
-    // Read-only zeros, at least `size` of them.
+    // Read-only memory of at least `size` zeros.
     llvm::Value* zeros(uint64_t size);
-    // How many of them are asked for.
+    // The largest size that zeros() was called with.
     uint64_t zeros_size() const { return zeros_size_; }
 
-    // A block of the function that is being built.
+    // Creates a block in the current function.
     llvm::BasicBlock* block(const char* name);
-    // A routine of codegen/rtlib.
+    // Calls a routine of codegen/rtlib.
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
-    // The number, of whose origin the optimiser knows nothing: what is compared is what is computed with.
+    // Returns the same number, but hides its origin from the optimizer. The number that is compared with a bound is
+    // then the one that is used afterwards, as the verifier requires.
     llvm::Value* opaque(llvm::Value* value);
-    // value & mask, also where the optimiser knows that this changes nothing: the verifier may not know it.
+    // value & mask. The optimizer keeps the operation even where it has no effect, because the verifier may not know
+    // that.
     llvm::Value* masked(llvm::Value* value, uint64_t mask);
 
-    // An alloca at the function's entry: for variables that live in registers after optimisation.
+    // A variable in the function's entry block; the optimizer can keep it in a register.
     llvm::AllocaInst* stack(uint64_t bytes);
-    // Memory whose address is passed on, written and used at once: every use of a tag in a function shares it, whatever
-    // its size (BPF has 512 bytes of stack). It is wiped if the tag begins with "wiped".
+    // Memory for a value that is written, passed by address, and used immediately. All uses of a tag in a function
+    // share the memory, whatever their sizes, because BPF has only 512 bytes of stack. The memory is wiped after use if
+    // the tag begins with "wiped".
     llvm::Value* scratch(const std::string& tag, uint64_t bytes);
     bool is_scratch(const llvm::AllocaInst& variable) const;
-    // Everything is lowered: each tag's memory becomes one, under the names above.
+    // Call it when everything is lowered: merges the memory of each tag into one variable with one of the names above.
     void merge_scratch();
 
   private:
@@ -74,7 +78,7 @@ class Emitter : public llvm::IRBuilder<> {
     DebugLines lines_;
     uint64_t zeros_size_ = 0;
     std::map<std::string, llvm::GlobalVariable*> literals_;
-    // By size: while functions are lowered, pointers to what is there already are in use.
+    // By function and tag, then by size: pointers to the smaller variables are in use until merge_scratch().
     std::map<std::pair<llvm::Function*, std::string>, std::map<uint64_t, llvm::AllocaInst*>> scratch_;
 };
 

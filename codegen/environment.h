@@ -1,4 +1,4 @@
-// What a handler works on while it runs, as the values that hold it.
+// The values that a handler works with while it runs.
 #pragma once
 
 #include <cstddef>
@@ -14,44 +14,44 @@ namespace sonde {
 
 class Emitter;
 
-// What a handler keeps in memory while it runs. Functions are handed the addresses of `error_site` and `budget`; the
-// words after these are found by their distance.
+// Words in memory that a running handler keeps. Functions get the addresses of `error_site` and `budget`; the other
+// words are at fixed distances from these.
 struct HandlerWords {
-    int64_t error_site; // of the pending error; 0: none
+    int64_t error_site; // site of the pending error; 0 if there is no error
     plan::ErrorDetails error_details;
     int64_t budget;   // statements left (MAXACTION)
-    int64_t decision; // what the kernel gets as the answer
+    int64_t decision; // the handler's answer to the kernel
     int64_t outcome;  // BPF with -t: plan::HitOutcome
 };
 
-// abort() leaves the handler as errors do, and nothing catches it: it stands where the site of an error would.
+// Stands in `error_site` for abort(), which leaves the handler as an error does, but cannot be caught.
 constexpr int64_t abort_site = -1;
 
-// What every function of a module gets besides its arguments.
+// The hidden arguments of every function of a module.
 struct Environment {
     llvm::Value* context = nullptr;    // BPF: the program's context; host: the session
-    llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that needs none
-    bool has_frame = false;            // that there is a frame, whoever calls
-    llvm::Value* tokens = nullptr;     // what tokenize() takes apart: u64 position, then the text's slot; or null
-    llvm::Value* matches = nullptr;    // what matched() tells of (rtlib/regex.h), or null
+    llvm::Value* frame = nullptr;      // this function's frame; null in a BPF handler that does not need one
+    bool has_frame = false;            // whether any caller provides a frame
+    llvm::Value* tokens = nullptr;     // tokenize()'s state: u64 position, then a slot with the text; or null
+    llvm::Value* matches = nullptr;    // state for matched() (rtlib/regex.h), or null
     llvm::Value* stacks = nullptr;     // BPF: struct sonde_stacks (runtime/symbols/stack.h), or null
-    llvm::Value* scan = nullptr;       // BPF: where this function's foreach loops keep what they walk, or null
+    llvm::Value* scan = nullptr;       // BPF: memory for this function's foreach loops, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // HandlerWords::error_site
-    llvm::Value* error_text = nullptr; // slot with error()'s text, or null pointer
-    llvm::Value* batch = nullptr;      // BPF: struct sonde_batch of a handler that sends several records, or null
+    llvm::Value* error_text = nullptr; // slot with the text of error(), or null
+    llvm::Value* batch = nullptr;      // BPF: struct sonde_batch, if the handler sends several records; or null
     llvm::Value* budget = nullptr;     // HandlerWords::budget
     llvm::Value* outcome = nullptr;    // HandlerWords::outcome, or null
     llvm::Value* row = nullptr;        // i32: the probe point's row
-    llvm::Value* probe = nullptr;      // i64, BPF: the probe's number, for what becomes of its hits; not in functions
-    llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about, where it is not the current one; 0
-    llvm::Value* can_wait = nullptr;   // i64, BPF: 1 where memory that is not there may be waited for
-    // BPF, of a system call's handler and not of its functions, which find out themselves.
-    llvm::Value* call_registers = nullptr; // i64: hir::Argument::call_registers; null: nothing reads them
-    llvm::Value* in_32_bit_call = nullptr; // i64: what __in_32_bit_call() gives
+    llvm::Value* probe = nullptr;      // i64, BPF: the probe's number, for counting; not in functions
+    llvm::Value* task = nullptr;       // i64, BPF: the task that the event is about; 0 if it is the current one
+    llvm::Value* can_wait = nullptr;   // i64, BPF: 1 if a read may wait for a page that is not in memory
+    // BPF, in handlers of system calls only. Functions compute these themselves.
+    llvm::Value* call_registers = nullptr; // i64: hir::Argument::call_registers; null if unused
+    llvm::Value* in_32_bit_call = nullptr; // i64: the result of __in_32_bit_call()
 };
 
-// What a handler, with the functions that it calls, needs besides the BPF stack.
+// Memory that a handler and the functions it calls need besides the BPF stack, and what they do.
 struct Needs {
     bool frame = false;   // strings, keys with strings, statistics
     bool scan = false;    // foreach over an array
@@ -61,11 +61,11 @@ struct Needs {
     bool counter = false; // @perf()
 };
 
-// The address of a word of ErrorDetails, by its offset.
+// The address of a word of ErrorDetails at this offset.
 llvm::Value* error_details(Emitter& e, const Environment& env, uint64_t field);
-// Of the number that an error's message ends with.
+// The address of the number at the end of the pending error's message.
 llvm::Value* error_argument(Emitter& e, const Environment& env);
-// Of HandlerWords::decision.
+// The address of HandlerWords::decision.
 llvm::Value* decision_place(Emitter& e, const Environment& env);
 
 } // namespace sonde

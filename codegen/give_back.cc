@@ -18,8 +18,8 @@
 namespace sonde {
 namespace {
 
-// Whether each page that is there is the file's own. One that was written to is not, as where another tracer has a
-// breakpoint: that would be lost. The bits are those of Documentation/admin-guide/mm/pagemap.rst.
+// Whether all present pages are unchanged copies of the file. Dropping a changed page would lose the change, for
+// example another tracer's breakpoint. The bits are described in Documentation/admin-guide/mm/pagemap.rst.
 bool is_as_in_file(uint64_t begin, uint64_t end, uint64_t page) {
     constexpr uint64_t present = 1ull << 63, swapped = 1ull << 62, of_file = 1ull << 61;
     Result<Fd> map = open_file("/proc/self/pagemap", O_RDONLY);

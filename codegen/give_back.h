@@ -1,10 +1,10 @@
-// What translating leaves in memory, given back before a session that may run for days.
+// Frees memory after translation, because the session that follows may run for days.
 #pragma once
 
 namespace sonde {
 
-// The heap that LLVM leaves empty, and the pages of its code and tables, which are files' and come back when they are
-// needed. Nothing is lost where this does not work.
+// Returns to the kernel the heap memory that LLVM has freed, and the pages of LLVM's code and tables. The latter belong
+// to files and are read again when they are needed. If any of this fails, nothing else is affected.
 void give_memory_back();
 
 } // namespace sonde

@@ -19,8 +19,8 @@ plan::Value plan_value(hir::ValueType type) {
                                            : plan::Value::Long;
 }
 
-// The kernel hashes words of 4 bytes, so a number takes no more of them than it needs. Narrow ones lie after the
-// others, which are words of 8 to everything else.
+// The kernel hashes keys in words of 4 bytes, so numbers take as few words as their range needs. Numbers of 4 bytes
+// come after all other components, because everything else consists of aligned 8-byte words.
 void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan::Global& out) {
     for (size_t i = 0; i < global.keys.size(); i++) {
         const hir::KeyBound& bound = global.key_bounds[i];
@@ -53,11 +53,12 @@ void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan:
 constexpr uint64_t lock_bytes = 64;
 
 void lay_out_globals(const hir::Program& program, const CodegenOptions& options, plan::Plan& plan) {
-    // Each lock in a cache line of its own.
+    // Each lock has its own cache line.
     uint64_t next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
     for (const hir::Global* global : program.globals) {
         plan::Global out;
-        out.initial_long = global->initial_long; // first: after the texts, GCC 12 takes it to be of `out` itself
+        out.initial_long =
+            global->initial_long; // must be first: after the strings, GCC 12 wrongly assumes that it belongs to `out`
         out.name = global->name;
         out.type = plan_value(global->type);
         out.stats = global->stats;
@@ -85,7 +86,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
             }
         } else {
             out.offset = next;
-            // A string's slot has slack after it (codegen/rtlib/rt.h).
+            // A string's slot has extra room after the string (codegen/rtlib/rt.h).
             next += round_up(out.type == plan::Value::Long     ? 8
                              : out.type == plan::Value::String ? 2ull * options.max_string
                                                                : block);
@@ -120,7 +121,7 @@ void add_probes(const hir::Program& program, const Sources& sources, plan::Plan&
     }
 }
 
-// After all else that lies there.
+// Marks come last in the data area.
 void lay_out_marks(plan::Plan& plan) {
     if (std::none_of(plan.probes.begin(), plan.probes.end(), [](const plan::Probe& probe) { return probe.in_kernel; }))
         return;

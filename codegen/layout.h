@@ -1,11 +1,11 @@
-// Where a script's globals lie, and its probes as the plan has them.
+// The layout of a script's globals in memory, and its probes in the plan.
 #pragma once
 
 #include "codegen/codegen.h"
 
 namespace sonde {
 
-// Fills the plan's globals, texts, probes, rows and marks, and so the size of the data area.
+// Fills the plan's globals, texts, probes, rows and marks. This determines the size of the data area.
 void lay_out_plan(const hir::Program& program, const Sources& sources, const CodegenOptions& options, plan::Plan& plan);
 
 } // namespace sonde

@@ -9,7 +9,7 @@
 namespace sonde {
 namespace {
 
-// Takes no memory itself.
+// Must not allocate memory.
 [[noreturn]] void end_process() {
     constexpr std::string_view message = "sonde: out of memory\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());

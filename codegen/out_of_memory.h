@@ -1,15 +1,16 @@
-// What a want of memory does while LLVM works.
+// What happens if memory runs out while LLVM works.
 //
-// LLVM is built without exceptions: a std::bad_alloc that passes through it leaves its structures half changed, and
-// what takes them down then crashes or never ends. So the process ends where the memory was refused, with the message
-// that it has for it elsewhere (main.cc). Nothing is attached as long as there is something to translate.
+// LLVM is compiled without exceptions. A std::bad_alloc that passes through LLVM leaves its data structures half
+// changed, and their destructors then crash or never return. So the process ends immediately where an allocation fails,
+// with the message that main.cc prints in other phases. This is safe because nothing is attached while a script is
+// translated.
 #pragma once
 
 #include <new>
 
 namespace sonde {
 
-// As long as it lives, memory that is refused ends the process with status 1 and a message, in every thread.
+// While an object of this class exists, a failed allocation in any thread ends the process with a message and status 1.
 class EndsWithoutMemory {
   public:
     EndsWithoutMemory();

@@ -23,7 +23,8 @@ void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* 
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, sccs, modules);
     llvm::ModulePassManager pipeline;
-    // As text it would turn vectors on again (PassBuilder::parseModulePass()), which BPF does not have.
+    // parsePassPipeline("default<O2>") would turn vectorization on again (PassBuilder::parseModulePass()), which BPF
+    // does not support.
     if (std::string_view(passes) == "default<O2>")
         pipeline = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
     else

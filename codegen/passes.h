@@ -1,4 +1,4 @@
-// LLVM's optimiser. A file of its own, since its headers take as long to compile as all other code here.
+// LLVM's optimizer. It has its own file because its headers take as long to compile as all other code of this folder.
 #pragma once
 
 namespace llvm {
@@ -8,7 +8,7 @@ class TargetMachine;
 
 namespace sonde {
 
-// `passes` as LLVM's `opt` takes them. Loops are neither unrolled nor vectorised.
+// Runs `passes`, in the syntax of LLVM's `opt`. Does not unroll or vectorize loops.
 void run_passes(llvm::Module& module, llvm::TargetMachine& machine, const char* passes);
 
 } // namespace sonde

@@ -41,7 +41,7 @@ uint32_t PlanState::add_site(const std::string& message, Range range) {
 }
 
 uint32_t PlanState::add_call(const std::string& callee, Range range) {
-    // The range has the arguments too.
+    // Quote only the function's name, because the range includes the arguments.
     std::string_view text = sources.text(range);
     const auto is_part = [](unsigned char c) { return isalnum(c) || c == '_' || c == '$' || c == '@'; };
     const auto end = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_part) - text.begin());

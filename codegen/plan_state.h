@@ -1,4 +1,4 @@
-// What the code of both places adds to the plan while it is made: formats, places of errors, calls, tables.
+// Parts of the plan that are filled while code is generated: formats, places of errors, calls, tables.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 
 namespace sonde {
 
-// What codegen/bpf/one_hit.h keeps in the data area, after the marks.
+// A record in the data area, after the marks, for handlers that share a hit (codegen/bpf/one_hit.h).
 struct HitNote {
     uint64_t probe, thread, place;
 };
+// The offset of HitNote in the data area.
 uint64_t hit_note_offset(const plan::Plan& plan);
 
 struct PlanState {
@@ -25,17 +26,20 @@ struct PlanState {
     const CodegenOptions& options;
     plan::Plan& plan;
 
+    // Returns the format's number in the plan; equal formats share one.
     uint32_t add_format(const plan::Format& format);
-    // A place where an error can arise; `range` is what the message calls "near".
+    // Adds a place where an error can occur and returns its number. `range` is the part of the script that the message
+    // quotes after "near".
     uint32_t add_site(const std::string& message, Range range);
-    // A call's place as errors tell it: what goes into ErrorDetails::calls.
+    // Adds the place of a call for ErrorDetails::calls and returns its number.
     uint32_t add_call(const std::string& callee, Range range);
-    // plan::FileTables that handlers look things up in.
+    // Requests tables for look-ups in handlers; `tables` are bits of plan::FileTables.
     void need_tables(uint8_t tables) { plan.tables |= tables; }
-    // Where Handler::entry_values[index] lies in the memory that keeps them; with their count, how long that is.
+    // The offset of Handler::entry_values[index] in the memory that saves them. For index = the number of values: the
+    // size of that memory.
     uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
 
-    std::map<std::string, uint32_t> calls = {};   // add_call()'s numbers by place
+    std::map<std::string, uint32_t> calls = {};   // the numbers that add_call() returned, by place
     std::set<const void*> holders_of_shared = {}; // find_holders_of_shared()
 };
 

@@ -21,7 +21,7 @@
 namespace sonde {
 namespace {
 
-// `only_needed`: of routines that are called nowhere none stays.
+// `only_needed`: link only routines that are called.
 Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> bitcode, bool only_needed) {
     llvm::StringRef bytes(reinterpret_cast<const char*>(bitcode.data()), bitcode.size());
     auto parsed = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bytes, "rtlib"), module.getContext());
@@ -45,15 +45,15 @@ llvm::Function* copy_routine(llvm::Function& routine, const std::string& name) {
     llvm::ValueToValueMapTy values;
     llvm::Function* copy = llvm::CloneFunction(&routine, values);
     copy->setName(name);
-    // libbpf finds what it makes static by the name in the debug information.
+    // libbpf makes functions static by their names in the debug information, so the copy's name must change there, too.
     constexpr unsigned name_operand = 2;
     if (llvm::DISubprogram* described = copy->getSubprogram(); described != routine.getSubprogram())
         described->replaceOperandWith(name_operand, llvm::MDString::get(routine.getContext(), copy->getName()));
     return copy;
 }
 
-// A routine that walks over a map gets a copy for each map: the verifier remembers which one the walk's call was for,
-// and kernels before 6.10 refuse it for a second one.
+// Makes a copy of each routine with a map walk for each map. The verifier remembers the map of a call that walks over
+// it, and kernels before 6.10 reject a second map for the same call.
 void separate_walks(llvm::Module& module) {
     for (const char* name : {"sonde_rt_scan_begin", "sonde_rt_scan_visit", "sonde_rt_scan_contains",
                              "sonde_rt_scan_delete", "sonde_rt_insert_wrapped", "sonde_rt_copy_calls"}) {
@@ -74,8 +74,8 @@ void separate_walks(llvm::Module& module) {
     }
 }
 
-// Gives the routines' parameters that are slots the size that slots have in this script: the verifier goes by the types
-// of global functions (rt.h, ONCE).
+// Sets the size of slots in this script for all routines' parameters that are slots. The verifier uses these types to
+// check global functions (rt.h, ONCE).
 void describe_slots(llvm::Module& module, uint64_t bytes) {
     constexpr const char* slot = "sonde_slot";
     auto pointed = [](llvm::Metadata* type) {

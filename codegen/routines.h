@@ -1,4 +1,4 @@
-// The routines of codegen/rtlib that handlers call, and programs of ours that run besides them: linked into the module.
+// Links the routines of codegen/rtlib that handlers call, and our own BPF programs, into the module.
 #pragma once
 
 #include "base/result.h"
@@ -11,12 +11,12 @@ namespace sonde {
 
 class Emitter;
 
-// After everything is lowered. Of routines only those stay that are called.
+// Links the routines; call it when everything is lowered. Routines that are not called are left out.
 Result<void> link_routines(Emitter& e);
-// After functions have become part of what calls them: where memory is not waited for, routines get copies that cannot
-// wait. The verifier refuses such a global function to programs that may not, whatever the function is called with.
+// Makes copies of routines that cannot wait for memory, for programs that must not sleep. Call it after inlining. The
+// verifier rejects a global function that may sleep in such programs, whatever its arguments are.
 void separate_waits(llvm::Module& module);
-// Makes them fit this module, when its constants are defined.
+// Adapts the routines to this module; call it when its constants are defined.
 void fit_routines(Emitter& e);
 
 } // namespace sonde

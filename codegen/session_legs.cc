@@ -7,8 +7,8 @@
 namespace sonde {
 namespace {
 
-// Whether it is made of values from the entry alone and cannot fail. Anything else is asked when the function returns:
-// globals change, and after a fork() even the process is another one.
+// Whether the expression depends only on values from the function's entry, and cannot fail. All others are evaluated at
+// the return: globals can change, and after fork() the process is another one.
 bool known_at_entry(const hir::Expr& expr) {
     bool known = true, reads = false;
     for_each_expr(expr, [&](const hir::Expr& part) {
@@ -57,8 +57,8 @@ std::vector<const hir::Stmt*> statements_of(const hir::Stmt& stmt) {
     return {body.begin(), body.end()};
 }
 
-// Takes a condition off the body: `if (c) next` in front of the rest, or `if (c) { rest }`. False if there is none that
-// the entry knows.
+// Removes a condition from the body: `if (c) next` before the rest, or `if (c) { rest }`. Returns false if the body
+// begins with neither, or if the entry cannot evaluate `c`.
 bool peel_condition(SessionLegs& legs) {
     while (legs.body.size() == 1 && legs.body[0]->kind == hir::StmtKind::Block)
         legs.body = statements_of(*legs.body[0]);
@@ -88,7 +88,7 @@ bool peel_condition(SessionLegs& legs) {
 } // namespace
 
 bool fits_session(const hir::Handler& handler) {
-    // One link has one place in the function.
+    // A session link has one address for both: the function's entry.
     return plan::is_uprobe(handler.kind) && plan::traits(handler.kind).at_return && !handler.at_return &&
            !handler.is_go &&
            (handler.entry_values.empty() ||
@@ -104,7 +104,7 @@ SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, co
     if (handler.condition)
         split_conjunction(*handler.condition, conditions);
     plain.at_return = conditions;
-    // A program that looks at counters may not wait for memory, which its other half may want to.
+    // A program that reads performance counters must not sleep, but the other half might have to.
     if (!options.uprobe_session || counts || !fits_session(handler))
         return plain;
     SessionLegs legs;
@@ -113,8 +113,8 @@ SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, co
         (known_at_entry(*part.condition) ? legs.at_entry : legs.at_return).push_back(part);
     while (peel_condition(legs)) {
     }
-    // To begin with the entry costs a tenth of what the return does. It pays where entry values are saved anyway, and
-    // where others run the function too: they are refused there.
+    // Starting a program at the entry costs a tenth of a return. The session link pays off if entry values must be
+    // saved anyway, or if other processes call the function too, whose returns are then skipped.
     bool shared = options.filter_target && std::any_of(probe.points.begin(), probe.points.end(), [&](const auto& one) {
                       return one.path != options.target_program;
                   });

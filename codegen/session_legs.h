@@ -1,9 +1,10 @@
-// What a session link's program does at a function's entry for its `.return` handler, and what is left for the return.
+// Splits a `.return` handler into its work at the function's entry and at its return, for a session link.
 //
-// The kernel runs one program twice, at the entry and at the return, and keeps 8 bytes for it in its own record of the
-// call (6.13, "bpf: Add support for uprobe multi session attach", "bpf: Add support for uprobe multi session context").
-// The entry can refuse the return, which then costs nothing; and the record is the call's own, so that recursion,
-// threads, longjmp, exceptions and any number of calls under way leave entry and return paired.
+// The kernel runs the program of a session link twice, at the entry and at the return, and keeps 8 bytes for it with
+// the call (6.13, "bpf: Add support for uprobe multi session attach", "bpf: Add support for uprobe multi session
+// context"). This has two advantages. The entry can tell the kernel to skip the return, which then costs nothing. And
+// the 8 bytes belong to exactly one call, so entry and return always match, with recursion, threads, longjmp,
+// exceptions and any number of pending calls.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace sonde {
 
-// Must hold, or with `negated` must not.
+// The condition must be true, or false if `negated`.
 struct Requirement {
     const hir::Expr* condition;
     bool negated = false;
@@ -23,17 +24,20 @@ struct Requirement {
 
 struct SessionLegs {
     bool wanted = false;
-    // Without these the handler does nothing: those that mean the same at the entry, and the others.
+    // If one of these conditions fails, the handler does nothing. `at_entry`: conditions that have the same value at
+    // the entry and at the return. `at_return`: all others.
     std::vector<Requirement> at_entry, at_return;
-    std::vector<const hir::Stmt*> body; // what it does then
-    // Entry values for the return: one of 8 bytes is in the kernel's record, others in the handler's map.
+    std::vector<const hir::Stmt*> body; // the rest of the handler
+    // Where entry values are saved for the return: one value of 8 bytes in the kernel's record of the call (its index
+    // is `in_record`), others in the handler's map (`in_map`).
     std::optional<uint32_t> in_record;
     bool in_map = false;
 };
 
-// Whether a session can serve such a handler; it may still be no gain.
+// Whether a session link can serve this handler, even if it has no advantage.
 bool fits_session(const hir::Handler& handler);
-// `wanted`: if a session is a gain. Without, everything belongs to the return. `counts`: the handler looks at counters.
+// Splits the handler. If a session link has no advantage, `wanted` is false and everything belongs to the return.
+// `counts`: the handler reads performance counters.
 SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const CodegenOptions& options,
                        bool counts);
 

@@ -28,14 +28,14 @@ class Holders {
             if (global->auto_print || global->is_settable || !global->initial_string.empty())
                 shown_.insert(global);
         for (const hir::Function* function : program.functions) {
-            shown_.insert(function->params.begin(), function->params.end()); // have what callers give
+            shown_.insert(function->params.begin(), function->params.end()); // callers pass any value
             look_at(*function->body);
         }
         for (const hir::Handler* handler : program.handlers) {
             look_at(*handler->body);
             for_each_expr(*handler, [&](const hir::Expr& expr) { look_at(expr); });
         }
-        // What goes into something that is shown, or comes from it, is no better.
+        // A variable that flows into a shown one, or gets its value from one, must not be shared either.
         for (bool changed = true; changed;) {
             changed = false;
             for (const auto& [from, to] : flows_)
@@ -64,7 +64,7 @@ class Holders {
             if (!loop.array)
                 return;
             take_keys(*loop.array, loop.slice);
-            // The order tells something of the values.
+            // Sorting by the value makes it visible.
             if (loop.sort_direction != 0 && loop.sort_column == 0)
                 shown_.insert(loop.array);
             if (loop.value)
@@ -75,7 +75,7 @@ class Holders {
         });
         for_each_expr(body, [&](const hir::Expr& expr) { look_at(expr); });
     }
-    // Wholes come before their parts.
+    // Visits an expression before its operands.
     void look_at(const hir::Expr& expr) {
         switch (expr.kind) {
         case ExprKind::Element:
@@ -130,9 +130,9 @@ class Holders {
 
     const plan::Plan& plan_;
     std::set<const void*> stacks_; // get a stack of the hit
-    std::set<const void*> shown_;  // are used as something else, or hold something else
+    std::set<const void*> shown_;  // are used for something else, or hold something else
     std::set<const hir::Expr*> known_;
-    std::vector<std::pair<const void*, const void*>> flows_; // from, to
+    std::vector<std::pair<const void*, const void*>> flows_; // pairs of source and destination
 };
 
 } // namespace

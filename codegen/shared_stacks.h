@@ -1,9 +1,15 @@
-// User stacks as keys of arrays that processes share (runtime/symbols/stack.h, struct sonde_shared).
+// User stacks as array keys that are the same in all processes (runtime/symbols/stack.h, struct sonde_shared).
 //
-// The stack of a hit is known by places in files, so where the script takes it for a key it gets the text by which all
-// processes know it. Everywhere else a stack has the addresses of its own process. A variable or an array's values that
-// are nothing but parts of such keys later, `stack[t] = ubacktrace()` and at a return `n[stack[t]] <<< time`, hold the
-// text that is shared from the beginning: nobody sees the difference, and the return has another stack.
+// The problem: `n[ubacktrace()] <<< 1` shall count a call path once, not once per process. But the libraries of two
+// processes are at different addresses, so the same path has different addresses.
+//
+// The idea: the handler knows each address of the hit's stack as a file and an offset. Where the script uses this stack
+// as a key, the key is one text for all processes: that of the first stack with the same files and offsets. Everywhere
+// else, a stack has the addresses of its own process.
+//
+// This extends to variables and array values that are used only as parts of such keys later, for example `stack[t] =
+// ubacktrace()` and, at a return, `n[stack[t]] <<< time`. They hold the shared text from the beginning. The script
+// cannot see the difference, and at the return the hit's stack would be another one.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +21,23 @@
 
 namespace sonde {
 
-// What gives a user stack as text: the primitive itself, or the call of a function that returns just that. Null:
-// something else.
+// The primitive that returns a user stack as text: the expression itself, or the body of a function that returns just
+// that. Null: the expression is something else.
 const hir::Intrinsic* user_stack_in(const hir::Expr& expr);
 
-// Where the key has the process too, each has its own elements anyway, with its own addresses.
+// Whether processes share stacks in this array's keys. They don't if the key also contains the process: then elements
+// are separate anyway and keep their own addresses.
 bool shares_stacks(const plan::Global& array);
-// Whether that component of a key is such a stack.
+// Whether this component of a key is such a stack.
 bool is_shared(const plan::Global& array, size_t component);
 
-// How many stacks can be known by their places: those of all such arrays at once, and as many that were deleted; 0:
+// The number of stacks that can be shared: those that all such arrays hold at once, and as many that were deleted. 0 if
 // there is no such array.
 uint32_t shared_stacks(const plan::Plan& plan);
-// The places that each of them keeps.
+// The number of places (file and offset) that are stored for each shared stack.
 uint32_t shared_places(const CodegenOptions& options);
 
-// Variables (Local*, Global*), and arrays as their values (Global*), that hold texts which are shared.
+// The variables (Local*, Global*) and arrays (Global*, for their values) that hold shared texts.
 std::set<const void*> find_holders_of_shared(const hir::Program& program, const plan::Plan& plan);
 
 } // namespace sonde

@@ -5,7 +5,8 @@
 namespace sonde {
 namespace {
 
-// One more in that bucket of `buckets`, which begin there.
+// Adds 1 to the bucket with this number. `offset`: of the first bucket in `stats`; `buckets`: their count. Ignores
+// larger numbers.
 void count_in(Emitter& e, llvm::Value* stats, uint64_t offset, llvm::Value* bucket, uint32_t buckets) {
     llvm::BasicBlock *inside = e.block("bucket"), *end = e.block("counted");
     e.CreateCondBr(e.CreateICmpULT(bucket, e.number(buckets)), inside, end);

@@ -1,4 +1,4 @@
-// Statistics in memory (plan::StatsBlock).
+// Updates statistics in memory (plan::StatsBlock).
 #pragma once
 
 #include "runtime/plan.h"
@@ -11,7 +11,7 @@ namespace sonde {
 
 class Emitter;
 
-// Adds a value to a StatsBlock, and to the buckets after it.
+// Adds a value to a StatsBlock and to the buckets that follow it in memory.
 void add_to_statistic(Emitter& e, llvm::Value* stats, const plan::StatsNeeds& needs, llvm::Value* value);
 
 } // namespace sonde

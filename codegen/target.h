@@ -1,8 +1,9 @@
-// What differs between the two places where handlers run: BPF programs in the kernel, machine code in the host process.
+// The interfaces between the lowering and the two targets: BPF programs in the kernel, and machine code in the host
+// process.
 //
-// The lowering (codegen/lower/) walks HIR once and asks the place for everything else, by topic: Target hands out one
-// small interface for each. They are implemented in codegen/bpf/ and codegen/host/; all of a place emit through one
-// Emitter.
+// The lowering (codegen/lower/) walks HIR once and asks the target for everything that depends on the place where the
+// code runs. Target provides one small interface for each topic. codegen/bpf/ and codegen/host/ implement them. All
+// parts of a target emit code through the same Emitter.
 #pragma once
 
 #include <cstdint>
@@ -16,69 +17,74 @@
 
 namespace sonde {
 
-// Handlers' programs from their beginning to their end.
+// Begins and ends the programs of handlers.
 class HandlerPrograms {
   public:
     virtual ~HandlerPrograms() = default;
-    // Whether handlers keep what becomes of their hit (Environment::outcome).
+    // Whether handlers store the outcome of their hit in Environment::outcome.
     virtual bool tells_outcomes() const = 0;
-    // Goes for the next handler, whose legs are then put together to one program.
+    // Applies to the next handler, whose two parts are joined to one program by join_legs().
     virtual void use_session(const SessionLegs& legs) = 0;
-    // Begins a handler's function and fills the environment. How large the frame is shows only after the body is
-    // lowered, so BPF claims an element of a map for it, and on the host it comes as an argument.
+    // Begins a handler's function and fills the environment. The frame's size is known only after the body is lowered.
+    // So BPF claims an element of a map for the frame, and host code gets the frame as an argument.
     virtual void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                        Environment& env) = 0;
-    // The probe's condition is known to hold.
+    // Call it where the probe's condition has turned out to be true.
     virtual void condition_held(Environment& env) = 0;
-    // i1: an error of the same hit is told already, by a handler of the same place. Null: it cannot be.
+    // i1: whether another handler of the same place has already reported an error of this hit. Null: this is
+    // impossible.
     virtual llvm::Value* has_failed_before() = 0;
-    // exit() is about to stop the session.
+    // Call it before exit() stops the session.
     virtual void before_exit() = 0;
-    // Releases what begin() claimed, and returns; the builder then stands nowhere.
+    // Releases what begin() claimed, and returns. The builder has no insertion point afterwards.
     virtual void end(Environment& env) = 0;
+    // Joins the two parts of a session link's handler to one program.
     virtual void join_legs(const hir::Handler& handler) = 0;
-    // At least that many bytes of frame are needed by one run of some handler.
+    // Reports that one run of some handler needs at least `size` bytes of frame.
     virtual void need_frame(uint64_t size) = 0;
-    // The same for what foreach loops keep.
+    // The same for the memory of foreach loops.
     virtual void need_scan(uint64_t size) = 0;
-    // A 0 that the verifier does not know, or null. It checks a loop once for every value of a counter that it knows.
+    // A 0 whose value the verifier does not know, or null if this target does not need it. The verifier checks a loop
+    // once for each value of a counter that it knows.
     virtual llvm::Value* unknown_zero(Environment& env) = 0;
-    // At the head of a loop: the builder goes on in its body; the verifier's own bound leads to `limit`.
+    // Call it at the head of a loop. The builder continues in the body. If the verifier needs its own limit of
+    // iterations, the loop goes to `limit` when this is reached.
     virtual void loop_head(llvm::BasicBlock* limit) = 0;
-    // Everything is lowered. Gives what this place cannot do, or "".
+    // Call it when everything is lowered. Returns the name of a feature that this target lacks, or "".
     virtual std::string finish() = 0;
 };
 
-// Records for the runtime, and other texts.
+// Sends records to the runtime, and writes other text.
 class RecordOutput {
   public:
     virtual ~RecordOutput() = default;
-    // `size` includes the header.
+    // Sends a record. `size` includes the header.
     virtual void send(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size) = 0;
-    // Bytes of Environment::batch; the records of one run are gathered there, and sent together at its end.
+    // Bytes of Environment::batch. The records of one run are collected there and sent together at its end.
     virtual uint64_t batch_bytes() const = 0;
     virtual void begin_batch(Environment& env) = 0;
     virtual void send_batch(Environment& env) = 0;
-    // Writes a text to the kernel's trace buffer at once; false: the session has to.
+    // Writes a text to the kernel's trace buffer. Returns false if the session has to do that.
     virtual bool trace(llvm::Value* text) = 0;
-    // Appends the histogram of a statistic, which that global holds, to a slot's string; gives the new length. Only
-    // where the session runs the handler.
+    // Appends the histogram of a statistic, which belongs to `global`, to the string in a slot. Returns the new length.
+    // Only for handlers that the session runs.
     virtual llvm::Value* append_histogram(Environment& env, llvm::Value* slot, llvm::Value* length,
                                           const hir::Global& global, llvm::Value* stats) = 0;
-    // `stack`, a struct sonde_stack, is none, and no line of the output says so: once a hit.
+    // Counts a missing stack, at most once for each hit, for stacks that are not printed. `stack`: a struct
+    // sonde_stack.
     virtual void count_no_stack(llvm::Value* stack) = 0;
 };
 
 struct ForeachSpec {
     const hir::Foreach* loop;
-    llvm::Value* area;  // Arrays::scan_bytes() of them
-    llvm::Value* limit; // null: none
+    llvm::Value* area;  // memory of Arrays::scan_bytes()
+    llvm::Value* limit; // null: no limit
     uint64_t slice_mask;
-    llvm::Value* slice_key;  // null: none
-    llvm::BasicBlock* again; // where foreach_next() passes over an element
+    llvm::Value* slice_key;  // null: no slice
+    llvm::BasicBlock* again; // where foreach_next() skips an element
 };
 
-// Arrays. Keys are in memory as plan.h says. Statuses: nonzero means that the array is full.
+// Arrays. Keys in memory have the format of plan.h. A status other than 0 means that the array is full.
 class Arrays {
   public:
     virtual ~Arrays() = default;
@@ -88,108 +94,111 @@ class Arrays {
                                     llvm::Value* value) = 0;
     virtual llvm::Value* store_string(Environment& env, const hir::Global& array, llvm::Value* key,
                                       llvm::Value* slot) = 0;
-    // `old_value`: null where nobody wants it.
+    // `old_value`: null if it is not used.
     virtual llvm::Value* update(Environment& env, const hir::Global& array, llvm::Value* key,
                                 llvm::AtomicRMWInst::BinOp op, llvm::Value* value, llvm::Value** old_value) = 0;
     // Adds a value to an element that is a statistic.
     virtual llvm::Value* add_to_statistic(Environment& env, const hir::Global& array, llvm::Value* key,
                                           llvm::Value* value) = 0;
-    // A pointer to the element's StatsBlock, or to an empty one; on the host a copy in `scratch`.
+    // A pointer to the element's StatsBlock, or to an empty one if the element does not exist. The host target copies
+    // it to `scratch`.
     virtual llvm::Value* statistic(Environment& env, const hir::Global& array, llvm::Value* key,
                                    llvm::Value* scratch) = 0;
     virtual llvm::Value* contains(Environment& env, const hir::Global& array, llvm::Value* key,
                                   uint64_t slice_mask) = 0;
-    // One element, a slice, or with `all` everything.
+    // Deletes one element, a slice, or with `all` all elements.
     virtual void erase(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t slice_mask, bool all) = 0;
 
     // Bytes of Environment::scan that a loop needs while it runs.
     virtual uint64_t scan_bytes(const hir::Foreach& loop) = 0;
-    // Gives an opaque iterator.
+    // Returns an opaque iterator.
     virtual llvm::Value* foreach_begin(Environment& env, const ForeachSpec& spec) = 0;
-    // Gives an i1, whether there is one more, and fills the key and the value (null: not wanted) or points to where
-    // they are instead.
+    // Returns an i1, whether there is another element. Fills key and value (null: not used), or makes them point to the
+    // element's memory.
     virtual llvm::Value* foreach_next(Environment& env, const ForeachSpec& spec, llvm::Value* iterator,
                                       llvm::Value*& key, llvm::Value*& value) = 0;
     virtual void foreach_end(Environment& env, llvm::Value* iterator) = 0;
 };
 
-// Memory of the traced program and of the kernel. Results are nonzero on a fault.
+// Memory of the traced program and of the kernel. Functions return a number other than 0 if the access faults.
 class Memory {
   public:
     virtual ~Memory() = default;
     virtual llvm::Value* read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address,
                               bool user) = 0;
-    // Writes `size` (1, 2, 4, 8) bytes of a buffer, or of a slot with at most max_string bytes, to user memory.
+    // Writes to user memory: `size` (1, 2, 4 or 8) bytes of a buffer, or up to max_string bytes of a slot.
     virtual llvm::Value* write(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address) = 0;
     virtual llvm::Value* write_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
-    // At most max_string - 1 bytes into a slot.
+    // Read at most max_string - 1 bytes into a slot.
     virtual llvm::Value* read_block(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address) = 0;
     virtual llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
                                      bool user) = 0;
-    // A string of units of `width` (2 or 4) bytes as UTF-8; 1: a fault, 2: not UTF-16 or UTF-32.
+    // Reads a string whose units have `width` (2 or 4) bytes and converts it to UTF-8. Returns 1 after a fault, and 2
+    // if the string is not UTF-16 or UTF-32.
     virtual llvm::Value* read_wide(Environment& env, llvm::Value* slot, uint32_t width, llvm::Value* address,
                                    bool user) = 0;
-    // The text of what lies at a user address: a sonde_symbol_style. `work`: SONDE_SYMBOL_BYTES of memory for the
-    // search.
+    // Describes a user address: its symbol, in the form of `style` (a sonde_symbol_style). `work`: SONDE_SYMBOL_BYTES
+    // of memory for the search.
     virtual void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
                         llvm::Value* work) = 0;
-    // The same of a kernel address.
+    // The same for a kernel address.
     virtual void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
                                llvm::Value* work) = 0;
-    // The NUMA node of a kernel address; negative: none, or not known.
+    // The NUMA node of a kernel address; negative if there is none or it is unknown.
     virtual llvm::Value* node(llvm::Value* address) = 0;
 };
 
-// The current task, the time, the machine.
+// Facts about the current task, the time, and the machine.
 class Task {
   public:
     virtual ~Task() = default;
     virtual llvm::Value* number(Environment& env, hir::TaskNumber what) = 0;
-    // Writes 16 bytes at most: TASK_COMM_LEN.
+    // Writes the task's name, at most 16 bytes (TASK_COMM_LEN).
     virtual void execname(Environment& env, llvm::Value* slot) = 0;
-    // The name of the task's control group.
+    // Writes the name of the task's control group.
     virtual void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) = 0;
-    // Nanoseconds, or cycles of the processor.
+    // A time in nanoseconds, or the processor's cycle counter.
     virtual llvm::Value* clock(Environment& env, hir::Clock which) = 0;
-    // What @perf("name") gives for the counter at that index.
+    // The value of @perf("name") for the counter with this index.
     virtual llvm::Value* counter(uint32_t index) = 0;
-    // To the current thread; nonzero if it is refused.
+    // Sends a signal to the current thread. The result is not 0 if the kernel refuses.
     virtual llvm::Value* raise_signal(llvm::Value* signal) = 0;
-    // Of 1, 5 or 15 minutes, in 1/2048.
+    // The load average of 1, 5 or 15 minutes, in units of 1/2048.
     virtual llvm::Value* load_average(llvm::Value* index) = 0;
 };
 
-// Registers, arguments and addresses at the point that was hit; zeros where there are none.
+// Registers, arguments and addresses at the point that was hit; 0 if there are none.
 class Registers {
   public:
     virtual ~Registers() = default;
     virtual llvm::Value* read(Environment& env, int dwarf_number) = 0;
-    // Of a program, at a probe in its code.
+    // Writes a register of a program, at a probe in its code.
     virtual void write(Environment& env, int dwarf_number, llvm::Value* value) = 0;
-    // hir::Argument
+    // `number`: see hir::Argument.
     virtual llvm::Value* argument(Environment& env, int number) = 0;
-    // At a trampoline, an argument by its position, from 0 on; `fault` is nonzero if there are fewer.
+    // At a trampoline: the argument at this position, counted from 0. `fault` is set to a number other than 0 if the
+    // function has fewer arguments.
     virtual llvm::Value* numbered_argument(Environment& env, llvm::Value* number, llvm::Value*& fault) = 0;
-    // How many words of arguments the function has, in which a trampoline leads to the handler.
+    // At a trampoline: the number of words that the function's arguments take.
     virtual llvm::Value* argument_words(Environment& env) = 0;
-    // The probed function's address, where a function of the kernel is probed.
+    // The address of the probed kernel function.
     virtual llvm::Value* kernel_function(Environment& env) = 0;
-    // 1 where the probe was hit in user space.
+    // 1 if the probe was hit in user space.
     virtual llvm::Value* user_mode(Environment& env) = 0;
-    // Where the current task is, or was, in user space; 0: it has no such place.
+    // The user-space address where the current task is, or entered the kernel; 0 if it has none.
     virtual llvm::Value* user_address(Environment& env) = 0;
 };
 
-// What a function's entry saves for its .return handler.
+// Values that a function's entry saves for its .return handler.
 class EntryValues {
   public:
     virtual ~EntryValues() = default;
-    // `values` has each one at its PlanState::entry_offset().
+    // Saves values. Each is at its PlanState::entry_offset() in `values`.
     virtual void save(Environment& env, const hir::Handler& handler, llvm::Value* values,
                       llvm::Value* return_address) = 0;
-    // What Handler::entry_values[index] was at the function's entry; a string goes to the slot.
+    // The value that Handler::entry_values[index] had at the function's entry. A string is copied to the slot.
     virtual llvm::Value* load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) = 0;
-    // While the entry's own program runs, they lie there.
+    // Sets where load() finds the values while the entry's own program runs.
     virtual void are_at(llvm::Value* values) = 0;
 };
 

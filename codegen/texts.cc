@@ -22,10 +22,10 @@ llvm::GlobalVariable* declare_table(llvm::Module& module, llvm::Type* type, cons
     return new llvm::GlobalVariable(module, type, true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
 }
 
-// Of the table of the rows' texts, a power of two.
+// The number of cells in the tables of rows' texts: a power of two.
 uint64_t row_cells(Emitter& e) { return std::bit_ceil(std::max<uint64_t>(e.state().plan.rows.size(), 1)); }
 
-// One text after the other, each in a cell of constant size.
+// A table of texts, each in a cell of constant size.
 llvm::Constant* cells(Emitter& e, const std::vector<std::string>& texts, uint64_t cell) {
     std::string all;
     for (std::string text : texts) {
@@ -66,7 +66,7 @@ llvm::Value* table_entry(Emitter& e, const std::vector<uint32_t>& table, llvm::V
 }
 
 llvm::Value* row_text_number(Emitter& e, llvm::Value* row, hir::PointText text) {
-    // Rows of handlers whose texts no key holds have none.
+    // Rows of handlers without such keys get 0.
     std::vector<uint32_t> table(row_cells(e));
     std::transform(e.state().plan.rows.begin(), e.state().plan.rows.end(), table.begin(),
                    [&](const plan::Point& point) { return number_of_text(e.state(), hir::point_text(text, point)); });
@@ -93,7 +93,7 @@ llvm::Value* table_word(Emitter& e, const std::vector<int64_t>& table, llvm::Val
 }
 
 llvm::Value* numbered_text(Emitter& e, llvm::Value* number) {
-    // One after the other, each with its NUL, and where each begins. The verifier sees that no pointer leaves them.
+    // All texts, each with its NUL, and an index of their offsets. The verifier can check that pointers stay inside.
     std::string all;
     std::vector<uint32_t> begins(std::bit_ceil(e.state().program.texts.size()));
     for (size_t i = 0; i < e.state().program.texts.size(); i++) {
@@ -120,7 +120,7 @@ void define_constants(Emitter& e) {
         fresh->setName(name);
     };
     uint64_t max = e.state().options.max_string;
-    if (e.in_kernel()) // the runtime knows better
+    if (e.in_kernel()) // the runtime sets the value before loading
         define("sonde_numbering",
                llvm::ConstantAggregateZero::get(llvm::ArrayType::get(e.i64(), sizeof(sonde_numbering) / 8)),
                SONDE_NUMBERING_SECTION);
@@ -141,7 +141,7 @@ void define_constants(Emitter& e) {
         for (const plan::Probe& probe : e.state().plan.probes)
             for (const plan::Point& point : probe.points)
                 texts[4 * point.row + 3] = plan::type_at(probe.kind, point);
-        // Whatever a number of a row may be for all that the verifier knows, it is in the table.
+        // The verifier does not know a row's number, so each possible number must be within the table.
         texts.resize(4 * row_cells(e));
         define("sonde_row_texts", cells(e, texts, row_text_bytes));
     }

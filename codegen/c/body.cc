@@ -1,4 +1,4 @@
-// How C ends early: where it fails, and where a read of memory that is not there was noted.
+// Code for C functions that end early: after an error, and after a read of memory that does not exist.
 #include "codegen/c/body.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -113,7 +113,8 @@ void CBody::note_fault(const llvm::Instruction& at, llvm::Value* result, llvm::V
     llvm::Value* first = opaque(ir.CreateAnd(failed, ir.CreateNot(before)));
     const uint64_t status = add_place("read fault [man error::fault] at %#x", place(at), with_argument);
     auto keep = [&](llvm::AllocaInst* where, llvm::Value* value) {
-        // Opaque: else LLVM computes it where the function fails, and has all that it takes on the stack until there.
+        // Opaque: otherwise LLVM computes this only where the function ends, and keeps all operands on the stack until
+        // then.
         ir.CreateStore(opaque(ir.CreateOr(ir.CreateLoad(ir.getInt64Ty(), where), value)), where);
     };
     keep(fault_status, ir.CreateAnd(first, ir.getInt64(status)));

@@ -1,5 +1,4 @@
-// One function in C with all that it calls inlined, while it is made safe: where it can end early, and the code for
-// that.
+// A C function, with all functions that it calls inlined, while it is made safe. Provides the code that ends it early.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +23,31 @@ struct CBody {
     DiagBuilder refuse(const llvm::Instruction& at, const std::string& message);
     llvm::Argument* argument(unsigned from_end) const;
 
-    // The value, of whose origin the compiler knows nothing.
+    // Returns the same number, but hides its origin from the compiler.
     llvm::Value* opaque(llvm::Value* value);
-    // The value, a number to the verifier too, which follows no pointer through a negation.
+    // Returns the same value as a number. The verifier does not follow a pointer through a negation.
     llvm::Value* as_scalar(llvm::Value* value);
-    // The smaller of the two. Comparison and result are one piece of assembly, which LLVM cannot take apart: the
-    // verifier knows the bound of the register that comes out.
+    // Reports an error at the instruction's place.
+    // The smaller of the two numbers. Comparison and selection are one piece of assembly, which LLVM cannot take apart,
+    // so the verifier knows the bound of the result.
     llvm::Value* at_most(llvm::Value* value, uint64_t most);
-    // 0, as the verifier cannot know it.
+    // A 0 that the verifier does not know.
     llvm::Value* unknown_zero();
-    // That reads go to; one for each size.
+    // A variable for reads of this size; the same one for all reads of a size.
     llvm::AllocaInst* variable_of(uint64_t bytes);
 
-    // Where the function ends early. A read that failed before is what is told then.
+    // Creates the block where the function ends early. If a read failed before, that error is reported.
     void make_failed();
     void remove_failed();
-    // Reads that failed end the function at the latest where it returns.
+    // Makes the function end early where it returns, if a read failed.
     void check_returns();
-    // The status of an error there. `bits`: codegen/lower/errors.h
+    // Adds a place where an error can occur. Returns the function's status for this error. `bits`: see
+    // codegen/lower/errors.h.
     uint64_t add_place(const std::string& message, Range range, int64_t bits);
-    // Where the condition holds when it runs, the function ends there. `before`: what then comes after the check.
+    // Ends the function with this status if the condition holds at run time. `before`: the instruction that follows the
+    // check.
     void end_if(llvm::Value* condition, llvm::Instruction* before, uint64_t status);
-    // Keeps that a read failed, if `result` is negative, and it is the first one.
+    // If `result` is negative, stores that a read failed, unless an earlier read has failed.
     void note_fault(const llvm::Instruction& at, llvm::Value* result, llvm::Value* address);
 
     llvm::Function& function;
@@ -58,13 +60,13 @@ struct CBody {
     uint64_t slots = 0;
     llvm::BasicBlock* early_end = nullptr;
     llvm::PHINode* early_status = nullptr;
-    // Of the first read that failed: the status, the address, and all ones.
+    // Of the first failed read: status, address, and all ones.
     llvm::AllocaInst *fault_status = nullptr, *fault_address = nullptr, *has_fault = nullptr;
-    unsigned reads = 0;            // of the kernel's memory, in the code
-    bool has_may_goto = false;     // its loops are bounded by may_goto, and not callbacks
-    bool loosens_at_heads = false; // what a loop changes is unknown to the verifier at its head, not only at its end
-    std::map<uint64_t, llvm::AllocaInst*> variables; // that reads go to, by their size
-    // That become slots in the end: the verifier knows no bytes of those, and nothing of their alignment.
+    unsigned reads = 0;            // number of reads of kernel memory in the code
+    bool has_may_goto = false;     // loops are bounded by may_goto, not by callbacks
+    bool loosens_at_heads = false; // variables of loops become unknown at the loops' heads, not only at the ends
+    std::map<uint64_t, llvm::AllocaInst*> variables; // for reads, by size
+    // Variables that will be in slots. The verifier does not track the bytes and the alignment of slots.
     std::set<const llvm::Value*> moved;
 };
 

@@ -1,12 +1,14 @@
-// The script's functions in C, compiled: what the code of the handlers is linked with.
+// The compiled C functions of a script, which handlers are linked with.
 //
-// A function `f` is `i64 sonde_c_f(arguments..., environment, slots, result, error text)`: numbers by value, strings as
-// slots. It gives 0, or the number of one of its places, from 1 on, with the bits that the pending error gets there
-// (codegen/lower/errors.h), or one of the numbers below. At a read that failed, the address is left where the result
-// would be.
+// A C function `f` is `i64 sonde_c_f(arguments..., environment, slots, result, error text)`. Numbers are passed by
+// value, strings as slots. It returns one of:
+// * 0 if it succeeds
+// * the number of one of its places, counted from 1, with the bits of the pending error (codegen/lower/errors.h). After
+//   a failed read, the place for the result has the address.
+// * one of the negative numbers below
 //
-// A function `g` of the script that C calls is there as `i64 sonde_s_g(environment, arguments..., result)`, which gives
-// 0, or has made an error the pending one.
+// A script function `g` that C calls is `i64 sonde_s_g(environment, arguments..., result)`. It returns 0, or sets the
+// pending error and returns another number.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +23,7 @@
 
 namespace sonde {
 
-// Where a function in C can fail.
+// A place in the script where a C function can fail.
 struct CPlace {
     std::string message;
     Range range;
@@ -29,28 +31,28 @@ struct CPlace {
 
 struct CFunction {
     std::vector<CPlace> places;
-    uint64_t slots = 0;     // that it needs for texts of its own
-    bool uses_text = false; // the last argument may not be null
-    Range writes;           // where it writes a program's memory; not valid: nowhere
-    Range kernel_call;      // where it calls one of the kernel's functions for BPF, which may change something
+    uint64_t slots = 0;     // number of slots for its own strings
+    bool uses_text = false; // needs the last argument (error text)
+    Range writes;           // where it writes a program's memory; invalid if it does not
+    Range kernel_call; // where it calls a kernel function (kfunc), which may have side effects; invalid if it does not
 };
 
 struct CCode {
     std::string bitcode;
-    std::map<std::string, CFunction> functions; // by their names in the program
-    std::set<std::string> modules;              // of the kernel, whose types it names
+    std::map<std::string, CFunction> functions; // by their names in the script
+    std::set<std::string> modules;              // kernel modules whose types it uses
 };
 
-// What a function in C gives if an error is the pending one already; and if it goes on to the next of its name.
+// Results of a C function: an error is already pending; and continue with the next function of the same name.
 constexpr int64_t c_failed_before = -1, c_goes_on = -2;
-// Names of calls that tell where a variable of the kernel's is (hir::CCall).
+// Prefix of calls that return the address of a kernel variable (hir::CCall).
 constexpr std::string_view c_address_of = "sonde_address_";
-// Of functions of the script's that are called as some of ours are.
+// Prefix of script functions with the same name as one in the prelude.
 constexpr std::string_view c_own_prefix = "sonde_own_";
-// The last arguments, counted from the end.
+// Positions of the last arguments, counted from the end.
 constexpr unsigned c_error_argument = 1, c_result_argument = 2, c_slots_argument = 3, c_environment_argument = 4;
 
-// A name in C; those that no script can write have a dot.
+// The name as a C identifier. Names that a script cannot write contain a dot.
 inline std::string c_name(std::string name) {
     std::replace(name.begin(), name.end(), '.', '$');
     return name;
@@ -59,7 +61,7 @@ inline std::string c_name(std::string name) {
 inline std::string c_symbol(const std::string& function) { return "sonde_c_" + c_name(function); }
 inline std::string script_symbol(const std::string& function) { return "sonde_s_" + c_name(function); }
 
-// The name as the script has it: `f` of "sonde_c_f_body", `n` of "sonde_c_f_body.n", the static variable there.
+// The name in the script: `f` for "sonde_c_f_body", `n` for "sonde_c_f_body.n", a static variable of that function.
 inline std::string written_name(const std::string& name) {
     if (name.starts_with(c_own_prefix))
         return name.substr(c_own_prefix.size());

@@ -1,8 +1,8 @@
-// clang gets its input in a memory file and writes into two others, so that nothing has to be read while it runs and
-// nothing lies in /tmp. It runs its front end alone: what is optimised, and how, is decided when the module is whole.
+// Runs clang with its input in a memory file and its output in two others. So sonde need not read while clang runs, and
+// no files are left in /tmp. Only clang's front end runs; sonde optimizes the complete module itself.
 //
-// The script's text decides what clang does, so clang sees a file system without files, and has limits: a few lines of
-// macros can keep a compiler busy for years.
+// The script's text controls clang, so clang sees a file system without files, and its time and memory are limited: a
+// few lines of macros can keep a compiler busy for years.
 #include "codegen/c/clang.h"
 
 #include <fcntl.h>
@@ -43,9 +43,9 @@ std::string find_program(const std::string& name) {
     return "";
 }
 
-constexpr rlim_t most_seconds = 10;       // of processor time
+constexpr rlim_t most_seconds = 10;       // CPU time
 constexpr rlim_t most_memory = 2ul << 30; // bytes
-// Nothing but what is listed is there, and nothing is listed (clang/docs, `-ivfsoverlay`).
+// A file system that contains only the listed files, and none are listed (clang/docs, `-ivfsoverlay`).
 constexpr const char* no_files = R"({"version": 0, "redirecting-with": "redirect-only", "roots": []})";
 
 Result<Fd> memory_file(const char* name, std::string_view text) {
@@ -58,7 +58,7 @@ Result<Fd> memory_file(const char* name, std::string_view text) {
     return out;
 }
 
-// The limits of a child that has begun already: it has read nothing of the script yet.
+// Limits a child that has started already. It has not read any of the script yet.
 void limit(pid_t child) {
     const rlimit seconds{most_seconds, most_seconds}, memory{most_memory, most_memory}, none{0, 0};
     prlimit(child, RLIMIT_CPU, &seconds, nullptr);
@@ -66,10 +66,10 @@ void limit(pid_t child) {
     prlimit(child, RLIMIT_CORE, &none, nullptr);
 }
 
-// Why clang has ended without saying what is wrong with the text.
+// Explains why clang ended without a message about the text.
 std::string explain_end(int status, const std::string& said) {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    // clang's driver tells the signal that its compiler has died of as shells do.
+    // If its compiler was killed by a signal, clang's driver exits with 128 + the signal, as shells do.
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(code - 128, 0);
     if (signal == SIGXCPU || signal == SIGKILL)
         return fmt::format("clang has not come to an end with this C within {} seconds", most_seconds);
@@ -94,7 +94,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
         program = find_program("clang");
     if (program.empty())
         return Error(fmt::format("the script has C, which needs clang: install the package `{}`", newest));
-    // A newer one writes what LLVM here cannot read.
+    // A newer clang writes bitcode that this LLVM cannot read.
     const std::string guarded =
         fmt::format("#if __clang_major__ > {0}\n#error sonde reads what clang up to {0} writes\n#endif\n{1}",
                     LLVM_VERSION_MAJOR, text);
@@ -119,7 +119,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
                                       "-fno-crash-diagnostics",
                                       "-Xclang",
                                       "-disable-pragma-debug-crash",
-                                      "-fms-extensions", // as the kernel since 6.19: `struct s;` as a member
+                                      "-fms-extensions", // as in the kernel since 6.19: `struct s;` as a member
                                       "-fwrapv",
                                       "-fno-strict-aliasing",
                                       "-fno-delete-null-pointer-checks",
@@ -167,7 +167,7 @@ Result<ClangOutput> run_clang(const std::string& text) {
         return ClangOutput{*std::move(bitcode), *std::move(said), ""};
     if (said->find("sonde reads what clang up to") != std::string::npos)
         return Error(fmt::format("`{}` is newer than the LLVM of sonde: install the package `{}`", program, newest));
-    // 1 is the status of messages about the text.
+    // clang exits with 1 after messages about the text.
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && said->find("error:") != std::string::npos)
         return ClangOutput{"", *std::move(said), ""};
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)

@@ -1,4 +1,4 @@
-// Runs clang: C in, bitcode or messages out.
+// Runs clang on C text.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 namespace sonde {
 
 struct ClangOutput {
-    std::string bitcode;  // empty: it refused
+    std::string bitcode;  // empty after an error
     std::string messages; // "FILE:LINE:COLUMN: error: ..." lines
-    std::string failure;  // in words, if it ended without an answer: it crashed, or took too long
+    std::string failure;  // why clang ended without a result, for example after a crash or a timeout
 };
 
-// Errors: no clang is installed that writes what the linked LLVM can read, or it could not be run.
+// Compiles the text. Errors: no suitable clang is installed, or it cannot be run. clang must not be newer than the
+// linked LLVM.
 Result<ClangOutput> run_clang(const std::string& text);
 
 } // namespace sonde

@@ -1,6 +1,6 @@
-// clang's messages are good; they lack what is special about C in a script. Names of sonde's own C become what was
-// written, the few messages that its macros cause are told in their own words, and of several at one place the first
-// is enough.
+// Turns clang's messages into messages about the script. clang's messages are good, but do not know about scripts. So
+// names in sonde's own C are replaced by the names in the script, the few messages that its macros cause get their own
+// text, and only the first message at each place is reported.
 #include "codegen/c/clang_messages.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::optional<Range> read_place(const std::string& place, const Sources& sources
                    static_cast<unsigned>(std::atoi(&place[column + 1])));
 }
 
-// In the script's C; otherwise the end of the C before it.
+// A place in the script's C. For any other place: the end of the C that precedes it.
 Range in_script(std::optional<Range> found, const std::vector<Range>& places) {
     const Range* before = places.data();
     for (const Range& one : places) {
@@ -61,7 +61,7 @@ Range in_script(std::optional<Range> found, const std::vector<Range>& places) {
     return found ? Range{before->file, before->end - 2, before->end} : *before;
 }
 
-// `sonde_c_f_body` is `f` to the reader, and the structure of its arguments is `THIS`.
+// Shows `sonde_c_f_body` as `f`, and the structure of its arguments as `THIS`.
 void name_as_written(std::string& text) {
     for (size_t at = 0; (at = text.find(c_own_prefix, at)) != std::string::npos;)
         text.erase(at, c_own_prefix.size());
@@ -96,7 +96,7 @@ bool is_macro(std::string_view word) {
     return word == "MAXSTRINGLEN";
 }
 
-// "struct s" of "`const struct s`", "t" of "`t`". Nothing for THIS, which no kernel has.
+// Reads "struct s" from "`const struct s`", and "t" from "`t`". Returns nullopt for THIS, which is not a kernel type.
 std::optional<CTypeName> read_type(std::string_view text) {
     for (std::string_view qualifier : {"const ", "volatile "})
         if (text.starts_with(qualifier))
@@ -114,8 +114,8 @@ std::optional<CTypeName> read_type(std::string_view text) {
                : std::nullopt;
 }
 
-// Of an incomplete type clang names what the text has and, as the last, what that stands for; of an unknown name
-// what it proposes stands after it.
+// The type that a message reports as incomplete or unknown. For an incomplete type, clang quotes the name in the text
+// and last its definition. For an unknown name, its suggestion follows the name.
 std::optional<CTypeName> missing_type(const std::string& text) {
     const bool is_incomplete =
         text.find("incomplete ") != std::string::npos || text.find("never completed") != std::string::npos;
@@ -130,7 +130,7 @@ std::optional<CTypeName> missing_type(const std::string& text) {
 }
 
 struct Translation {
-    std::string_view part, message, help; // of clang's message; the whole of ours
+    std::string_view part, message, help; // a part of clang's message, and our whole message and help
 };
 constexpr Translation translations[] = {
     {"file not found", "C in a script reads no file of its own",
@@ -173,7 +173,7 @@ void report(const Message& message, Range range, const std::string& why_missing,
             fmt::format("`{}` is a macro of the kernel's headers here: another name, or `#undef {}`", word, word));
 }
 
-// The words that these messages are at.
+// The words in the script at which these messages are.
 template <typename Wanted>
 std::set<std::string> words_at(const std::string& messages, const Sources& sources, const Wanted& is_wanted) {
     std::set<std::string> out;
@@ -208,7 +208,7 @@ std::set<CTypeName> missing_types(const std::string& messages) {
 std::set<std::string> names_declared_twice(const std::string& messages, const Sources& sources) {
     constexpr std::string_view parts[] = {"redefinition", "conflicting types for",
                                           "does not match previous declaration"};
-    // Not every message has the name, but each is at the name.
+    // Not every message contains the name, but each is at the name.
     return words_at(messages, sources, [&](const std::string& text, const std::string&) {
         return std::any_of(std::begin(parts), std::end(parts),
                            [&](std::string_view part) { return text.find(part) != std::string::npos; });
@@ -224,7 +224,7 @@ std::set<std::string> macros_in_the_way(const std::string& messages, const Sourc
 void report_clang_messages(const std::string& messages, const std::vector<Range>& places,
                            const std::function<std::string(const CTypeName&)>& why_missing, Diagnostics& diags) {
     std::set<std::tuple<FileId, uint32_t, uint32_t>> said;
-    // What clang says of the rest of a line with an unknown function follows from that.
+    // Ignore further messages on a line with an unknown function, because they follow from that.
     std::set<std::pair<FileId, uint32_t>> unknown;
     for (size_t line = 0; line < messages.size();) {
         const size_t end = std::min(messages.find('\n', line), messages.size());

@@ -1,4 +1,4 @@
-// What clang says of the script's C, as messages about the script.
+// Reports clang's messages about the script's C at their places in the script.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,17 @@
 
 namespace sonde {
 
-// `messages`: "FILE:LINE:COLUMN: error: text", a line each. `places`: where the script has C; what clang finds beyond
-// their ends, in sonde's own C, is told of the one before. `why_missing` says what there is to say of a type that is
-// not there.
+// `messages`: lines of the form "FILE:LINE:COLUMN: error: text". `places`: the parts of the script that are C. A
+// message about sonde's own C is reported at the preceding part. `why_missing` explains why a type does not exist.
 void report_clang_messages(const std::string& messages, const std::vector<Range>& places,
                            const std::function<std::string(const CTypeName&)>& why_missing, Diagnostics& diags);
 
-// What messages say is not there, or not whole, and may be a type.
+// Names that are unknown or incomplete according to the messages, and may be types.
 std::set<CTypeName> missing_types(const std::string& messages);
 
-// Names that messages say the script declares although they are declared already.
+// Names that the script declares although they are declared already, according to the messages.
 std::set<std::string> names_declared_twice(const std::string& messages, const Sources& sources);
-// Macros of the kernel's headers that stand where messages say that something else is expected: the script has
-// something of its own by that name.
+// Macros of the kernel's headers whose names the script uses for something else, according to messages at these names.
 std::set<std::string> macros_in_the_way(const std::string& messages, const Sources& sources);
 
 } // namespace sonde

@@ -1,11 +1,14 @@
-// One text is made of all C that a script uses: basic types, the kernel's types, the prelude, the script's
-// declarations, and each function between a head and a tail of ours. `#line` and blanks keep every character of the
-// script's at its own line and column, so that clang's messages and debug information point into the script.
+// Compiles all C of a script as one text. The text consists of the basic types, the kernel's types, the prelude, the
+// script's declarations, and the functions. Each function is enclosed by a head and a tail from here. `#line` and
+// blanks keep each character of the script at its own line and column, so clang's messages and debug information refer
+// to the script.
 //
-// A function's body becomes a function without a result, as the documented interface has it: it is left by `return;`,
-// and its result lies in a structure, THIS. The function that is called from outside fills and reads that.
+// Each function body becomes a C function without a result, as the documented interface requires: it returns by
+// `return;`, and its result is in a structure, THIS. A second function, which handlers call, fills THIS and reads the
+// result.
 //
-// `#include <...>` of any name stands for the kernel's types and the prelude, which are there anyway; no file is read.
+// `#include <...>` has no effect, whatever the name is: the kernel's types and the prelude are always present. No file
+// is read.
 #include "codegen/c/compile.h"
 
 #include <algorithm>
@@ -31,7 +34,7 @@ using hir::ValueType;
 
 namespace {
 
-constexpr const char* own_name = "sonde-prelude"; // of the lines that are not the script's
+constexpr const char* own_name = "sonde-prelude"; // file name of lines that are not the script's
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -46,7 +49,7 @@ void collect_names(std::string_view text, std::set<std::string>& names) {
     }
 }
 
-// That the script defines itself: a name with something in parentheses and a `{`, outside of all braces.
+// Collects functions that the script defines: a name with something in parentheses and a `{`, outside of all braces.
 void collect_functions(std::string_view text, std::set<std::string>& names) {
     int braces = 0, parentheses = 0;
     std::string_view word, called;
@@ -73,7 +76,8 @@ void collect_functions(std::string_view text, std::set<std::string>& names) {
     }
 }
 
-// The parts of the kernel's headers that are mentioned, also by other parts; adds to `names` what these mention.
+// Chooses the parts of the kernel's headers that are used by the script or by other chosen parts. Adds the names that
+// they use to `names`.
 std::string choose_parts(std::set<std::string>& names, const std::set<std::string>& own) {
     struct Part {
         std::set<std::string> names;
@@ -117,7 +121,7 @@ std::string choose_parts(std::set<std::string>& names, const std::set<std::strin
     return out;
 }
 
-// As a literal of C.
+// Quotes the text as a C string literal.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (char c : text)
@@ -129,7 +133,7 @@ class Composer {
   public:
     Composer(const Sources& sources, Diagnostics& diags) : sources_(sources), diags_(diags) {}
 
-    // The script's text at its own place.
+    // Appends the script's text at its own lines and columns.
     void script(const hir::CText& code) {
         LineColumn at = sources_.line_column(code.range.file, code.range.begin + 2);
         out_ += fmt::format("\n#undef __FILE__\n#define __FILE__ {}\n#line {} \"{}\"\n",
@@ -137,7 +141,7 @@ class Composer {
         out_.append(at.column - 1, ' ');
         out_ += prepare_c_text(code, diags_);
     }
-    // What stands around the script's text: what clang says of it, it says at that line of the script.
+    // Appends text around the script's. Messages about it are reported at this position of the script.
     void around(const std::string& text, FileId file, uint32_t position) {
         const std::string line =
             fmt::format("\n#line {} \"{}\"\n", sources_.line_column(file, position).line, c_file_name(file));
@@ -158,7 +162,7 @@ class Composer {
 
 const char* c_type(ValueType type) { return type == ValueType::String ? "char *" : "long "; }
 
-// What C calls a function of the script by: strings go into slots of C's own, and an error ends C too.
+// A C function that calls a script function. It passes strings in slots, and ends the calling C after an error.
 std::string declare_call(const hir::Function& callee) {
     const bool gives_string = callee.result == ValueType::String, gives = callee.result != ValueType::Void;
     const std::string symbol = script_symbol(callee.name);
@@ -184,7 +188,7 @@ std::string declare_call(const hir::Function& callee) {
         gives_string ? "result" : "&result", gives ? "return result;\n" : "");
 }
 
-// By its name in C, for what stands after. `ends` takes the names back.
+// Macros that define the script function's name in the following text. `ends` gets the #undefs.
 void name_calls(const hir::Function& function, std::string& macros, std::string& ends) {
     for (const hir::CCall& one : function.c_calls) {
         macros += fmt::format("#define {} call_{}\n", one.name, script_symbol(one.call->callee->name));
@@ -192,8 +196,7 @@ void name_calls(const hir::Function& function, std::string& macros, std::string&
     }
 }
 
-// Declarations in the script are shared by all functions, and so are the names that the library's functions have
-// there.
+// All functions share the script's declarations. The library's functions have their names there, too.
 std::string declare_calls(const std::vector<const hir::Function*>& functions) {
     std::set<std::string> done;
     std::string out;
@@ -223,7 +226,7 @@ void compose_function(Composer& text, const hir::Function& function, Diagnostics
         if (is_c_keyword(param->name))
             diags.report(DiagId::EmbeddedCode, param->range,
                          fmt::format("the parameter `{}` is a keyword of C", param->name));
-        // A macro of that name is none in there.
+        // Hides a macro with the parameter's name within the function.
         hides += fmt::format("#pragma push_macro(\"{0}\")\n#undef {0}\n", param->name);
         shows += fmt::format("#pragma pop_macro(\"{}\")\n", param->name);
         head += fmt::format("{}{};\n", c_type(param->type), param->name);
@@ -259,7 +262,7 @@ void compose_function(Composer& text, const hir::Function& function, Diagnostics
     text.around(tail + shows, range.file, range.end - 1);
 }
 
-// What the prelude defines itself: `#define f`, `static inline int f(...) {`.
+// The names that the prelude defines: `#define f`, `static inline int f(...) {`.
 std::set<std::string> names_of_prelude() {
     constexpr std::string_view define = "#define ", function = "static inline ";
     const std::string_view text = c_prelude;
@@ -279,7 +282,7 @@ std::set<std::string> names_of_prelude() {
     return out;
 }
 
-// The script's functions go before ours of the same name.
+// Script functions take precedence over prelude functions with the same name.
 std::string rename_own(const std::set<std::string>& own) {
     std::string out;
     for (const std::string& name : names_of_prelude())
@@ -288,7 +291,7 @@ std::string rename_own(const std::set<std::string>& own) {
     return out;
 }
 
-// LINUX_VERSION_CODE of a release such as "6.1.0-18-amd64" (include/generated/uapi/linux/version.h).
+// LINUX_VERSION_CODE for a release such as "6.1.0-18-amd64" (include/generated/uapi/linux/version.h).
 uint32_t version_code(const std::string& release) {
     unsigned major = 0, minor = 0, patch = 0;
     std::sscanf(release.c_str(), "%u.%u.%u", &major, &minor, &patch);
@@ -299,7 +302,7 @@ uint32_t version_code(const std::string& release) {
 
 namespace {
 
-// What to do instead of calling a function of the kernel, by a part of its name; the first one that fits.
+// Advice for a call of a kernel function. The first row whose `part` is in the function's name applies.
 struct Advice {
     const char *part, *help;
 };
@@ -386,8 +389,8 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
             probed.insert(point.module);
     ModuleTypes types(*btf, kernel.modules, std::move(probed));
     Result<ClangOutput> out = ClangOutput();
-    std::string with_macros;      // what clang said where names of the script were macros
-    std::set<std::string> hidden; // the kernel's, which the script has for something else
+    std::string with_macros;      // clang's messages from when names of the script were still macros
+    std::set<std::string> hidden; // kernel names that the script uses for something else
     for (bool is_over = false; !is_over;) {
         const std::string parts = choose_parts(names, own);
         Result<std::string> declared =
@@ -412,8 +415,8 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
         out = run_clang(text.take());
         if (!out)
             return std::move(out).error();
-        // Modules are read only for what is missing, and the kernel's names make room for the script's only where they
-        // meet. clang knows both best: then it gets the text again.
+        // Modules are read only for missing types, and a kernel name is hidden only if it conflicts with one of the
+        // script. clang's messages show both, and then clang gets the changed text.
         const size_t before = hidden.size();
         if (out->bitcode.empty()) {
             hidden.merge(names_declared_twice(out->messages, diags.sources()));
@@ -436,7 +439,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
                 .help("make its expressions, macros and tables smaller, and leave attributes out: of some, as `alias` "
                       "and `ifunc`, clang makes nothing for BPF");
         else
-            // What a macro hides is told with the macro there, unless that was all.
+            // Report the messages from before macros were hidden, if hiding them did not help.
             report_clang_messages(
                 with_macros.empty() ? out->messages : with_macros, places,
                 [&](const CTypeName& name) { return types.why_missing(name); }, diags);

@@ -1,4 +1,4 @@
-// The script's C to LLVM bitcode for BPF, by clang.
+// Compiles the script's C to LLVM bitcode for BPF with clang.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,16 @@
 
 namespace sonde {
 
-// The kernel that is translated for.
+// The kernel for which the script is compiled.
 struct CKernel {
-    std::string release;                      // as uname -r says it
-    std::function<Result<std::string>()> btf; // its types; asked only where there is C
+    std::string release;                      // as printed by uname -r
+    std::function<Result<std::string>()> btf; // its BTF; called only if the script has C
     std::string compatible;                   // --compatible
     CModules modules;
 };
 
-// Compiles all functions in C that the program calls; nullopt: there are none. `options`: those that handlers are
-// compiled with. What is wrong with the script goes to diags; then the code is of no use. Errors: there is no clang
-// that fits.
+// Compiles all C functions that the program calls; nullopt if it calls none, or after errors in the script, which are
+// reported to `diags`. `options`: must be the same as for the handlers. Errors: no suitable clang.
 Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const CodegenOptions& options,
                                             const CKernel& kernel, Diagnostics& diags);
 

@@ -9,7 +9,7 @@
 namespace sonde {
 namespace {
 
-// Beyond that they are no variables of BPF anyway.
+// A constant with more parts is too large for a BPF variable anyway.
 constexpr unsigned most_parts = 64;
 
 void store(llvm::IRBuilder<>& ir, const llvm::DataLayout& layout, llvm::Value* to, uint64_t offset,

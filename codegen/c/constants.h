@@ -1,4 +1,4 @@
-// Tables of addresses, as stores.
+// Replaces tables of addresses by stores.
 #pragma once
 
 #include <llvm/IR/Constant.h>
@@ -6,11 +6,12 @@
 
 namespace sonde {
 
-// Whether there is something in it that only the kernel could fill in: an address.
+// Whether the constant contains an address, which is known only after loading.
 bool holds_address(const llvm::Constant& value);
 
-// `const char *names[] = {"a", "b"}` in a function is a copy of a constant to clang. Its addresses are known only when
-// the program is loaded, and nobody fills them in; stores of each are code, where they are filled in.
+// In a function, `const char *names[] = {"a", "b"}` is compiled to a copy of a constant. The constant contains
+// addresses, which BPF loaders do not fill in. So this replaces the copy by a store of each element, because code with
+// addresses is relocated.
 void fill_by_stores(llvm::Module& module);
 
 } // namespace sonde

@@ -1,8 +1,12 @@
-// bpf_snprintf() has `%d`, `%i`, `%u`, `%x`, `%X` with `l` and `ll`, `%c`, `%s`, and some of what follows `%p`
-// (kernel/bpf/helpers.c, bpf_bprintf_prepare()). What C has more becomes that, with other values: a short number is one
-// that has been cut, `%o` a decimal number with octal digits, `%.3s` the copy of a part, `%pM` six bytes.
+// snprintf() for the script's C, by the kernel's bpf_snprintf().
 //
-// For a text that cannot be read bpf_snprintf() writes nothing and says so nowhere. So its first byte is read before.
+// The kernel's function supports `%d`, `%i`, `%u`, `%x` and `%X` with `l` and `ll`, `%c`, `%s`, and some extensions of
+// `%p` (kernel/bpf/helpers.c, bpf_bprintf_prepare()). Other conversions are replaced by these, with other values.
+// Examples: a short number is passed as a truncated long one, `%o` becomes a decimal number with octal digits, `%.3s`
+// prints a copy of three bytes, and `%pM` prints six bytes.
+//
+// If a string cannot be read, bpf_snprintf() writes nothing and does not report it. So the generated code reads the
+// string's first byte before.
 #include "codegen/c/formats.h"
 
 #include <cctype>
@@ -24,15 +28,15 @@ namespace sonde {
 namespace {
 
 constexpr unsigned most_values = 12; // MAX_BPRINTF_VARARGS (include/linux/bpf.h)
-// The arguments of bpf_snprintf().
+// Positions of bpf_snprintf()'s arguments.
 constexpr unsigned format_at = 2, values_at = 3, bytes_at = 4;
 constexpr int64_t read_text = 115, read_memory = 113; // bpf_probe_read_kernel_str, bpf_probe_read_kernel
 
-// One `%`, in its parts: "%-10.3ls" has the flags "-", the width "10", the precision ".3", the length "l".
+// The parts of a conversion: "%-10.3ls" has the flags "-", the width "10", the precision ".3" and the length "l".
 struct Conversion {
     std::string text, flags, width, precision, length;
-    char kind = 0;    // none: the format ends within it
-    std::string more; // after `%p`: "I4"
+    char kind = 0;    // 0: the format ends within the conversion
+    std::string more; // the extension of `%p`, for example "I4"
 };
 
 bool is_one_of(char c, std::string_view some) { return c && some.find(c) != std::string_view::npos; }
@@ -122,7 +126,7 @@ class Format {
             return refuse(fmt::format("`{}` is no whole conversion", one.text));
         if (one.width.find('*') != std::string::npos)
             return refuse(fmt::format("`{}`: the width has to be in the format, as in `%8d`", one.text));
-        // Beyond what was given: run() says that.
+        // More conversions than values: run() reports that.
         if (taken_ + (one.precision == ".*") >= given_) {
             taken_ += 1 + (one.precision == ".*");
             return true;
@@ -159,7 +163,7 @@ class Format {
             return refuse_kind(one);
         const unsigned bits = length == "hh" ? 8 : length == "h" ? 16 : length.empty() ? 32 : 64;
         if (!one.precision.empty()) {
-            // With a sign, or beside a width, zeros of the precision are others than those of a width.
+            // With a sign or a width, the zeros of a precision differ from those of a width.
             if (is_signed || !flags.empty() || !width.empty() || one.precision == ".*")
                 return refuse(fmt::format("`{}`: a precision of numbers is only there for `%u`, `%x` and `%o`, in the "
                                           "format and without a width: `%.2x`; `%02d` has zeros too",
@@ -175,7 +179,7 @@ class Format {
                 flags.find_first_not_of("#0") != std::string::npos)
                 return refuse(
                     fmt::format("`{}`: `#` is only there for `%x`, without a width or with zeros: `%#010x`", one.text));
-            // The kernel writes 0 as `0x0`.
+            // The kernel prints 0 as `0x0`, C as `0`.
             begin = one.kind == 'x' ? "0x" : "0X";
             flags = has_zeros ? "0" : "";
             width = room > 2 ? std::to_string(room - 2) : "";
@@ -202,7 +206,7 @@ class Format {
         return true;
     }
 
-    // A decimal number with the digits of the octal one: eleven at most.
+    // A decimal number that has the octal digits of the value (at most eleven).
     llvm::Value* octal(llvm::Value* value) {
         llvm::Value* out = ir_.getInt64(0);
         uint64_t weight = 1;
@@ -211,7 +215,7 @@ class Format {
         return out;
     }
 
-    // What was stored as the value, where that is known.
+    // The value that was stored at this index, if it is known.
     llvm::Value* stored(unsigned index) {
         auto* values = llvm::dyn_cast<llvm::AllocaInst>(call_.getArgOperand(values_at)->stripPointerCasts());
         if (!values)
@@ -236,7 +240,7 @@ class Format {
         return found;
     }
 
-    // Where a text of the script or of its C is, which is there in any case. Null: the value is none of these.
+    // The address of a constant text of the script or its C, which needs no read. Null: the value is something else.
     llvm::Value* own_text(llvm::Value* value) {
         auto* number = llvm::dyn_cast_or_null<llvm::PtrToIntOperator>(value);
         if (!number)
@@ -252,8 +256,8 @@ class Format {
         return is_own ? number->getPointerOperand() : nullptr;
     }
 
-    // On a way that is never taken the verifier may find a pointer of its own there, and wants nothing computed with
-    // it.
+    // Converts the number to a pointer. On a path that is never taken, the verifier may know a pointer instead of the
+    // number and refuse to compute with it; hence as_scalar().
     llvm::Value* pointer_to(llvm::Value* number) { return ir_.CreateIntToPtr(body_.as_scalar(number), ir_.getPtrTy()); }
     llvm::Value* call_helper(int64_t number, llvm::Value* to, llvm::Value* size, llvm::Value* from) {
         auto* type =
@@ -280,7 +284,7 @@ class Format {
         llvm::Value* value = take();
         const bool is_own = from;
         if (!is_own) {
-            // As the kernel writes it.
+            // The kernel prints a null pointer this way.
             llvm::Value* none = ir_.CreateGlobalString("(null)", "null");
             auto* number = ir_.Insert(new llvm::PtrToIntInst(none, ir_.getInt64Ty()));
             value = ir_.CreateSelect(ir_.CreateICmpEQ(value, ir_.getInt64(0)), number, value);
@@ -297,7 +301,7 @@ class Format {
         const uint64_t most = body_.limits.max_string - 1;
         llvm::Value* size = nullptr;
         if (precision) {
-            // As none, if it is below 0.
+            // A negative precision counts as none.
             llvm::Value* wanted = ir_.CreateSExt(ir_.CreateTrunc(precision, ir_.getInt32Ty()), ir_.getInt64Ty());
             wanted = ir_.CreateSelect(ir_.CreateICmpULT(wanted, ir_.getInt64(most)), wanted, ir_.getInt64(most));
             size = ir_.CreateTrunc(ir_.CreateAdd(wanted, ir_.getInt64(1)), ir_.getInt32Ty());
@@ -362,7 +366,7 @@ class Format {
     llvm::Module& module_;
     std::string out_; // the new format
     std::vector<llvm::Value*> values_;
-    uint64_t taken_ = 0, given_ = 0; // of the values that the call has
+    uint64_t taken_ = 0, given_ = 0; // counts of values
     bool is_changed_ = false;
 };
 

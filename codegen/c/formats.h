@@ -1,11 +1,12 @@
-// Formats of snprintf() in the script's C, in the few conversions that the kernel's bpf_snprintf() has.
+// Formats of snprintf() in the script's C.
 #pragma once
 
 #include "codegen/c/body.h"
 
 namespace sonde {
 
-// Before accesses are secured: what is added here is secured as all C is. What cannot be is refused at its line.
+// Rewrites all formats for bpf_snprintf(), and reports those that it cannot print. Call it before accesses are secured,
+// because it adds accesses.
 void rewrite_formats(CBody& body);
 
 } // namespace sonde

@@ -1,6 +1,6 @@
-// The kernel checks a helper's arguments when the program is loaded, and says it in its own words of registers. What
-// can be known before is told here, at the script's line: whether the helper is one that the prelude names (any number
-// is a call to C), and whether the memory that it writes to is there.
+// Checks calls of BPF helpers. The kernel checks the arguments only when the program is loaded, and its messages
+// mention registers. Two errors are reported here, at the script's line: a call of a helper that the prelude does not
+// have (C can call any number), and memory that is too small for a helper's result.
 #include "codegen/c/helpers.h"
 
 #include <cctype>
@@ -27,7 +27,7 @@ std::optional<uint64_t> helper_number(const llvm::CallBase& call) {
 }
 
 std::string helper_name(uint64_t number) {
-    // `static long (*const bpf_x)(...) = (void *)113;`
+    // The prelude has: `static long (*const bpf_x)(...) = (void *)113;`
     constexpr std::string_view begin = "(*const ";
     const std::string end = fmt::format(" = (void *){};", number);
     const std::string_view text = c_prelude;

@@ -1,6 +1,8 @@
-// A kernel has a hundred thousand types, and clang takes a second to read them all. A text in C can only use what it
-// names: a type by its name, and whatever a member leads to by the member's name. So these are declared, each with what
-// it consists of; everything that only a pointer leads to and that nobody names stays incomplete.
+// Declares the kernel types that a C text needs.
+//
+// A kernel has a hundred thousand types; clang takes a second to read all of them. A C text can only use types that it
+// names, and types of members that it names. Only these are declared, each with the types of its members. A type that
+// occurs only behind a pointer and is not named remains incomplete.
 #include "codegen/c/kernel_declarations.h"
 
 #include <bpf/btf.h>
@@ -26,10 +28,10 @@ class Declarations {
   public:
     Declarations(const btf& types, const std::set<std::string>& names) : types_(types), names_(names) {}
 
-    // "struct x": only that there is one.
+    // Types of which only the existence is declared, for example "struct x".
     const std::set<std::string>& mentioned() const { return mentioned_; }
 
-    // All types to declare, in the order in which they came up: the kernel's by their names, and `chosen`.
+    // All types to declare, in the order in which they were found: kernel types by their names, and `chosen`.
     std::vector<uint32_t> find(uint32_t kernel_count, const std::set<uint32_t>& chosen) {
         for (uint32_t id = 1; id < kernel_count; id++)
             if (is_named(id))
@@ -44,10 +46,11 @@ class Declarations {
         return std::move(found_);
     }
 
-    // The kernel's functions for BPF of those names. What their parameters need is declared with the types.
+    // The kernel functions for BPF (kfuncs) with these names. The types of their parameters are added to the declared
+    // ones.
     std::vector<uint32_t> find_functions(uint32_t kernel_count) {
         std::vector<uint32_t> out;
-        std::set<uint32_t> tagged; // Linux 6.10 ("bpf: add bpf_kfunc decl tags")
+        std::set<uint32_t> tagged; // since Linux 6.10 ("bpf: add bpf_kfunc decl tags")
         for (uint32_t id = 1; id < kernel_count; id++) {
             const btf_type* type = btf__type_by_id(&types_, id);
             if (btf_is_decl_tag(type) && std::strcmp(name(type->name_off), "bpf_kfunc") == 0)
@@ -69,8 +72,8 @@ class Declarations {
     }
 
   private:
-    // Kernels without tags have the functions that implement helpers under the helpers' names. Most of these take five
-    // words, whatever the helper takes (BPF_CALL_1 and its like, include/linux/filter.h).
+    // Kernels without tags also have functions that implement helpers, with the helpers' names. Most of these have five
+    // parameters of type u64, whatever the helper takes (BPF_CALL_1 and others, include/linux/filter.h).
     bool takes_words(uint32_t prototype) const {
         const btf_type* type = btf__type_by_id(&types_, prototype);
         bool out = btf_vlen(type) == 5;
@@ -81,7 +84,7 @@ class Declarations {
         return out;
     }
 
-    // What a pointer leads to need not be known, only that there is such a thing.
+    // For a type behind a pointer, the existence suffices.
     void want_signature(uint32_t id) {
         const btf_type* type = btf__type_by_id(&types_, id);
         while (btf_is_ptr(type) || btf_is_mod(type)) {
@@ -113,7 +116,7 @@ class Declarations {
         return false;
     }
 
-    // Without pointers, arrays, qualifiers and typedefs.
+    // The type without pointers, arrays, qualifiers and typedefs.
     uint32_t innermost(uint32_t id) const {
         for (;;) {
             const btf_type* type = btf__type_by_id(&types_, id);
@@ -146,7 +149,7 @@ class Declarations {
             if (!btf_is_composite(target) && !btf_is_any_enum(target))
                 continue;
             if (called && !*called)
-                follow(member.type); // its members are those of the outer one
+                follow(member.type); // an anonymous member: its members belong to the outer type
             else if (is_wanted(called) && *name(target->name_off))
                 want(inner);
             else if (is_wanted(called))
@@ -171,11 +174,11 @@ void append(void* out, const char* format, va_list arguments) {
     *static_cast<std::string*>(out) += text;
 }
 
-// Types and enumerators of these names get others.
+// Renames types and enumerators that have these names.
 Result<void> hide_names(btf& types, const std::set<std::string>& hidden) {
-    std::map<std::string, uint32_t> others; // where they are among the strings
+    std::map<std::string, uint32_t> others; // offsets of the new names in the string section
     for (const std::string& name : hidden) {
-        // From here on the types can be changed.
+        // This call also makes the types changeable.
         const int at = btf__add_str(&types, ("sonde_kernel_" + name).c_str());
         if (at < 0)
             return Error(fmt::format("the kernel's types cannot be changed: {}", std::strerror(-at)));
@@ -198,8 +201,8 @@ Result<void> hide_names(btf& types, const std::set<std::string>& hidden) {
     return {};
 }
 
-// A member that lies elsewhere in C than in the kernel would be a wrong answer: clang compares the sizes, and the
-// places of members that the text names. Of several types of one name nothing is told.
+// C code that makes clang compare the layouts: sizes, and offsets of members that the text names. A member at another
+// offset than in the kernel would give wrong values. Types that share a name with another one are not compared.
 std::string compare_layouts(const btf& types, const std::vector<uint32_t>& ids, const std::set<std::string>& names) {
     auto name_of = [&](const btf_type& type) { return std::string_view(btf__name_by_offset(&types, type.name_off)); };
     std::map<std::string_view, unsigned> count;

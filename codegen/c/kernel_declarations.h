@@ -1,4 +1,4 @@
-// The kernel's types and the functions that it has for BPF (kfuncs) as C declarations, as many as a text needs.
+// C declarations of the kernel types and kfuncs that a text needs.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,16 @@
 
 namespace sonde {
 
-// What clang says, before the type's name, where members lie elsewhere in C than in the kernel.
+// Begins clang's message for a type whose layout in C differs from the kernel's.
 constexpr std::string_view c_other_layout = "C cannot lay out the kernel type";
 
-// `names`: all identifiers of the text. Declared are the types and enumerators of those names, and to a fixed point the
-// types of members of those names, through pointers. `btf` may go on after the kernel's own types with those of modules
-// (codegen/c/module_types.h); of these, `chosen` are declared, by their numbers, and what members lead to. `hidden`:
-// names that the text has for something of its own; the kernel's types and enumerators get others. Errors: what is
-// wrong with `btf`.
+// Declares types and enumerators with these names, and repeatedly the types of members with these names, also through
+// pointers.
+//
+// `names`: all identifiers of the text. `btf`: the kernel's types, `kernel_count` of them, and after them those of
+// modules (codegen/c/module_types.h). `chosen`: numbers of types of modules to declare, with the types of their
+// members. `hidden`: names that the text uses for something else; types and enumerators of the kernel with these names
+// are renamed. Errors: `btf` is invalid.
 Result<std::string> declare_kernel_types(const std::string& btf, const std::set<std::string>& names,
                                          uint32_t kernel_count, const std::set<uint32_t>& chosen,
                                          const std::set<std::string>& hidden = {});

@@ -1,8 +1,8 @@
-// What the kernel's headers have and its types do not tell: macros and inline functions, by their names there, in words
-// of our own. Scripts that were written for kernel modules use them as a matter of course.
+// Our own implementations of macros and inline functions of the kernel's headers, which BTF does not contain. Scripts
+// written for kernel modules use them.
 //
-// A text gets those that it names, and those that these name. kernel_macros.cc has those of one line, this file what
-// needs more.
+// A text gets only those that it uses, and those that these use. kernel_macros.cc has the macros of one line; this file
+// has everything else.
 #include "codegen/c/prelude.h"
 
 namespace sonde {
@@ -51,7 +51,7 @@ static inline struct rb_node *rb_prev(const struct rb_node *node) {
     return up;
 }
 )"},
-        // Beyond nr_cpu_ids a mask has what was in its memory before.
+        // Bits of a mask above nr_cpu_ids are undefined.
         {"nr_cpu_ids cpumask_weight cpumask_first cpumask_next cpumask_empty for_each_cpu for_each_online_cpu "
          "for_each_possible_cpu for_each_present_cpu num_online_cpus num_possible_cpus num_present_cpus",
          "cpumask", R"(

@@ -1,6 +1,5 @@
-// The macros of the kernel's headers, and of its inline functions those that are as good as a macro of one line, by
-// their names there, in words of our own. Each is a part of its own: a text gets those that it names, and those that
-// these name.
+// Our own implementations of one-line macros and inline functions of the kernel's headers, by their names. Each line is
+// a part: a text gets only the lines that it uses, and those that these use.
 #include "codegen/c/prelude.h"
 
 namespace sonde {

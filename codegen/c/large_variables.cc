@@ -13,14 +13,14 @@
 namespace sonde {
 namespace {
 
-// Smaller ones stay: little would be won.
+// smaller ones are not worth moving
 constexpr uint64_t worth_moving = 32;
 
 uint64_t size_of(const CBody& body, const llvm::AllocaInst& variable) {
     return variable.getAllocationSize(body.layout)->getFixedValue();
 }
 
-// The variable, where something is written into it at an unknown place and with an unknown size.
+// The variable that is written at an unknown offset with an unknown size; otherwise null.
 const llvm::Value* written_anywhere(const CBody& body, llvm::Value* to, llvm::Value* size) {
     llvm::APInt offset(64, 0);
     if (llvm::isa<llvm::Constant>(size) ||
@@ -51,7 +51,7 @@ void choose_moved(CBody& body) {
                         if (memory.is_written && memory.size >= 0)
                             found = written_anywhere(body, call->getArgOperand(memory.pointer),
                                                      call->getArgOperand(static_cast<unsigned>(memory.size)));
-            // A slot has to have room twice.
+            // A slot needs room for the largest size after the last byte.
             if (found && 2 * size_of(body, *llvm::cast<llvm::AllocaInst>(found)) <= body.limits.slot_bytes)
                 body.moved.insert(found);
         }

@@ -1,18 +1,18 @@
-// Variables of C that are no good on BPF's stack of 512 bytes, or there at all.
+// Moves C variables that the BPF stack (512 bytes) cannot hold into slots.
 #pragma once
 
 #include "codegen/c/body.h"
 
 namespace sonde {
 
-// How many bytes the variables of a function can have on the stack.
+// The bytes of stack that the variables of one function may use.
 constexpr uint64_t most_on_stack = 256;
 
-// Chooses those that become slots (CBody::moved): large ones, and those into which a text is written at a place and
-// with a size that are both unknown, which the verifier allows only where there is room for both.
+// Chooses the variables to move (CBody::moved): large ones, and those into which text is written at an unknown offset
+// with an unknown size. The verifier allows the latter only in memory with room for the sum of both.
 void choose_moved(CBody& body);
 
-// Makes slots of them.
+// Moves these variables into slots.
 void move_to_slots(CBody& body);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// The script's C becomes part of the module of its handlers.
+// Links the script's C into the module of its handlers.
 #pragma once
 
 #include "base/result.h"
@@ -8,7 +8,7 @@ namespace sonde {
 
 class Emitter;
 
-// Everything is inlined, as the script's own functions are. The number of LLVM's instructions in the largest function.
+// Links and inlines all C functions. Returns the number of LLVM instructions in the largest one.
 Result<unsigned> link_c_code(Emitter& emitter, const CCode& code);
 
 } // namespace sonde

@@ -1,16 +1,23 @@
-// A loop takes one of its function's turns at each back edge, and the function ends where there are none left. What
-// makes the verifier accept that depends on the kernel:
+// Makes loops in the script's C acceptable to the verifier.
 //
-//   with may_goto (6.9)   a may_goto at each back edge
-//   before                the loop's head is marked, and becomes a callback of bpf_loop()
-//   (codegen/bpf/loop_callbacks.h) a loop with two heads the verifier counts its turns down, in each of them through
-//   all branches
+// Each back edge of a loop (each turn) subtracts 1 from a counter of the function, and the function ends with an error
+// at 0. The verifier must also accept the loop, which depends on the kernel:
 //
-// Either way the verifier looks at few turns and takes them for all. So what a turn changes must be unknown to it at
-// the loop's head: numbers get a zero added that only memory knows, arrays are read onto themselves. A pointer that
-// moves becomes a distance, which is checked where memory is accessed. Where loops are nested, also what the first turn
-// finds must be unknown, in memory too: else the verifier looks at the inner loop several times for each time that it
-// looks at the outer one.
+//   with may_goto (6.9)            a may_goto at each back edge
+//   before                         the loop's head gets a mark and becomes a callback of bpf_loop()
+//                                  (codegen/bpf/loop_callbacks.h)
+//   before, loop with two heads    the verifier follows all turns through all branches and sees the counter reach 0
+//
+// In the first two cases the verifier checks only a few turns and concludes that all others behave the same. So all
+// values that a turn changes must be unknown to the verifier at the loop's head. A number gets a zero added that the
+// verifier does not know (CBody::unknown_zero()). An array is read onto itself. A pointer that moves is replaced by its
+// distance from the object's beginning, which is checked at each access.
+//
+// Example: in `for (i = 0; i < n; i++) sum += a[i]`, the verifier knows that `i` is 0 in the first turn. Without the
+// unknown zero it would check the turn with `i` = 0, then 1, then 2, and so on.
+//
+// In nested loops, the values of the first turn must be unknown, too, also those in memory. Otherwise the verifier
+// checks the inner loop several times for each check of the outer one.
 #include "codegen/c/loops.h"
 
 #include <algorithm>
@@ -35,7 +42,7 @@ namespace {
 
 using Edges = llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8>;
 
-// The verifier keeps a branch in mind until it has been at the end of the other one, and no more than 8,192 of them
+// The verifier stores each branch until it has followed the other side to its end. It stores at most 8,192
 // (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
 constexpr uint64_t most_branches = 7000;
 
@@ -52,8 +59,8 @@ uint64_t count_branches(const llvm::Function& function) {
     return out;
 }
 
-// A variable that has no value on a way which C never takes, since a loop runs at least once: the verifier does not
-// know that, and refuses to read it.
+// Gives 0 to variables without a value on some path. C never takes such a path, because the loop runs at least once,
+// but the verifier does not know that and refuses to read the variable.
 void define_values(llvm::Function& function) {
     for (llvm::BasicBlock& block : function)
         for (llvm::PHINode& phi : block.phis())
@@ -75,7 +82,8 @@ void loosen(CBody& body, llvm::PHINode& phi, llvm::BasicBlock& from) {
     phi.setIncomingValueForBlock(&from, body.ir.CreateAdd(value, zero));
 }
 
-// Also in the first turn: the callback is checked with what comes into the loop, and before 6.8 only once.
+// Makes a phi's value unknown from the first turn on. The callback is checked with the values before the loop, and
+// before 6.8 only once.
 llvm::Value& loosen_at_head(CBody& body, llvm::PHINode& phi) {
     body.ir.SetInsertPoint(&*phi.getParent()->getFirstInsertionPt());
     body.ir.SetCurrentDebugLocation(phi.getDebugLoc());
@@ -103,7 +111,7 @@ void end_by_may_goto(CBody& body, llvm::Instruction& before, uint64_t status) {
     body.early_status->addIncoming(body.ir.getInt64(status), block);
 }
 
-// That a loop changes, but for those that each turn fills before it uses them.
+// Variables that a loop changes, except those that each turn writes before it reads them.
 std::set<llvm::AllocaInst*> changed_variables(const CBody& body, const llvm::Loop& loop) {
     std::set<llvm::AllocaInst*> out;
     auto add = [&](const llvm::Value* address) {
@@ -141,7 +149,8 @@ bool keeps_address(const llvm::AllocaInst& variable) {
     return false;
 }
 
-// What is in memory at the head of a loop is unknown to the verifier from here on. `changed`: what the loop changes.
+// Makes the contents of variables unknown to the verifier from this block on. `changed`: the variables that the loop
+// changes.
 void loosen_variables(CBody& body, CPointers& pointers, const std::set<llvm::AllocaInst*>& changed,
                       llvm::BasicBlock& from) {
     body.ir.SetInsertPoint(&*from.getFirstInsertionPt());
@@ -175,8 +184,8 @@ void mark_loop(CBody& body, CPointers& pointers, const llvm::Loop& loop, uint64_
     loosen_variables(body, pointers, changed, *turn);
 }
 
-// In registers they would be handed on at each head and each way out of a loop, each time in a place of its own on the
-// stack.
+// Keeps a variable in memory. In a register, it would be passed at each head and exit of a loop, each time through
+// another stack slot.
 void keep_in_memory(const llvm::AllocaInst& variable) {
     for (llvm::User* user : const_cast<llvm::AllocaInst&>(variable).users())
         if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
@@ -192,7 +201,7 @@ void loosen_loops(CBody& body, CPointers& pointers) {
     const Edges edges = back_edges(body.function);
     body.has_may_goto = body.limits.may_goto;
     body.loosens_at_heads = !body.has_may_goto || has_nested_loops(body.function);
-    // In the order of the function, so that one text gives one program.
+    // In the order of the function, so that the same text always gives the same program.
     std::vector<llvm::BasicBlock*> heads;
     for (llvm::BasicBlock& block : body.function)
         if (llvm::any_of(edges, [&](const auto& edge) { return edge.second == &block; }))
@@ -226,8 +235,8 @@ void loosen_loops(CBody& body, CPointers& pointers) {
     });
 }
 
-// The head of a loop must not stand right after a call: from there the verifier of older kernels takes no way back
-// (push_insn(), `loop_ok`), and says so of `back-edge`. LLVM puts it where it likes.
+// Separates the heads of loops from preceding calls. Older verifiers refuse a back edge to the instruction after a call
+// (push_insn(), `loop_ok`; their message mentions `back-edge`). LLVM may place blocks that way.
 void part_calls_from_heads(CBody& body) {
     auto* type = llvm::FunctionType::get(body.ir.getVoidTy(), false);
     for (llvm::BasicBlock& block : body.function) {
@@ -274,7 +283,7 @@ void bound_loops(CBody& body, CPointers& pointers) {
         body.ir.SetInsertPoint(end);
         body.ir.SetCurrentDebugLocation(line);
         llvm::Value* had = body.ir.CreateLoad(body.ir.getInt64Ty(), count);
-        // A read that failed takes all turns that are left. A number that is counted down to the verifier must stay
+        // A failed read takes all remaining turns. If the verifier counts the turns itself, the counter must remain
         // known.
         if (!is_counted)
             had = body.ir.CreateAnd(had, body.ir.CreateNot(body.ir.CreateLoad(body.ir.getInt64Ty(), body.has_fault)));
@@ -292,7 +301,7 @@ void bound_loops(CBody& body, CPointers& pointers) {
         part_calls_from_heads(body);
     if (marked.empty())
         return;
-    // The blocks of each loop anew, with those that its checks are in.
+    // Compute the loops again, because they now contain the blocks of the checks.
     std::map<const llvm::BasicBlock*, uint64_t> statuses;
     for (const auto& [loop, status] : marked)
         statuses[loop->getHeader()] = status;

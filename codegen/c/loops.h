@@ -1,4 +1,4 @@
-// Loops of C, such that the verifier sees them end: each turn of a loop takes one of the function's turns.
+// Bounds loops in C: each turn of a loop takes one of the function's turns (MAXACTION).
 #pragma once
 
 #include "codegen/c/body.h"
@@ -6,10 +6,11 @@
 
 namespace sonde {
 
-// Before accesses are secured: what loops change becomes unknown, and pointers that move become distances.
+// Makes the variables of loops unknown to the verifier, and replaces moving pointers by distances. Call it before
+// accesses are secured.
 void loosen_loops(CBody& body, CPointers& pointers);
 
-// Afterwards.
+// Adds the bounds. Call it after accesses are secured.
 void bound_loops(CBody& body, CPointers& pointers);
 
 } // namespace sonde

@@ -27,9 +27,8 @@
 //   (codegen/bpf/loop_callbacks.h) would get it as a value, with an offset that nobody checks. remove_unused() deletes
 //   these.
 // * A branch for each failed read. The verifier follows both sides of each branch, in each iteration, so a function
-// with
-//   30 reads would be too complex. A failed read therefore yields zeros, and the function's next check reports it, at
-//   the latest the one where the function returns (CBody::note_fault()).
+//   with 30 reads would be too complex. A failed read therefore yields zeros, and the function's next check reports it,
+//   at the latest the one where the function returns (CBody::note_fault()).
 // * Optimizations that keep values on the stack: it has 512 bytes. address_here() and keep_result_in_place() prevent
 //   two of them.
 #include "codegen/c/memory.h"
@@ -691,8 +690,7 @@ void move_to_script(llvm::Function& function, const Sources& sources) {
         }
 }
 
-constexpr unsigned most_inlining_rounds =
-    8; // at most one round for each function that passes a function pointer to the next
+constexpr unsigned most_inlining_rounds = 8; // a round for each function that passes a pointer to the next
 
 bool calls_own_functions(const llvm::Module& module) {
     for (const llvm::Function& function : module)

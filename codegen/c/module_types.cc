@@ -1,9 +1,13 @@
-// A module's BTF builds on the kernel's: its types and names are numbered on from there. Types of several modules
-// become one file with the kernel's: the parts of each are appended, and the numbers of all but the first move up.
+// Adds types of kernel modules to the kernel's BTF.
 //
-// Modules that share a header have the same structure each, in a file of its own. One of them is taken; of different
-// ones that of the module that the script probes, or none, since nothing says which is meant. Where the kernel or
-// another module only declares what was found, and has pointers to it, these pointers lead to the definition.
+// A module's BTF extends the kernel's: the numbers of its types and the offsets of its strings continue after those of
+// the kernel. To merge several modules, the types and strings of each are appended to the kernel's, and the numbers of
+// all but the first are increased.
+//
+// Modules that include the same header have the same structure, each in its own BTF. One of them is used. If they
+// differ, the one of the module that the script probes is used, or none, because nothing tells which one the script
+// means. Where the kernel or another module only declares a type (`struct s;`) and has pointers to it, these pointers
+// are changed to point to the definition.
 #include "codegen/c/module_types.h"
 
 #include <algorithm>
@@ -20,7 +24,7 @@ constexpr int most_nested = 64;
 
 template <typename Entry> Entry* entries(btf_type& type) { return reinterpret_cast<Entry*>(&type + 1); }
 
-// `names` gets each place of a name's offset in a type, `types` each place of another type's number.
+// Calls `names` for each field with the offset of a name, and `types` for each field with the number of a type.
 template <typename Names, typename Types> void visit_places(btf_type& type, Names names, Types types) {
     const uint32_t count = BtfFile::entry_count(type);
     names(type.name_off);
@@ -71,7 +75,7 @@ template <typename Names, typename Types> void visit_places(btf_type& type, Name
     }
 }
 
-// "struct" of a structure; null: C cannot name it so.
+// The keyword of a type, for example "struct"; null if C cannot name the type this way.
 const char* keyword_of(const btf_type& type) {
     switch (BtfFile::kind(type)) {
     case BTF_KIND_STRUCT:
@@ -88,7 +92,7 @@ const char* keyword_of(const btf_type& type) {
     }
 }
 
-// `visit` gets the names that C has for a definition: its own, and those of an enumeration's values.
+// Calls `visit` for each name of a definition in C: its own, and those of an enumeration's values.
 template <typename Visit> void visit_names(const BtfFile& file, const btf_type& type, Visit visit) {
     const char* keyword = keyword_of(type);
     if (!keyword)
@@ -102,7 +106,7 @@ template <typename Visit> void visit_names(const BtfFile& file, const btf_type& 
             visit("", file.name(BtfFile::entries<btf_enum64>(type)[i].name_off));
 }
 
-// The name of what a pointer leads to, where it has one: that need not be defined in the same file.
+// The name of a pointer's target, or "". The target need not be defined in the same BTF.
 std::string_view name_of_target(const BtfFile& file, uint32_t id) {
     const btf_type* type = file.resolve(id);
     return type ? file.name(*type) : std::string_view();
@@ -155,7 +159,7 @@ bool is_same(const BtfFile& file, uint32_t one, uint32_t other, int depth = 0) {
                 return false;
         return a->size == b->size;
     }
-    case BTF_KIND_FUNC_PROTO: // only a pointer leads there: no place depends on it
+    case BTF_KIND_FUNC_PROTO: // types contain functions only through pointers, so no offset depends on this
         return true;
     default:
         return a->size == b->size;
@@ -180,7 +184,7 @@ void ModuleTypes::read_modules() {
     read_.emplace();
     for (const std::string& name : modules_.names()) {
         Result<std::string> bytes = modules_.btf(name);
-        if (!bytes) // built without, or unloaded just now
+        if (!bytes) // built without BTF, or just unloaded
             continue;
         Module& module = read_->emplace_back();
         module.name = name;
@@ -216,7 +220,7 @@ bool ModuleTypes::find(const std::set<CTypeName>& names) {
     return found_.size() - before > differ_.size() - differed;
 }
 
-// Appends a module's types and names.
+// Appends the types and names of a module.
 void ModuleTypes::append(Module& module, std::string& types, std::string& names) {
     const BtfFile& own = *module.types;
     const auto kernel_names = static_cast<uint32_t>(kernel().name_bytes().size());
@@ -255,7 +259,7 @@ void ModuleTypes::merge() {
     merged_ += names;
 }
 
-// Of each that was found, one; what has pointers to others of that name gets pointers to this one.
+// Chooses one definition of each type that was found. Pointers to other types of that name are changed to point to it.
 void ModuleTypes::choose() {
     const BtfFile all(merged_);
     chosen_.clear();
@@ -304,7 +308,7 @@ void ModuleTypes::choose() {
     }
     for (uint32_t id = 1; id < all.count(); id++)
         visit_places(
-            *const_cast<btf_type*>(all.at(id)), [](uint32_t&) {}, // a view of merged_, which is this object's
+            *const_cast<btf_type*>(all.at(id)), [](uint32_t&) {}, // merged_ belongs to this object
             [&](uint32_t& number) {
                 if (auto found = instead.find(number); found != instead.end())
                     number = found->second;
@@ -322,7 +326,7 @@ std::set<std::string> ModuleTypes::used() const {
 std::string ModuleTypes::why_missing(const CTypeName& name) {
     if (auto found = differ_.find(name); found != differ_.end())
         return found->second;
-    // Another name without a keyword is a variable's most often.
+    // Other names without a keyword are usually variables.
     if (!asked_.contains(name) || found_.contains(name) || (name.keyword.empty() && !name.name.ends_with("_t")))
         return "";
     std::vector<std::string> known;
@@ -337,7 +341,7 @@ std::string ModuleTypes::why_missing(const CTypeName& name) {
     for (const Module& module : *read_)
         collect(*module.types);
     const std::string nearest = nearest_name(name.name, known);
-    if (nearest == name.name) // it is there, and what is wrong is something else
+    if (nearest == name.name) // the type exists; the message has another cause
         return "";
     std::string out = read_->empty() ? fmt::format("the kernel does not have `{}`, and no module with types is {}",
                                                    spell(name), modules_.state)

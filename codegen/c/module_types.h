@@ -1,4 +1,4 @@
-// Types of the kernel's modules, for C that names what the kernel itself does not have.
+// Types of kernel modules, for C that uses types that the kernel itself lacks.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace sonde {
 
-// The modules of the kernel that is translated for. They are asked only where C names a type that is missing.
+// The modules of the kernel for which the script is compiled. They are read only if C uses an unknown type.
 struct CModules {
     std::function<std::vector<std::string>()> names;
-    std::function<Result<std::string>(const std::string& module)> btf; // builds on the kernel's
-    std::string state = "loaded"; // what all of them are; of a kernel that does not run here: "installed"
+    std::function<Result<std::string>(const std::string& module)> btf; // extends the kernel's BTF
+    std::string state = "loaded"; // describes all of them in messages; "installed" if the kernel is not the running one
 };
 
-// A type as C names it.
+// A type by its name in C.
 struct CTypeName {
     std::string keyword; // "struct", "union", "enum"; "" for a typedef or an enumerator
     std::string name;
@@ -36,25 +36,25 @@ struct CTypeName {
 
 class ModuleTypes {
   public:
-    // `probed`: the modules that the script probes, whose types come before those of others. `kernel`, its BTF, and
-    // `modules` must outlive this.
+    // `kernel` (its BTF) and `modules` must outlive this object. `probed`: modules that the script probes; their types
+    // take precedence.
     ModuleTypes(const std::string& kernel, const CModules& modules, std::set<std::string> probed)
         : kernel_bytes_(kernel), modules_(modules), probed_(std::move(probed)) {}
 
-    // Looks for types that clang does not know. True: some are there, and were not before.
+    // Searches types that clang does not know. Returns true if some are new.
     bool find(const std::set<CTypeName>& names);
 
-    // The kernel's types, and after them those of the modules that have what was found.
+    // The kernel's types, followed by those of the modules in which types were found.
     const std::string& btf() const { return merged_.empty() ? kernel_bytes_ : merged_; }
-    // Of its types, how many numbers are the kernel's own.
+    // The number of the kernel's own types in btf().
     uint32_t kernel_count() { return kernel().count(); }
-    // The modules' types that were found, by their numbers there.
+    // The numbers in btf() of the types that were found in modules.
     const std::set<uint32_t>& chosen() const { return chosen_; }
 
-    // The modules that have what was found.
+    // The modules in which types were found.
     std::set<std::string> used() const;
 
-    // Why there is no such type. "": nothing to say.
+    // Explains why the type does not exist; "" if it cannot.
     std::string why_missing(const CTypeName& name);
 
   private:
@@ -62,7 +62,7 @@ class ModuleTypes {
         std::string name, bytes;
         std::optional<BtfFile> types;
         bool is_merged = false;
-        uint32_t first = 0; // of its types, in merged_
+        uint32_t first = 0; // number of its first type in merged_
     };
     const BtfFile& kernel();
     void read_modules();
@@ -78,7 +78,7 @@ class ModuleTypes {
     std::set<CTypeName> asked_, found_;
     std::string merged_;
     std::set<uint32_t> chosen_;
-    std::map<CTypeName, std::string> differ_; // of which modules have different ones; why none is taken
+    std::map<CTypeName, std::string> differ_; // why none of several different types is used: the modules that have them
 };
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Places of the script as clang tells them.
+// Converts clang's positions to positions in the script.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace sonde {
 
-// What `#line` calls a text: its number, since two texts can have one name.
+// The name of a text in `#line`: its number, because two texts can have the same name.
 std::string c_file_name(FileId file);
-// nullopt: it is not the script's. Lines and columns count from 1.
+// nullopt if the position is not in the script. Lines and columns count from 1.
 std::optional<Range> c_place(const Sources& sources, const std::string& file, unsigned line, unsigned column);
 
-// Says that C calls what it cannot, and what to do instead.
+// Reports a call of a function that C cannot call, with an alternative.
 void report_unknown_function(Diagnostics& diags, Range range, const std::string& name);
 
 } // namespace sonde

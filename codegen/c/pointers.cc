@@ -14,7 +14,7 @@
 namespace sonde {
 
 namespace {
-constexpr uint64_t nowhere = uint64_t{1} << 40; // beyond all objects
+constexpr uint64_t nowhere = uint64_t{1} << 40; // a distance larger than any object
 
 bool is_variable(const llvm::Value* object) {
     return llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
@@ -24,7 +24,7 @@ bool is_variable_or_null(const llvm::Value* object) {
     return is_variable(object) || llvm::isa<llvm::ConstantPointerNull>(object);
 }
 
-// Or anything else that needs its address: not only read and written through.
+// Whether the address itself is used, not only for loads and stores.
 bool is_compared(const llvm::Value& pointer) {
     llvm::SmallPtrSet<const llvm::User*, 8> seen;
     llvm::SmallVector<const llvm::User*, 8> users(pointer.users());
@@ -75,7 +75,7 @@ CPointers::Target CPointers::target_of(llvm::Value* pointer) const {
         llvm::erase_if(objects, [](const llvm::Value* object) { return llvm::isa<llvm::ConstantPointerNull>(object); });
     for (const llvm::Value* object : objects) {
         const bool is_local = is_variable(object);
-        // An address that a variable keeps may be of another one.
+        // A pointer that was loaded from a variable may point into another one.
         auto* kept = llvm::dyn_cast<llvm::LoadInst>(object);
         out.has_local = out.has_local || is_local ||
                         (kept && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(kept->getPointerOperand(), 0)) &&
@@ -159,8 +159,8 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
     body_.ir.SetInsertPoint(&at);
     llvm::Value* distance = body_.opaque(exact);
     llvm::Value* beyond = body_.ir.CreateICmpUGT(distance, body_.ir.getInt64(target.size - bytes));
-    // Right after the check. Before 6.8 the verifier learns nothing of a copy that was put on the stack before it,
-    // which LLVM may still read instead: what is known of the number has to be known by itself.
+    // Use the result of the check, right after it. Before 6.8, a comparison tells the verifier nothing about a copy
+    // that was spilled to the stack before, and LLVM may use that copy. So the bound must be part of the number itself.
     auto* checked = llvm::cast<llvm::Instruction>(body_.limits.may_goto ? body_.opaque(distance)
                                                                         : body_.at_most(distance, target.size - bytes));
     pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), target.local, checked));
@@ -182,7 +182,7 @@ void CPointers::align(llvm::Instruction& at, llvm::Use& pointer, llvm::Value& ex
     body_.ir.SetInsertPoint(checked.getNextNode());
     body_.ir.SetCurrentDebugLocation(at.getDebugLoc());
     llvm::Value* uneven = body_.ir.CreateICmpNE(body_.ir.CreateAnd(&checked, rest), body_.ir.getInt64(0));
-    // Of a number that LLVM does not know to be the same, so that it stays.
+    // Opaque, so that LLVM does not remove the operation.
     auto* even = llvm::cast<llvm::Instruction>(body_.ir.CreateAnd(body_.opaque(&checked), ~rest));
     auto* object = llvm::cast<llvm::GetElementPtrInst>(pointer.get())->getPointerOperand();
     pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), object, even));
@@ -252,7 +252,7 @@ llvm::Value* CPointers::distance_of(llvm::Value* pointer, llvm::Value* base) {
     } else {
         llvm::APInt offset(64, 0);
         if (pointer->stripAndAccumulateConstantOffsets(body_.layout, offset, true) == base)
-            return body_.ir.getInt64(offset.getZExtValue()); // a constant's
+            return body_.ir.getInt64(offset.getZExtValue()); // the distance is a constant
         if (auto* at = llvm::dyn_cast<llvm::Instruction>(pointer))
             body_.ir.SetInsertPoint(at->getNextNode());
         out = body_.ir.CreateSub(body_.ir.CreatePtrToInt(pointer, body_.ir.getInt64Ty()),

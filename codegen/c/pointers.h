@@ -1,4 +1,8 @@
-// What a pointer of C points into, as far as the code tells it, and how an access stays inside of that.
+// Finds the object that a C pointer points into, and keeps accesses within that object.
+//
+// The verifier allows pointers with an unknown offset only within checked bounds. So for each access, this computes the
+// distance of the pointer from the beginning of its object as a number, checks the number, and adds it to the object's
+// address.
 #pragma once
 
 #include <cstdint>
@@ -14,57 +18,61 @@ constexpr uint64_t probe_read_kernel = 113; // BPF_FUNC_probe_read_kernel (inclu
 class CPointers {
   public:
     struct Target {
-        llvm::Value* local = nullptr; // the one object that it points into
-        uint64_t size = 0;            // of it
-        bool has_local = false;       // it can point into one
-        bool is_constant = false;     // the object cannot be written to
-        bool may_be_null = false;     // or it points nowhere
+        llvm::Value* local = nullptr; // the only object that it can point into; null if unknown
+        uint64_t size = 0;            // of the object, in bytes
+        bool has_local = false;       // it can point into a local object
+        bool is_constant = false;     // the object is read-only
+        bool may_be_null = false;     // it can also be null
     };
 
     explicit CPointers(CBody& body) : body_(body) {}
 
+    // The object that the pointer points into.
     Target target_of(llvm::Value* pointer) const;
-    // The address as a number to the verifier too.
+    // The address as a number, also to the verifier. `has_local`: as in Target.
     llvm::Value* as_number(llvm::Value* pointer, bool has_local);
-    // The same, also where it moves by a distance that the verifier does not know: that is computed with numbers only.
+    // The same for a pointer that moves by a distance that the verifier does not know: the address is computed with
+    // numbers only.
     llvm::Value* number_of(llvm::Value* pointer);
-    // Into variables or constants, or nowhere: as a pointer it is of no use but to read and write.
+    // Whether the pointer points into variables or constants only, or is null. Such a pointer is useful only for reads
+    // and writes.
     bool is_of_variables(llvm::Value* pointer) const;
-    // as_number() has made it.
+    // Whether as_number() has created this number.
     bool is_made(const llvm::Value& number) const { return made_.contains(&number); }
-    // Keeps an access of `bytes` inside of the object: `pointer` is its operand of `at`. False: it is refused.
+    // Makes sure that an access of `bytes` bytes is within the object. `pointer`: the operand of `at`. Returns false if
+    // the access was refused.
     bool stay_inside(llvm::Instruction& at, const Target& target, llvm::Use& pointer, uint64_t bytes);
-    // Calls bpf_probe_read_kernel(), which gives a negative number where there is no memory.
+    // Calls bpf_probe_read_kernel(). The result is negative if the memory does not exist.
     llvm::Value* read_kernel(llvm::Value* to, llvm::Value* size, llvm::Value* address);
-    // So that the verifier knows nothing of what it holds.
+    // Reads the variable onto itself, so that its contents are unknown to the verifier.
     void read_onto_itself(llvm::AllocaInst& variable);
-    // In place of a pointer that moves, how far it is from its object's begin. Nothing where it points into no object
-    // that is known.
+    // Replaces a moving pointer by its distance from the object's beginning. Does nothing if the object is unknown.
     void make_distance(llvm::PHINode& phi);
-    // For a pointer that may be NULL, or points into one of several objects: the numbers by which it is read and
-    // compared stand beside it.
+    // For a pointer that can be null or point into several objects: adds numbers in parallel to it, for reads and
+    // comparisons.
     void make_numbers(llvm::PHINode& phi);
-    // Where such a number is taken from now on.
+    // Replaces such a number from now on.
     void replace_number(const llvm::Value& number, llvm::Value& by);
 
   private:
     uint64_t size_of(const llvm::Value& object) const;
-    // Loads what read_kernel() has read.
+    // Whether this loads a value that read_kernel() has read.
     bool is_read_to(const llvm::LoadInst& load) const;
-    // Where an index is known only when it runs, the verifier wants all bytes to have values.
+    // Zeroes the variable at the beginning: with an unknown index, the verifier requires that all bytes are
+    // initialized.
     void clear(llvm::AllocaInst& variable);
-    // On the stack the verifier wants to know that an address is a multiple of what is read or written there. `exact`:
-    // the distance, and `checked`: the same, known to be inside.
+    // On the stack, the verifier requires aligned addresses. `exact`: the distance. `checked`: the same, after the
+    // check of the bounds.
     void align(llvm::Instruction& at, llvm::Use& pointer, llvm::Value& exact, llvm::Instruction& checked);
-    // How far a pointer is from the beginning of what it points into. Computed from what it is made of: a pointer that
-    // moves by an unknown distance is nothing that the verifier follows.
+    // The distance of a pointer from the beginning of its object. It is computed from the pointer's operands, because
+    // the verifier does not track a pointer with an unknown offset.
     llvm::Value* distance_of(llvm::Value* pointer, llvm::Value* base);
 
     CBody& body_;
     std::set<llvm::AllocaInst*> cleared_;
-    std::set<const llvm::Value*> made_;              // as_number()
-    std::map<llvm::Value*, llvm::Value*> distances_; // distance_of()
-    std::map<llvm::Value*, llvm::Value*> numbers_;   // number_of()
+    std::set<const llvm::Value*> made_;              // by as_number()
+    std::map<llvm::Value*, llvm::Value*> distances_; // by distance_of()
+    std::map<llvm::Value*, llvm::Value*> numbers_;   // by number_of()
 };
 
 } // namespace sonde

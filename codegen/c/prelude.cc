@@ -26,7 +26,7 @@ typedef unsigned long uintptr_t;
 typedef unsigned int gfp_t;
 )";
 
-// Helpers of BPF are addresses that are their numbers (include/uapi/linux/bpf.h).
+// The address of a BPF helper is its number (include/uapi/linux/bpf.h).
 const char* const c_prelude = R"(
 #define NULL ((void *)0)
 #define true 1
@@ -481,7 +481,7 @@ static inline struct task_struct *pid_task(struct pid *pid, int type) {
 #define get_pid_task pid_task
 )"},
         {"init_task", "task_struct", "extern struct task_struct init_task;\n"},
-        // The list is a ring, of which the first process is a part too.
+        // The list of processes is a ring that also contains the first process.
         {"next_task for_each_process for_each_process_thread do_each_thread", "task_struct tasks next", R"(
 #define next_task(task) list_entry((task)->tasks.next, struct task_struct, tasks)
 #define for_each_process(at)                                                                                           \

@@ -1,4 +1,4 @@
-// What every text in C begins with: macros and small functions by the names that the kernel has for them.
+// Text at the beginning of all C: macros and small functions with the names that the kernel uses.
 #pragma once
 
 #include <string_view>
@@ -6,23 +6,23 @@
 
 namespace sonde {
 
-// Integer types; they stand before the kernel's own, which may say the same again.
+// Integer types. They come before the kernel's types, which may define them again in the same way.
 extern const char* const c_basic_types;
-// In place of `sizeof`, where that is asked of what may be a string of the script.
+// Replaces `sizeof` where the operand may be a string of the script.
 constexpr std::string_view c_size_of_string = "sIzEoF";
-// Everything else; stands after the kernel's types. Needs MAXSTRINGLEN.
+// Everything else. It comes after the kernel's types and needs MAXSTRINGLEN.
 extern const char* const c_prelude;
 
-// What stands after that where one of its names is mentioned.
+// A part that follows if the script uses one of its names.
 struct CPart {
-    const char* names;      // with blanks between
-    const char* words;      // that it needs of the kernel's types (codegen/c/kernel_declarations.h)
-    const char* text;       // can call what frontend/sema/c_text.cc finds for these names
-    bool is_closed = false; // what it mentions is no reason for another part
+    const char* names;      // separated by blanks
+    const char* words;      // names of kernel types that it uses (codegen/c/kernel_declarations.h)
+    const char* text;       // may call the functions that frontend/sema/c_text.cc finds for these names
+    bool is_closed = false; // the names that it uses do not select other parts
 };
 const std::vector<CPart>& c_parts();
 
-// Of the kernel's headers: lines `#define NAME...`, each of which is there where its name is mentioned, and parts.
+// Parts of the kernel's headers: lines `#define NAME...`, each included if the script uses NAME, and larger parts.
 extern const char* const c_kernel_macros;
 const std::vector<CPart>& c_header_parts();
 

@@ -20,12 +20,12 @@
 namespace sonde {
 namespace {
 
-// As large as a program's constants may be: the kernel keeps them in an array of one element.
+// The kernel keeps a program's constants in an array map with one element of limited size.
 constexpr uint64_t largest_constant = 1 << 20;
 
-constexpr const char* own_calls = "sonde_"; // that the prelude makes, and memory.cc replaces
+constexpr const char* own_calls = "sonde_"; // calls in the prelude, which memory.cc replaces
 
-// What optimising leaves and BPF's back end makes code of.
+// Whether this intrinsic may remain after optimization, because LLVM's BPF back end can compile it.
 bool is_possible(llvm::Intrinsic::ID id) {
     switch (id) {
     case llvm::Intrinsic::abs:
@@ -79,7 +79,7 @@ bool is_possible(llvm::Intrinsic::ID id) {
     }
 }
 
-// Debug information tells a variable's line only.
+// Debug information has only a variable's line, so search the name in that line.
 Range find_name(Range line, const std::string& name, const Sources& sources) {
     const std::string_view text = sources.line_text(line.file, sources.line_column(line.file, line.begin).line);
     auto is_word = [&](size_t at) {
@@ -119,7 +119,7 @@ void report_kept(const llvm::GlobalVariable& global, Diagnostics& diags, Range w
         .help("keep it in a global of the script, and pass it as an argument");
 }
 
-// By its name. Through pointers: refuse_variables().
+// Whether the variable is written by its name. For writes through pointers, see refuse_variables().
 bool is_written(const llvm::Constant& global) {
     return llvm::any_of(global.users(), [&](const llvm::User* user) {
         if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user))
@@ -261,7 +261,7 @@ class Refusals {
                                   std::bit_ceil(size->getFixedValue() / 2)));
     }
 
-    // What calls itself is never inlined.
+    // Recursive functions are never inlined.
     void find_recursion(llvm::Function& function) {
         enum { Open = 1, Done };
         int& state = states_[&function];
@@ -306,7 +306,7 @@ bool takes_labels(const llvm::Function& function) {
     return llvm::any_of(function, [](const llvm::BasicBlock& block) { return block.hasAddressTaken(); });
 }
 
-// Of the first instruction that is the script's.
+// The place of the function's first instruction that is in the script.
 Range first_place(const llvm::Function& function, const Sources& sources, Range otherwise) {
     for (const llvm::BasicBlock& block : function)
         for (const llvm::Instruction& at : block)

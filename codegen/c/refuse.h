@@ -1,4 +1,4 @@
-// What C for BPF cannot have, found before anything is inlined, so that each stands at its line.
+// Reports C that BPF cannot run. This happens before inlining, so that each report is at the right line.
 #pragma once
 
 #include <set>
@@ -11,21 +11,23 @@
 
 namespace sonde {
 
-// Where that is in the script; in what is inlined there, where it was called. `otherwise`: it comes from no script.
+// The place in the script. For code inlined from the prelude: the place of the call. `otherwise`: for code without a
+// place in the script.
 Range place_of(const llvm::DebugLoc& at, const Sources& sources, Range otherwise);
 
-// `variables`: of the kernel, those whose addresses are known. `largest`: how many bytes a variable of a function can
-// have.
+// Reports everything that is known to be impossible. `variables`: kernel variables whose addresses are known.
+// `largest`: the maximum bytes of a function's variable. `whole`: the place for errors without one.
 void refuse_what_cannot_be(llvm::Module& module, const std::set<std::string>& variables, uint64_t largest, Range whole,
                            Diagnostics& diags);
 
-// The same for what inlining has left.
+// Reports calls and instructions that remain after inlining and that BPF cannot run.
 void refuse_what_stays(llvm::Function& function, Range whole, Diagnostics& diags);
 
-// The same for variables that are written, which the kernel would keep between calls.
+// Reports variables that are written, because they would keep their values between calls.
 void refuse_variables(llvm::Module& module, Range whole, Diagnostics& diags);
 
-// The same for constants that hold addresses: nobody would fill those in. Once it is optimised, so that most are gone.
+// Reports constants that contain addresses, which nothing would fill in. Call it after optimization, which removes most
+// of them.
 void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags);
 
 } // namespace sonde

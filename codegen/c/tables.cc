@@ -1,10 +1,17 @@
-// The kernel fills no addresses into a program's constants, and BPF has no calls through pointers. Both become numbers:
+// Replaces addresses in constants by numbers.
 //
-//   a function's address   a number from first_function on; a call is a `switch` over the functions that have numbers
-//   a constant's address   its place among all constants that addresses lead to, which are one object, the pool
+// The problem: the kernel does not fill addresses into a program's constants, and BPF has no calls through pointers. So
+// `const char *names[] = {"a", "b"}` or a table of functions would not work.
 //
-// A table keeps its own place, so that an index is checked against its own size. NULL is 0: nothing is at the pool's
-// begin. A load of an address becomes one of a number, which is made a pointer into the pool again.
+// The idea:
+//
+//   a function's address   becomes a number, from first_function on. A call is a `switch` over all numbered functions.
+//   a constant's address   becomes an offset in the pool. The pool is one object with all constants that addresses
+//                          point to.
+//
+// A table itself stays outside of the pool, so that an index is checked against the table's own size. NULL is 0, so the
+// pool has nothing at offset 0. A load of an address becomes a load of a number, which is then converted to a pointer
+// into the pool.
 #include "codegen/c/tables.h"
 
 #include <map>
@@ -29,8 +36,8 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t first_function = uint64_t{1} << 48; // beyond all places in a pool
-constexpr uint64_t nowhere = uint64_t{1} << 40;        // NULL, where the pointer is read through
+constexpr uint64_t first_function = uint64_t{1} << 48; // larger than any offset in a pool
+constexpr uint64_t nowhere = uint64_t{1} << 40;        // NULL, for reads through the pointer
 constexpr const char* function_mark = "sonde_mark_function";
 
 bool is_only_read(llvm::Value& value, llvm::SmallPtrSetImpl<llvm::Value*>& seen) {
@@ -58,7 +65,7 @@ bool is_only_read(llvm::Value& value, llvm::SmallPtrSetImpl<llvm::Value*>& seen)
     });
 }
 
-// All functions that something leads to but a call.
+// All functions whose address is used for something else than a call.
 std::vector<llvm::Function*> functions_with_addresses(llvm::Module& module) {
     std::vector<llvm::Function*> out;
     for (llvm::Function& function : module)
@@ -73,7 +80,7 @@ bool is_through_pointer(const llvm::CallBase& call) {
 
 using Numbers = std::map<llvm::Function*, llvm::ConstantInt*>;
 
-// `switch` on the number of the function that the pointer leads to.
+// Replaces a call through a pointer by a `switch` on the function's number.
 void choose(llvm::CallBase& call, const Numbers& numbers) {
     llvm::Module& module = *call.getModule();
     llvm::BasicBlock* before = call.getParent();
@@ -164,7 +171,8 @@ class Pool {
         });
     }
 
-    // Copied as a whole, its addresses would be numbers that nobody makes pointers of.
+    // Whether all uses read single elements. A copy of the whole would contain numbers that nothing converts back to
+    // pointers.
     static bool is_read_by_parts(llvm::Value& value) {
         llvm::SmallVector<llvm::Value*, 8> todo = {&value};
         llvm::SmallPtrSet<llvm::Value*, 8> seen;
@@ -188,7 +196,7 @@ class Pool {
         return true;
     }
 
-    // The constant, and how far into it.
+    // The constant that the address points into, and the offset.
     std::pair<llvm::GlobalVariable*, uint64_t> target_of(const llvm::Constant& address) const {
         llvm::APInt offset(64, 0);
         const llvm::Value* base = address.stripAndAccumulateConstantOffsets(layout_, offset, true);
@@ -201,7 +209,8 @@ class Pool {
                llvm::isa<llvm::ConstantInt>(made->getOperand(0));
     }
 
-    // Gives a place to everything that its addresses lead to. False: some lead elsewhere.
+    // Adds all constants to the pool that addresses in this value point to. Returns false if one points to something
+    // else.
     bool place_all(const llvm::Constant& value) {
         if (value.getType()->isPointerTy()) {
             if (value.isNullValue() || llvm::isa<llvm::UndefValue>(value) || is_plain_number(value))
@@ -212,7 +221,7 @@ class Pool {
         if (!holds_address(value))
             return true;
         if (!value.getType()->isAggregateType())
-            return false; // an address in a number
+            return false; // an address in an integer
         return llvm::all_of(value.operands(),
                             [&](const llvm::Use& part) { return place_all(*llvm::cast<llvm::Constant>(part.get())); });
     }
@@ -263,7 +272,7 @@ class Pool {
         out->setAlignment(llvm::Align(8));
         return out;
     }
-    // All bytes are written before the first one goes: tables name each other.
+    // Write the bytes of all tables before removing the first one, because tables can refer to each other.
     void replace(const std::vector<llvm::GlobalVariable*>& tables) {
         std::vector<llvm::GlobalVariable*> made;
         for (const llvm::GlobalVariable* table : tables) {
@@ -282,7 +291,7 @@ class Pool {
             table->eraseFromParent();
     }
 
-    // Loads of addresses that are numbers. False: one may load such an address or another one.
+    // Finds the loads of addresses that became numbers. Returns false if one can also load another address.
     bool find_loads() {
         std::vector<llvm::LoadInst*> all;
         std::set<const llvm::Value*> found;
@@ -293,7 +302,8 @@ class Pool {
                         all.push_back(load);
                         found.insert(load);
                     }
-        // A list's next element is loaded from what was loaded before: so all are, until one has another origin.
+        // The next element of a list is loaded through a pointer that was loaded before. So all loads qualify until one
+        // has another origin.
         auto objects_of = [](const llvm::LoadInst& load) {
             llvm::SmallVector<const llvm::Value*, 4> out;
             llvm::getUnderlyingObjects(load.getPointerOperand(), out, nullptr, 0);
@@ -319,7 +329,7 @@ class Pool {
         return true;
     }
 
-    // An address that the code has by itself is equal to the one in a table.
+    // Makes addresses in the code equal to those in tables: they point into the pool, too.
     void point_into_pool(llvm::GlobalVariable& global, uint64_t place) {
         llvm::convertUsersOfConstantsToInstructions({&global});
         llvm::Constant* there = llvm::ConstantExpr::getGetElementPtr(
@@ -333,7 +343,7 @@ class Pool {
 
     struct Usage {
         bool is_function = false; // it is called, or compared with a function
-        bool may_be_null = false; // somebody wants to know whether it is NULL
+        bool may_be_null = false; // it is compared with NULL
     };
     static void find_usage(const llvm::Value& value, Usage& out, llvm::SmallPtrSetImpl<const llvm::Value*>& seen) {
         if (!seen.insert(&value).second)
@@ -383,10 +393,10 @@ class Pool {
     llvm::Module& module_;
     const llvm::DataLayout& layout_;
     std::map<llvm::GlobalVariable*, uint64_t> places_; // in the pool
-    uint64_t places_end_ = 8;                          // nothing is at 0
+    uint64_t places_end_ = 8;                          // offset 0 means NULL
     llvm::GlobalVariable* pool_ = nullptr;
     std::set<const llvm::Value*> holders_; // constants whose addresses become numbers
-    std::vector<llvm::LoadInst*> loads_;   // of these
+    std::vector<llvm::LoadInst*> loads_;   // loads from these
 };
 
 } // namespace

@@ -1,19 +1,19 @@
-// Tables of the script's C that hold addresses: of texts and other constants, and of functions.
+// Tables of addresses in the script's C: of texts, other constants, and functions.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
 namespace sonde {
 
-// Variables that nobody writes become constants. Once everything is inlined.
+// Makes variables constant if they are never written. Call it after inlining.
 void find_constants(llvm::Module& module);
 
-// Calls through a pointer choose between the functions that it can lead to. True: there are calls to inline now. Once
-// what is known has been inlined.
+// Replaces calls through a pointer by a choice between the functions that it can point to. Returns true if there are
+// new calls to inline. Call it after the known functions are inlined.
 bool choose_functions(llvm::Module& module);
 
-// Addresses in constants become numbers, as the kernel fills in none. What cannot is left as it is. Last. True: there
-// is something to simplify.
+// Replaces addresses in constants by numbers, because the kernel does not fill them in. Leaves constants unchanged for
+// which this is impossible. Call it last. Returns true if the module can be simplified again.
 bool number_addresses(llvm::Module& module);
 
 } // namespace sonde

@@ -1,9 +1,12 @@
-// Reads C as the preprocessor's first phases do (C11 5.1.1.2): continued lines are one, a comment is a blank, a `#`
-// that begins a line is a directive. Directives are checked here because clang would obey them in sonde's own C, which
-// stands around the script's: a keyword that is a macro there is none, and `#line` would move every message.
+// Checks the script's C before clang reads it.
 //
-// Braces are counted because a function's body stands between two of sonde's: a brace that is missing or too many would
-// be told at a line that the script does not have.
+// The text is read like in the first phases of the preprocessor (C11 5.1.1.2): continued lines are joined, a comment is
+// a blank, and a line that begins with `#` is a directive. Directives are checked here because they would also affect
+// sonde's own C around the script's text. For example, a macro could replace a keyword, and `#line` would move all
+// messages.
+//
+// Braces are counted because a function's body is placed between two braces of sonde's. A missing brace would be
+// reported at a line that does not exist in the script.
 #include "codegen/c/text.h"
 
 #include <algorithm>
@@ -65,7 +68,7 @@ class Reader {
             {code_.range.file, first + static_cast<uint32_t>(begin), first + static_cast<uint32_t>(end)}, message);
     }
 
-    // clang takes a backslash for one also with blanks before the line's end.
+    // clang also accepts a backslash followed by blanks at the end of a line.
     bool skip_continuation() {
         if (text_[at_] != '\\')
             return false;
@@ -117,7 +120,7 @@ class Reader {
             }
     }
 
-    // `<linux/sched.h>`, and no place in a file system.
+    // Whether this is a name like `<linux/sched.h>`, not a path in the file system.
     static bool is_header(std::string_view name) {
         return name.starts_with('<') && !name.starts_with("</") && name.find("..") == std::string_view::npos;
     }
@@ -152,7 +155,7 @@ class Reader {
         } else if (directive.starts_with("if")) {
             has_conditions_ = true;
         }
-        // The names in what is left are read as others are; its braces, which are a macro's, are not counted.
+        // Names in the rest of the directive are read as usual. Braces in a macro are not counted.
         while (at_ < text_.size() && text_[at_] != '\n') {
             if (skip_continuation() || skip_comment())
                 continue;
@@ -171,8 +174,8 @@ class Reader {
                 .help("use another name");
     }
 
-    // `sizeof(STAP_RETVALUE)`, `sizeof(STAP_ARG_x)`, `sizeof(THIS->x)`: a string is a pointer here, and what is meant
-    // is its room. The prelude has a name of as many characters for that.
+    // `sizeof(STAP_RETVALUE)`, `sizeof(STAP_ARG_x)`, `sizeof(THIS->x)`: a string is a pointer here, but the script
+    // means its size. Replaces `sizeof` by a name of the prelude with the same number of characters.
     void measure_string(size_t begin) {
         size_t at = at_;
         auto skip = [&] {
@@ -209,14 +212,14 @@ class Reader {
     Diagnostics& diags_;
     std::string text_;
     size_t at_ = 0;
-    std::vector<size_t> open_; // braces
+    std::vector<size_t> open_; // positions of open braces
     bool has_conditions_ = false;
 };
 
 } // namespace
 
 bool is_c_keyword(std::string_view word) {
-    // C11 6.4.1, GNU's, and members of THIS.
+    // C11 6.4.1, GNU extensions, and members of THIS.
     static constexpr std::string_view words[] = {"auto",
                                                  "break",
                                                  "case",

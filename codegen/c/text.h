@@ -1,4 +1,4 @@
-// The script's C as text: what is wrong with it before clang reads it.
+// Checks the script's C as text, before clang reads it.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace sonde {
 
-// A word that names nothing of the script's in C.
+// Whether this word can never be a name of the script's in C.
 bool is_c_keyword(std::string_view word);
 
-// The text for clang, with each character at its place: without `#include <...>`, which stands for what is there
-// anyway. What would read a file, move lines or change sonde's own C goes to diags.
+// The text for clang, with each character at its own position, but without `#include <...>`, which has no effect.
+// Reports directives that would read a file, move lines, or change sonde's own C.
 std::string prepare_c_text(const hir::CText& code, Diagnostics& diags);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Handlers in the host process: x86-64 code that calls runtime/host_api.h by name.
+// The target for handlers in the host process: x86-64 code that calls the functions of runtime/host_api.h.
 #include <algorithm>
 #include <cstddef>
 
@@ -152,7 +152,7 @@ class HostArrays final : public Arrays {
     Emitter& e_;
 };
 
-// There is no traced task: every user address is a bad one.
+// Host handlers have no traced task, so every user address faults.
 class HostMemory final : public Memory {
   public:
     explicit HostMemory(Emitter& emitter) : e_(emitter) {}
@@ -242,7 +242,7 @@ class HostTask final : public Task {
     Emitter& e_;
 };
 
-// No registers lead to a handler of the session's own.
+// A handler of the session has no registers.
 class HostRegisters final : public Registers {
   public:
     explicit HostRegisters(Emitter& emitter) : e_(emitter) {}
@@ -261,7 +261,7 @@ class HostRegisters final : public Registers {
     Emitter& e_;
 };
 
-// No function of a program is probed.
+// Host handlers do not probe functions.
 class HostEntryValues final : public EntryValues {
   public:
     explicit HostEntryValues(Emitter& emitter) : e_(emitter) {}

@@ -20,17 +20,17 @@ using hir::ValueType;
 
 namespace {
 
-constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: what execname() writes, padded
+constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: the size of the buffer that execname() fills
 
-// The task's name, which the kernel writes at its full size.
+// Whether this is the task's name, which the kernel always writes with 16 bytes.
 bool is_comm(const hir::Intrinsic& intrinsic) { return intrinsic.facts.longest == comm_size - 1; }
 
-// The value of an expression that can be written where it goes, without a slot of its own.
+// Whether the expression's value can be written directly into the key, without a slot for the string.
 bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
     const hir::Expr& expr = *see_through(&reference);
     if (part.type != plan::Value::String || part.size >= max)
         return false;
-    constexpr uint32_t most = 128; // written word by word
+    constexpr uint32_t most = 128; // bytes that are copied word by word
     if (expr.kind == hir::ExprKind::ConstString)
         return part.size <= most;
     if (expr.kind != hir::ExprKind::Intrinsic)
@@ -40,7 +40,8 @@ bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint
            (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, row_text_bytes));
 }
 
-// A string in a key, padded with NULs. What follows it in the key is written later: all but short ones spill.
+// Writes a string into a key, padded with NULs. Write the parts after it later: except for short strings, the copy
+// writes beyond the part.
 void compose_text(Lowerer& l, llvm::Value* field, const plan::KeyPart& part, llvm::Value* text) {
     Emitter& e = l.e;
     if (part.size == l.max_string()) {
@@ -63,7 +64,7 @@ void write_in_place(Lowerer& l, const hir::Expr& reference, llvm::Value* field, 
         known = hir::as<hir::ConstString>(expr).value;
     else if (hir::is_point_text(*intrinsic))
         known = known_point_text(l, intrinsic->facts.text);
-    // Tables' texts are padded with NULs, as keys are.
+    // Texts in tables are padded with NULs, as in keys.
     llvm::Value* text = !known && intrinsic && !is_comm(*intrinsic) ? lower(l, expr) : nullptr;
     if (known) {
         known->resize(std::min<size_t>(known->size(), part.size - 1));
@@ -107,7 +108,7 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
     const plan::Global& global = e.state().plan.globals[array.index];
     llvm::Value* buffer = is_small_key(global, keys, l.max_string()) ? l.scratch("key", global.key_size)
                                                                      : l.new_bytes(global.key_size + l.max_string());
-    // All operands first: composing one may use what another needs.
+    // Evaluate all operands before composing the key: evaluating one may use memory that the key needs.
     std::vector<llvm::Value*> values, shared(keys.size());
     for (size_t i = 0; i < keys.size(); i++) {
         shared[i] = keys[i] ? shared_key(l, global, i, *keys[i]) : nullptr;
@@ -118,8 +119,8 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
         values.push_back(keys[i] && !writes_in_place(*keys[i], global.keys[i], l.max_string()) ? lower(l, *keys[i])
                                                                                                : nullptr);
     }
-    // By rising offsets, since a text of the longest size writes beyond its end: numbers of 4 bytes are the last
-    // (codegen/layout.cc).
+    // Write parts in the order of their offsets, because a string of the largest size writes beyond its end. Numbers of
+    // 4 bytes come last (codegen/layout.cc).
     std::vector<size_t> order(global.keys.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::sort(order, {}, [&](size_t i) { return global.keys[i].offset; });
@@ -138,7 +139,7 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
             e.CreateStore(e.CreateTrunc(values[i] ? values[i] : e.number(0), e.getIntNTy(8 * part.size)), field);
     }
     if (slice_mask && *slice_mask == (1ull << array.keys.size()) - 1)
-        *slice_mask = ~0ull; // every key is given: an ordinary lookup
+        *slice_mask = ~0ull; // every key is given: an ordinary look-up
     return buffer;
 }
 
@@ -162,7 +163,7 @@ llvm::Value* text_number(Lowerer& l, const hir::Expr& reference) {
                      : row_text_number(e, l.env.row, intrinsic.facts.text);
     }
     std::vector<std::string> names = names_of(l, *intrinsic.args[0], intrinsic.name);
-    std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // of "" after the last
+    std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // the last one is for ""
     std::transform(names.begin(), names.end(), numbers.begin(),
                    [&](const std::string& name) { return number_of_text(e.state(), name); });
     return table_entry(e, numbers, index_of_name(l, *intrinsic.args[1], names.size()));
@@ -238,7 +239,7 @@ llvm::Value* read_bucket(Lowerer& l, const hir::HistBucket& expr) {
     llvm::Value* index = lower(l, *expr.index);
     llvm::Value* stats = stats_pointer(l, *expr.source);
     raise_if_empty(l, stats, expr.range);
-    index = e.opaque(index); // the verifier has to see the very number that is compared
+    index = e.opaque(index); // opaque: the verifier must see that the compared number is the one used
     raise_if(l, e.CreateICmpUGE(index, e.number(global.stats.buckets())), "histogram index out of range", expr.range);
     return e.CreateLoad(e.i64(), e.CreateGEP(e.i64(), e.offset(stats, sizeof(plan::StatsBlock)), index));
 }

@@ -1,4 +1,4 @@
-// Array keys, elements and statistics.
+// Array keys, elements, and statistics.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@ namespace sonde {
 
 struct Lowerer;
 
-// Keys that are put together on the stack: what they are made of needs no frame.
+// Whether the key can be composed on the stack, so that it does not need a frame.
 bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max_string);
-// A string that becomes part of a small key without memory of its own.
+// Whether the string can be written into a small key without memory of its own.
 bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max_string);
 
-// A key in memory. Small keys lie on the stack, others in the frame with slack after the last string. Null keys (`*`)
-// stay zero; the mask says which are given, and is all ones if all are.
+// Composes a key in memory: small keys on the stack, others in the frame with room after the last string. Null keys
+// (`*`) remain zero. `slice_mask` gets a bit for each given key, and all ones if all keys are given.
 llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector<hir::Expr*>& keys,
                          uint64_t* slice_mask);
-// A number in a key in memory.
+// Loads a number from a key in memory.
 llvm::Value* key_number(Lowerer& l, llvm::Value* key, const plan::KeyPart& part);
-// The number of a text that is known beforehand (codegen/texts.h).
+// The number of a text that is known at compile time (codegen/texts.h).
 llvm::Value* text_number(Lowerer& l, const hir::Expr& text);
 llvm::Value* read_element(Lowerer& l, const hir::Element& element);
 
 // A pointer to the StatsBlock of a global or an element.
 llvm::Value* stats_pointer(Lowerer& l, const hir::Expr& source);
-// Whose statistic that is.
+// The global that holds this statistic.
 const hir::Global& global_of_statistic(const hir::Expr& source);
 llvm::Value* read_statistic(Lowerer& l, const hir::StatRead& expr);
 llvm::Value* read_bucket(Lowerer& l, const hir::HistBucket& expr);
+// Raises an error if the statistic has no values.
 void raise_if_empty(Lowerer& l, llvm::Value* stats, Range range);
 
 } // namespace sonde

@@ -29,7 +29,7 @@ void raise_if_full(Lowerer& l, llvm::Value* status, const hir::Element& element)
              element.range);
 }
 
-// The operators that the hardware applies atomically.
+// The atomic operation for this operator, if the hardware has one.
 std::optional<llvm::AtomicRMWInst::BinOp> atomic_op(BinaryOp op) {
     switch (op) {
     case BinaryOp::Add:
@@ -72,9 +72,9 @@ llvm::Value* assign_string(Lowerer& l, const hir::Assign& expr, llvm::Value* val
                                    ? l.locals[hir::as<hir::LocalRef>(target).local]
                                    : global_address(l, *hir::as<hir::GlobalRef>(target).global);
     if (expr.concat && target.kind == ExprKind::LocalRef) {
-        if (value == destination) // x .= x must not read what it writes
+        if (value == destination) // `x .= x` must not read the string while it is written
             value = copy_of(l, value);
-        // Only copying tells how long a string is.
+        // Only a copy yields the string's length.
         llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {l.new_slot(), destination});
         e.routine("sonde_rt_append", e.i64(), {destination, length, value});
     } else if (expr.concat) {
@@ -88,7 +88,7 @@ llvm::Value* assign_string(Lowerer& l, const hir::Assign& expr, llvm::Value* val
     return expr.value_unused ? destination : copy_of(l, destination);
 }
 
-// Of an operator that was applied atomically: what the assignment gives.
+// The assignment's result, for an operator that was applied atomically.
 llvm::Value* atomic_result(Lowerer& l, const hir::Assign& expr, llvm::Value* old, llvm::Value* value) {
     if (expr.value_unused)
         return l.e.number(0);
@@ -127,7 +127,7 @@ llvm::Value* assign_global(Lowerer& l, const hir::Assign& expr, llvm::Value* val
     std::optional<llvm::AtomicRMWInst::BinOp> atomic = expr.op ? atomic_op(*expr.op) : std::nullopt;
     if (!atomic)
         return assign_number(l, expr, address, value);
-    // BPF has no atomic subtraction that gives the old value: add the negative.
+    // BPF has no atomic subtraction that returns the old value, so add the negative.
     const bool subtracts = *atomic == llvm::AtomicRMWInst::Sub;
     llvm::Value* operand = subtracts ? e.CreateNeg(value) : value;
     llvm::Value* old = e.CreateAtomicRMW(subtracts ? llvm::AtomicRMWInst::Add : *atomic, address, operand,

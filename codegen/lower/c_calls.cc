@@ -1,10 +1,10 @@
 // Calls between the script and its C.
 //
-// A function in C is compiled by clang (codegen/c), and its body here is a call of that. Where the call fails it gives
-// the number of the place, from 1 on, together with the bits of the pending error.
+// From the script to C: clang compiles a C function (codegen/c), and the code that is emitted here calls it. If the C
+// fails, it returns the number of the place, counted from 1, together with the bits of the pending error.
 //
-// The other way, C gets the environment in memory and hands it to a function that takes it apart again for the
-// script's. Everything is inlined in the end, so that nothing of this is left.
+// From C to the script: the C function gets the environment as words in memory. It passes their address to a small
+// function, which loads the words and calls the script's function with them. After inlining, nothing of this remains.
 #include "codegen/lower/c_calls.h"
 
 #include <array>
@@ -22,14 +22,14 @@ using hir::ValueType;
 
 namespace {
 
-// What a function of the script takes before its own arguments, without the place for its result; 0: it is not there.
+// The hidden arguments of a script's function without the place for its result. 0 stands for unused ones.
 std::array<llvm::Value*, fixed_arguments - 1> environment_of(Lowerer& l, llvm::Value* frame, llvm::Value* scan) {
     return {l.env.context, frame,         l.env.data,   l.env.error, l.env.row,     scan,
             l.env.tokens,  l.env.matches, l.env.stacks, l.env.task,  l.env.can_wait};
 }
-constexpr unsigned result_at = 5; // of the place for the result, among them
+constexpr unsigned result_at = 5; // the position of the result's place among them
 
-// `i64 sonde_s_g(environment, arguments..., result)`
+// Defines `i64 sonde_s_g(environment, arguments..., result)`.
 void define_for_c(Lowerer& l, const hir::Function& callee) {
     Emitter& e = l.e;
     const std::string name = script_symbol(callee.name);
@@ -40,7 +40,7 @@ void define_for_c(Lowerer& l, const hir::Function& callee) {
     for (const hir::Local* param : callee.params)
         types.push_back(param->type == ValueType::String ? e.ptr() : e.i64());
     types.push_back(e.ptr());
-    // It becomes internal when the C is linked.
+    // External until the C is linked.
     llvm::Function* out = llvm::Function::Create(llvm::FunctionType::get(e.i64(), types, false),
                                                  llvm::Function::ExternalLinkage, name, e.module());
     auto saved_point = e.saveIP();
@@ -63,7 +63,7 @@ void define_for_c(Lowerer& l, const hir::Function& callee) {
     e.SetCurrentDebugLocation(saved_location);
 }
 
-// What C hands on: the environment of a call made from here.
+// Stores the environment for functions that C calls, and returns its address.
 llvm::Value* hand_environment(Lowerer& l, const hir::Function& function) {
     Emitter& e = l.e;
     if (function.c_calls.empty())

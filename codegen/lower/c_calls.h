@@ -7,7 +7,7 @@ namespace sonde {
 
 struct Lowerer;
 
-// The body of a function in C: a call of what clang made of it.
+// Emits the body of a C function: a call of the code that clang compiled.
 void lower_c_body(Lowerer& l, const hir::Function& function);
 
 } // namespace sonde

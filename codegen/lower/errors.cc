@@ -17,7 +17,7 @@ llvm::Value* is_aborted(Lowerer& l) {
     return e.CreateICmpEQ(e.CreateLoad(e.i64(), l.env.error), e.number(abort_site));
 }
 
-// The pending error came out of one call more: the calls move up by one place.
+// Adds a call to those that the pending error reports; the earlier calls move up by one place.
 void note_call(Lowerer& l, llvm::Value* number) {
     Emitter& e = l.e;
     for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {
@@ -28,7 +28,8 @@ void note_call(Lowerer& l, llvm::Value* number) {
     }
 }
 
-// A function that is no script's: `lower` gives it its code. What is being lowered waits.
+// Creates a function that does not exist in the script; `lower` emits its code. Saves and restores the state of the
+// function that is being lowered.
 void lower_apart(Lowerer& l, llvm::Function* out, Range range, llvm::function_ref<void()> lower) {
     Emitter& e = l.e;
     BodyState& body = l;
@@ -44,7 +45,8 @@ void lower_apart(Lowerer& l, llvm::Function* out, Range range, llvm::function_re
     e.SetCurrentDebugLocation(saved_location);
 }
 
-// void note_call(words, number), once for all calls: a third of what system calls' texts are made by was this.
+// void note_call(words, number): one function for all calls. Inlined, it was a third of the code that formats system
+// calls.
 llvm::Function* note_call_function(Lowerer& l) {
     Emitter& e = l.e;
     constexpr const char* name = "note_call";
@@ -90,7 +92,7 @@ void check_call(Lowerer& l, const hir::Call& expr, llvm::Value* status) {
     Emitter& e = l.e;
     llvm::BasicBlock *good = e.block("returned"), *failed = expr.callee->bounded ? l.on_error : e.block("failed_call");
     e.CreateCondBr(e.CreateICmpEQ(status, e.number(0)), good, failed);
-    if (!expr.callee->bounded) { // what sonde has made itself is no call that anybody wrote
+    if (!expr.callee->bounded) { // `bounded`: sonde created this call, so errors do not mention it
         e.SetInsertPoint(failed);
         llvm::Value* number = e.number(e.state().add_call(expr.callee->name, expr.range));
         if (e.in_kernel() && !l.machine)
@@ -125,8 +127,8 @@ llvm::Value* has_error_text(Lowerer& l) {
 
 namespace {
 
-// Of the library's functions, those without loops do: a loop around a call of them is counted, and the check of each
-// call was a fifth of their code.
+// Whether the function ends without a check of MAXACTION. This is true for functions of the library without loops.
+// Loops around calls of them are counted anyway, and the check at each call was a fifth of their code.
 bool ends_by_itself(Lowerer& l, const hir::Function& function) {
     if (function.bounded)
         return true;
@@ -158,7 +160,7 @@ namespace {
 constexpr uint64_t error_details_at = sizeof(plan::RecordHeader),
                    error_text_at = error_details_at + sizeof(plan::ErrorDetails);
 
-// The body of report(): builds the record, whose site, argument and text are only known now, and sends it.
+// The body of report(): builds the record and sends it. Its site, argument and text are in memory.
 void lower_report(Lowerer& l, llvm::Value* buffer) {
     Emitter& e = l.e;
     e.CreateStore(e.getInt32(plan::RaiseError), buffer);
@@ -182,8 +184,8 @@ void lower_report(Lowerer& l, llvm::Value* buffer) {
     l.target.output().send(l.env, plan::RaiseError, buffer, size);
 }
 
-// void report(context, words, buffer, row, probe), once for all handlers: errors are rare, and their code is as much as
-// many a handler's.
+// void report(context, words, buffer, row, probe): one function for all handlers. Errors are rare, but their code is as
+// large as many a handler.
 llvm::Function* report_function(Lowerer& l) {
     Emitter& e = l.e;
     const bool has_text = l.env.error_text;

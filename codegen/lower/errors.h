@@ -1,5 +1,4 @@
-// Errors of the script while it runs: a pending one is a word of the environment, and code goes on at
-// BodyState::on_error.
+// Runtime errors of the script. The pending error is a word of the environment; code continues at BodyState::on_error.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +15,32 @@ namespace sonde {
 
 struct Lowerer;
 
-// HandlerWords::error_site is the number of a site (PlanState::add_site), with these bits.
-// An error whose message has a number at its end.
+// HandlerWords::error_site is the number of a site (PlanState::add_site) and these bits. The first one: the error's
+// message ends with a number.
 constexpr int64_t with_argument = int64_t{1} << 32;
 // error(): the text is the message.
 constexpr int64_t with_text = int64_t{1} << 33;
-// MAXACTION: try does not get rid of it. Set in abort()'s, too.
+// `try` does not catch this error: MAXACTION. Also set for abort().
 constexpr int64_t past_catching = int64_t{1} << 34;
 
-// Raises an error; the builder's block then ends. `argument` is the number that the message ends with.
+// Raises an error; the current block ends. `argument`: the number at the message's end.
 void raise(Lowerer& l, const std::string& message, Range range, llvm::Value* argument = nullptr);
-// With a text that is known only then, as error() does.
+// Raises an error with a text that is known at run time only, as error() does.
 void raise_text(Lowerer& l, llvm::Value* text, Range range);
+// Raises an error if the condition (an i1) holds; code continues after the check.
 void raise_if(Lowerer& l, llvm::Value* condition, const std::string& message, Range range,
               llvm::Value* argument = nullptr);
-// Makes it the pending one, and nothing more.
+// Makes this the pending error, without leaving.
 void set_error(Lowerer& l, llvm::Value* site, llvm::Value* argument);
-// Goes on if the call gave no error; else with the error, which then tells of the call too.
+// Continues if the call succeeded. Otherwise adds the call to the pending error and continues at BodyState::on_error.
 void check_call(Lowerer& l, const hir::Call& expr, llvm::Value* status);
-// Counts statements against MAXACTION: once an iteration or call, for all that it contains.
+// Subtracts statements from MAXACTION, once for each iteration or call, and raises an error if none are left.
 void spend(Lowerer& l, uint64_t statements, Range range);
-// i1, of the pending one.
+// i1: whether `try` cannot catch the pending error.
 llvm::Value* is_past_catching(Lowerer& l);
+// i1: whether the pending error has a text of error().
 llvm::Value* has_error_text(Lowerer& l);
-// Sends the pending one to the runtime.
+// Sends the pending error to the runtime.
 void report_error(Lowerer& l);
 
 } // namespace sonde

@@ -25,7 +25,7 @@ using hir::ValueType;
 
 namespace {
 
-// The value of what gives none: 0 or "".
+// The value of an expression without a result: 0 or "".
 llvm::Value* nothing_as(Lowerer& l, ValueType type) {
     Emitter& e = l.e;
     if (type != ValueType::String)
@@ -72,7 +72,7 @@ llvm::Value* lower_logical(Lowerer& l, const hir::Logical& expr) {
     return e.CreateLoad(e.i64(), result);
 }
 
-// a . b . c is built in one slot.
+// `a . b . c` is built in one slot.
 llvm::Value* lower_concat(Lowerer& l, const hir::Concat& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     std::vector<const hir::Expr*> parts;
@@ -94,7 +94,7 @@ llvm::Value* lower_concat(Lowerer& l, const hir::Concat& expr, llvm::Value* slot
     return slot;
 }
 
-// A text goes to the slot.
+// A string result is written to the slot.
 llvm::Value* lower_ternary(Lowerer& l, const hir::Ternary& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     bool string = expr.type == ValueType::String;
@@ -111,7 +111,7 @@ llvm::Value* lower_ternary(Lowerer& l, const hir::Ternary& expr, llvm::Value* sl
         e.CreateBr(end);
     }
     e.SetInsertPoint(end);
-    if (expr.type == ValueType::Void) // nobody uses it
+    if (expr.type == ValueType::Void) // the value is unused
         return e.number(0);
     return string ? result : e.CreateLoad(e.i64(), result);
 }
@@ -253,7 +253,7 @@ llvm::Value* lower_slot(Lowerer& l, const hir::Expr& reference) {
                    expr.kind == ExprKind::Concat || expr.kind == ExprKind::Print || expr.kind == ExprKind::Element ||
                    expr.kind == ExprKind::Call || expr.kind == ExprKind::Guarded || expr.kind == ExprKind::Intrinsic;
     if (expr.kind == ExprKind::Intrinsic) {
-        // Constants of the module, cells of tables, and texts of the data area are none.
+        // Constants of the module, texts in tables, and texts in the data area are not in slots.
         const hir::Primitive& facts = hir::as<hir::Intrinsic>(expr).facts;
         is_slot = facts.text == hir::PointText::None && !facts.in_table && facts.word == hir::Primitive::no_word;
     }
@@ -267,7 +267,7 @@ llvm::Value* lower_slot(Lowerer& l, const hir::Expr& reference) {
 
 llvm::Value* truth(Lowerer& l, const hir::Expr& expr) {
     Emitter& e = l.e;
-    // Comparisons need no 0 or 1 in between.
+    // The comparison's i1 is used directly.
     if (expr.kind == hir::ExprKind::Binary && hir::as<hir::Binary>(expr).op >= BinaryOp::Eq) {
         llvm::Value* value = lower_binary(l, hir::as<hir::Binary>(expr));
         return e.CreateICmpNE(value, e.number(0));
@@ -291,7 +291,8 @@ llvm::Value* arithmetic(Lowerer& l, BinaryOp op, llvm::Value* a, llvm::Value* b,
     case BinaryOp::Mod: {
         if (!llvm::isa<llvm::ConstantInt>(b) || llvm::cast<llvm::ConstantInt>(b)->isZero())
             raise_if(l, e.CreateICmpEQ(b, e.number(0)), "division by 0", range);
-        // Signed division by unsigned division of magnitudes: BPF has only that before v4, and x / -1 must not trap.
+        // Divides the magnitudes as unsigned numbers and adds the sign. BPF has no signed division before v4, and x /
+        // -1 must not trap.
         llvm::Value *zero = e.number(0), *a_negative = e.CreateICmpSLT(a, zero), *b_negative = e.CreateICmpSLT(b, zero);
         llvm::Value* x = e.CreateSelect(a_negative, e.CreateNeg(a), a);
         llvm::Value* y = e.CreateSelect(b_negative, e.CreateNeg(b), b);
@@ -366,7 +367,7 @@ void note_change(Lowerer& l, Range range, const std::string& what) {
         plan.changes = fmt::format("`{}` at {}", what, e.state().sources.place(range));
 }
 
-// The first one is named if the kernel does not allow any.
+// The plan names the first one if the kernel does not allow writes.
 void note_write(Lowerer& l, Range range, const std::string& what) {
     Emitter& e = l.e;
     plan::Plan& plan = e.state().plan;

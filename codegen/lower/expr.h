@@ -15,32 +15,34 @@ namespace sonde {
 
 struct Lowerer;
 
-// i64, or a pointer to a string that stays as it is until the statement ends.
+// Lowers an expression to an i64, or to a pointer to a string that does not change until the statement ends.
 llvm::Value* lower(Lowerer& l, const hir::Expr& expr);
-// A string in a slot.
+// The same, but a string is always in a slot.
 llvm::Value* lower_slot(Lowerer& l, const hir::Expr& expr);
-// A string into a slot that nothing else has a pointer to, not even what the expression reads.
+// Writes a string into this slot, to which no other pointer exists, not even in the expression itself.
 void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot);
-// i1
+// i1: whether the expression is not 0.
 llvm::Value* truth(Lowerer& l, const hir::Expr& expr);
+// Applies an operator. A division by 0 raises an error at `range`.
 llvm::Value* arithmetic(Lowerer& l, hir::BinaryOp op, llvm::Value* a, llvm::Value* b, Range range);
-// Reads what the expression says from an address.
+// Reads from an address with the size and sign of the expression. A fault raises an error.
 llvm::Value* load(Lowerer& l, const hir::Load& expr, llvm::Value* address);
 
-// Writes `size` bytes of a number to user memory; `what` is what the script calls that.
+// Writes `size` bytes of a number to user memory. `what`: the script's name of the target, for messages.
 void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t size, Range range,
                   const std::string& what);
-// Code that is lowered changes what the kernel or a program does: Plan::changes.
+// Reports that this code changes the behavior of the kernel or of a program (Plan::changes).
 void note_change(Lowerer& l, Range range, const std::string& what);
-// It writes memory, which is a change too.
+// The same for code that writes memory.
 void note_write(Lowerer& l, Range range, const std::string& what);
 constexpr const char* write_fault = "write fault [man error::fault] at %#x";
 
-// Gives its length.
+// Returns the length.
 llvm::Value* copy_text(Lowerer& l, llvm::Value* slot, llvm::Value* text);
 void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source);
-// In a slot of its own.
+// Copies the string to a new slot.
 llvm::Value* copy_of(Lowerer& l, llvm::Value* string);
+// The address of a global in the data area.
 llvm::Value* global_address(Lowerer& l, const hir::Global& global);
 
 } // namespace sonde

@@ -1,12 +1,13 @@
-// Functions.
+// Functions of the script.
 //
-// A function is `i64 f(context, frame, data, error, row, result, scan, tokens, matches, user stack, task, can wait,
-// arguments...)`: 0, or 1 with an error pending. In BPF it is always inlined, so that the number of arguments does not
-// matter and the verifier sees one program; on the host it is called. Its frame lies after what the caller uses of its
-// own at the call; recursive functions take theirs from a stack.
+// A function becomes `i64 f(context, frame, data, error, row, result, scan, tokens, matches, user stack, task, can
+// wait, arguments...)`. It returns 0, or 1 if an error is pending. In BPF it is always inlined, so the number of
+// arguments does not matter and the verifier sees one program. On the host it is called. Its frame follows the part of
+// the caller's frame that is in use at the call. Recursive functions get their frames from a stack.
 //
-// In BPF a function that is compiled once is `i64 f(frame, error, result, two numbers at most)`, a global function,
-// which the verifier checks once, by the sizes of what the pointers lead to. It knows nothing else of the hit.
+// In BPF, large functions that are called often are compiled once: `i64 f(frame, error, result, at most two numbers)`.
+// This is a global function, which the verifier checks only once, by the sizes of the memory that the pointers lead to.
+// Such a function knows nothing else about the hit.
 #include "codegen/lower/function.h"
 
 #include <algorithm>
@@ -33,11 +34,11 @@ namespace {
 bool is_global(const Lowerer& l, const hir::Function& function) { return function.compiled_once && l.e.in_kernel(); }
 
 constexpr unsigned global_arguments = 3;
-constexpr uint64_t least_frame = 8; // the verifier knows no memory of 0 bytes
+constexpr uint64_t least_frame = 8; // the verifier does not accept memory of 0 bytes
 
 void take_global_environment(Lowerer& l, llvm::Function* function) {
     Emitter& e = l.e;
-    // The verifier takes each pointer for one that may be null.
+    // The verifier assumes that each pointer may be null.
     for (unsigned i = 0; i < global_arguments; i++) {
         llvm::BasicBlock *none = e.block("no_memory"), *some = e.block("memory");
         e.CreateCondBr(e.CreateIsNull(function->getArg(i)), none, some);
@@ -54,7 +55,7 @@ void take_global_environment(Lowerer& l, llvm::Function* function) {
     l.env.task = l.env.can_wait = e.number(0);
 }
 
-// After its body, which tells how large its frame is.
+// Call it after the body is lowered, which determines the frame's size.
 void describe_global(Lowerer& l, const hir::Function& function, llvm::Function* code) {
     Emitter& e = l.e;
     std::vector<uint64_t> bytes = {std::max(l.frame.most, least_frame), environment_bytes(l) + e.slot_size(),
@@ -69,10 +70,10 @@ llvm::Function* declare_global(Lowerer& l, const hir::Function& function) {
     std::vector<llvm::Type*> types(global_arguments, e.ptr());
     types.resize(global_arguments + function.params.size(), e.i64());
     std::string name = once_prefix + function.name;
-    std::ranges::replace(name, '.', '_'); // names in BTF are those of C
+    std::ranges::replace(name, '.', '_'); // names in BTF must be C identifiers
     while (e.module().getFunction(name))
         name += '_';
-    // Weak, so that LLVM concludes no more of it than the verifier does.
+    // Weak, so that LLVM draws no more conclusions about the body than the verifier.
     auto* out = llvm::Function::Create(llvm::FunctionType::get(e.i64(), types, false), llvm::Function::WeakAnyLinkage,
                                        name, e.module());
     out->addFnAttr(llvm::Attribute::NoInline);
@@ -149,7 +150,7 @@ llvm::Function* declare_function(Lowerer& l, const hir::Function& function) {
     if (!is_global(l, function))
         out->getArg(fixed_arguments - 1)->setName(can_wait_name);
     entry->second.code = out;
-    // What is being lowered waits.
+    // Save the state of the body that is being lowered.
     BodyState& body = l;
     BodyState waiting = std::exchange(body, {});
     auto saved_point = e.saveIP();
@@ -188,7 +189,7 @@ llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot) {
         if (!size)
             size = new llvm::GlobalVariable(e.module(), e.i64(), false, llvm::GlobalValue::InternalLinkage,
                                             llvm::ConstantInt::get(e.i64(), 0), name);
-        // Inside its own body the size is not known yet: it is stored when the body is done (lower_function).
+        // In the function's own body the size is not known yet, so it is loaded. lower_function() stores it afterwards.
         frame = e.routine("sonde_host_push_frame", e.ptr(), {l.env.context, e.CreateLoad(e.i64(), size)});
         raise_if(l, e.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
     } else if (l.env.frame) {
@@ -240,7 +241,8 @@ uint64_t environment_bytes(Lowerer& l) {
     return l.target.programs().tells_outcomes() ? sizeof(HandlerWords) : offsetof(HandlerWords, outcome);
 }
 
-// One address for all of it: in the kernel a function that a loop is made of is handed each address by itself.
+// All parts are at constant distances from one address. In the kernel, a function that is made of a loop would get each
+// address as a separate argument otherwise.
 void place_environment(Lowerer& l, llvm::Value* at, bool has_text) {
     Emitter& e = l.e;
     l.env.error = at;

@@ -1,4 +1,4 @@
-// Functions, and what their bodies have in common with handlers'.
+// Lowers functions, and provides the common parts of functions and handlers.
 #pragma once
 
 #include <vector>
@@ -14,24 +14,26 @@ namespace sonde {
 
 struct Lowerer;
 
+// Calls a function of the script. A string result is written to `slot`, or to a new slot if it is null.
 llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot = nullptr);
-// Its code, made where it is asked for first.
+// The LLVM function; the first call lowers its body.
 llvm::Function* declare_function(Lowerer& l, const hir::Function& function);
 
-// Begins the names of functions that are compiled once.
+// Prefix of the names of functions that are compiled once.
 constexpr const char* once_prefix = "once_";
-// The argument that says whether memory may be waited for.
+// The name of the argument that says whether a read may wait.
 constexpr const char* can_wait_name = "can_wait";
 
-// A function's arguments before the script's own.
+// The number of hidden arguments, which come before those of the script.
 constexpr unsigned fixed_arguments = 12;
 // Fills the environment from these arguments.
 void take_environment(Lowerer& l, llvm::Function* function);
-// The pending error, what is left of MAXACTION, what the handler decides and with -t what becomes of the hit; a text's
-// slot may follow.
+// Bytes of HandlerWords: pending error, rest of MAXACTION, decision, and with -t the outcome. A slot for the error's
+// text may follow.
 uint64_t environment_bytes(Lowerer& l);
+// Fills the environment with the addresses of these words, which begin at `at`.
 void place_environment(Lowerer& l, llvm::Value* at, bool has_text);
-// Makes room for them, all 0 or "".
+// Allocates these locals; they begin as 0 or "".
 void begin_locals(Lowerer& l, const std::vector<hir::Local*>& locals);
 
 } // namespace sonde

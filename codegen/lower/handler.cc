@@ -1,4 +1,4 @@
-// Handlers, and the programs that save values at a function's entry for them.
+// Lowers handlers, and the programs that save values for them at a function's entry.
 #include <cstddef>
 #include <utility>
 
@@ -20,29 +20,29 @@ using hir::ValueType;
 
 namespace {
 
-// Makes room for what errors and MAXACTION are kept in.
+// Allocates the words for errors and MAXACTION.
 void begin_environment(Lowerer& l, const Needs& need) {
     Emitter& e = l.e;
     const uint64_t bytes = environment_bytes(l) + e.slot_size() + (l.gathers ? l.target.output().batch_bytes() : 0);
     place_environment(l, need.frame ? l.new_bytes(bytes) : e.stack(environment_bytes(l)), need.frame);
     if (l.env.batch)
         l.target.output().begin_batch(l.env);
-    // The verifier sees ways to a handler's end that no error goes.
+    // Initialized, because the verifier also considers paths to the handler's end without an error.
     set_error(l, e.number(0), nullptr);
     if (l.env.outcome)
         e.CreateStore(e.number(plan::Handled), l.env.outcome);
-    // Packets are accepted, and what a security hook is asked is granted, by handlers that say nothing.
+    // Handlers that decide nothing accept packets and grant what a security hook asks.
     if (l.handler && plan::decides(l.handler->kind))
         e.CreateStore(e.number(plan::traits(l.handler->kind).decision == plan::Decision::Verdict),
                       decision_place(e, l.env));
-    // Loaded, not constant: what the verifier does not know it does not unroll.
+    // The number is loaded: the verifier unrolls loops with a known count.
     e.CreateStore(e.CreateLoad(e.i64(), e.offset(l.env.data, offsetof(plan::SessionWords, max_action))), l.env.budget);
     if (need.frame)
         e.CreateStore(e.getInt8(0), l.env.error_text);
 }
 
-// A program of a handler, up to its body, which leaves by BodyState::leave or BodyState::on_error, and what comes after
-// it. `at_entry`: of a return probe's handler the program that runs when the function is called.
+// Emits a handler's program up to its body. The body continues at BodyState::leave or BodyState::on_error. `at_entry`:
+// this is the program at the function's entry, for a return probe.
 void begin_program(Lowerer& l, const hir::Handler& handler, const std::string& symbol, uint32_t probe,
                    const Needs& need, bool at_entry) {
     Emitter& e = l.e;
@@ -69,7 +69,7 @@ void end_program(Lowerer& l) {
     l.branch_to(l.leave);
     l.e.SetInsertPoint(l.on_error);
     if (l.env.batch)
-        l.target.output().send_batch(l.env); // it comes before the message
+        l.target.output().send_batch(l.env); // output comes before the message
     if (llvm::Value* told = l.target.programs().has_failed_before()) {
         llvm::BasicBlock* report = l.e.block("first_error");
         l.e.CreateCondBr(told, l.leave, report);
@@ -85,12 +85,12 @@ void end_program(Lowerer& l) {
     l.target.programs().need_scan(l.scan.most);
 }
 
-// These must hold, else the handler ends.
+// Emits the conditions under which the handler continues.
 void require(Lowerer& l, const std::vector<Requirement>& requirements) {
     Emitter& e = l.e;
     if (requirements.empty())
         return;
-    // A condition that fails does not hold, and nobody hears of it.
+    // A condition that raises an error counts as false, and the error is not reported.
     llvm::BasicBlock *outer = l.on_error, *unknown = e.block("unknown");
     l.on_error = unknown;
     for (const auto& [condition, negated] : requirements) {
@@ -107,7 +107,7 @@ void require(Lowerer& l, const std::vector<Requirement>& requirements) {
     e.SetInsertPoint(run);
 }
 
-// Saves what the .return handler wants to know.
+// Emits the program that saves the values that the .return handler needs.
 void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionLegs& legs, uint32_t probe) {
     Emitter& e = l.e;
     l.env = {};
@@ -146,7 +146,7 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionL
 
 Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t probe) {
     Emitter& e = l.e;
-    // What a function may do depends on what it becomes part of.
+    // Functions depend on the handler that they are inlined into.
     const bool gathers = e.in_kernel() && sends_several_records(handler);
     const bool at_exit = handler.at_return && !handler.after_call;
     if (e.in_kernel() && l.handler && (l.handler->kind != handler.kind || gathers != l.gathers || at_exit != l.at_exit))

@@ -1,4 +1,5 @@
-// HIR to LLVM IR, once for both places. Handlers are lowered one after the other, with the functions that they call.
+// Lowers HIR to LLVM IR, with the same code for both targets. Lowers one handler after the other, each with the
+// functions that it calls.
 #pragma once
 
 #include "base/result.h"
@@ -8,7 +9,7 @@ namespace sonde {
 class Emitter;
 class Target;
 
-// All handlers of this place, with the functions that they call. Errors: what the place cannot do.
+// Lowers all handlers of this target. Errors: the target lacks a feature that the script needs.
 Result<void> lower_handlers(Emitter& emitter, Target& target);
 
 } // namespace sonde

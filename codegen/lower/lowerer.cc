@@ -8,7 +8,7 @@ using hir::ValueType;
 
 namespace {
 
-// What is computed in registers alone.
+// Whether the expression is computed in registers only.
 bool is_plain(const hir::Expr& expr) {
     using hir::ExprKind;
     switch (expr.kind) {
@@ -49,14 +49,15 @@ llvm::Value* Lowerer::scratch(const std::string& tag, uint64_t bytes) {
     return env.has_frame ? new_bytes(bytes) : e.scratch(tag, bytes);
 }
 
-// The verifier remembers what a handler leaves on the stack, not what it leaves in its frame: what differs there does
-// not keep it from seeing that two ways through the handler have met.
+// In the kernel, variables are in the frame if there is one. The verifier compares the contents of the stack, but not
+// of the frame. So different leftovers in the frame do not keep it from recognizing that two paths have reached the
+// same state.
 llvm::Value* Lowerer::new_variable(uint64_t bytes) {
     return e.in_kernel() && env.has_frame ? new_bytes(bytes) : e.stack(bytes);
 }
 
-// What outlives a call the compiler would keep on the stack, and its leavings there keep two ways through a loop from
-// being the same to the verifier.
+// Stores a number in the frame if code with calls follows. The compiler would spill it to the stack, where its
+// leftovers make two paths through a loop look different to the verifier.
 Held Lowerer::hold(llvm::Value* number, std::span<const hir::Expr* const> next) {
     if (!e.in_kernel() || !env.has_frame || llvm::isa<llvm::Constant>(number) ||
         std::all_of(next.begin(), next.end(), [](const hir::Expr* one) { return is_plain(*one); }))

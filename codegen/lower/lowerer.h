@@ -1,9 +1,8 @@
-// What all topics of the lowering work with: the emitter, the place that code is for, and the state of the body that is
-// being lowered.
+// The common state of the lowering: the emitter, the target, and the body that is being lowered.
 //
-// Each topic is a file of free functions over a Lowerer, with a header of what other topics call: handlers and
-// functions, statements, expressions, arrays, output, errors, primitives. A function's code is emitted where it is
-// first called, so that one body waits while another is lowered; BodyState is what waits.
+// Each topic is a file of free functions over a Lowerer, with a header for other topics: handlers, functions,
+// statements, expressions, arrays, output, errors, primitives. A function is lowered at its first call, while another
+// body is in progress. BodyState is the part of the state that is saved meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +19,14 @@
 
 namespace sonde {
 
-struct Machine; // functions that call themselves, in the kernel (recursion.cc)
+struct Machine; // a group of recursive functions in the kernel (recursion.cc)
 
-// Memory whose offsets are known at compile time; what is temporary is given back in stack order.
+// Allocates memory at offsets that are known at compile time. Temporary memory is released in stack order.
 struct Room {
     uint64_t next = 0, most = 0; // bytes
 
     void need(uint64_t end) { most = std::max(most, end); }
-    // Gives the offset.
+    // Returns the offset.
     uint64_t take(uint64_t bytes) {
         const uint64_t at = next;
         next += bytes;
@@ -36,7 +35,7 @@ struct Room {
     }
 };
 
-// What belongs to the handler or function that is being lowered.
+// State of the handler or function that is being lowered.
 struct BodyState {
     struct Loop {
         llvm::BasicBlock* next; // continue
@@ -45,23 +44,23 @@ struct BodyState {
     Environment env;
     const hir::Handler* handler = nullptr; // null while a function is lowered
     const hir::Function* function = nullptr;
-    llvm::Value* result = nullptr; // where a function leaves its value
+    llvm::Value* result = nullptr; // where a function stores its result
     std::unordered_map<const hir::Local*, llvm::Value*> locals;
     Room frame;                           // Environment::frame
     Room scan;                            // Environment::scan
-    llvm::BasicBlock* on_error = nullptr; // where a pending error goes
-    llvm::BasicBlock* leave = nullptr;    // next, return
+    llvm::BasicBlock* on_error = nullptr; // target of a pending error
+    llvm::BasicBlock* leave = nullptr;    // target of `next` and `return`
     std::vector<Loop> loops;
     Machine* machine = nullptr;
 };
 
-// A function of the script as code, and what one call of it needs.
+// A lowered function, and the memory that one call of it needs.
 struct LoweredFunction {
     llvm::Function* code = nullptr;
-    uint64_t frame_bytes = 0, scan_bytes = 0; // 0 while it is being lowered
+    uint64_t frame_bytes = 0, scan_bytes = 0; // 0 until the body is lowered
 };
 
-// A number that is needed again after other code has been lowered: in a register, or stored in the frame.
+// A number that is needed again after other code is lowered: in a register, or stored in the frame.
 struct Held {
     llvm::Value* value;
     bool in_frame;
@@ -72,30 +71,32 @@ struct Lowerer : BodyState {
 
     Emitter& e;
     Target& target;
-    bool gathers = false;               // the handler's records are sent at its end, as one (Environment::batch)
-    llvm::Value* data = nullptr;        // the session's, as Environment::data of handlers has it
-    const hir::Handler* root = nullptr; // the handler that all becomes part of; in the kernel, one of that kind
-    bool at_exit = false;               // the program runs at an instruction that leaves a function
+    bool gathers = false;        // the handler's records are sent together at its end (Environment::batch)
+    llvm::Value* data = nullptr; // the session's data area, as in Environment::data of handlers
+    const hir::Handler* root =
+        nullptr;          // the handler that everything is inlined into; in the kernel, one of the same kind
+    bool at_exit = false; // the program is at an instruction that leaves a function
     std::unordered_map<const hir::Function*, LoweredFunction> functions;
-    std::string problem; // the first one that fail() told of
+    std::string problem; // the first problem that fail() reported
 
     uint64_t max_string() const { return e.state().options.max_string; }
-    // What the place cannot do, found at that range of the script.
+    // Reports a feature that the target lacks, at this range of the script.
     void fail(Range range, const std::string& what);
-    // To where code goes on, unless it has left already.
+    // Branches to the block unless the current block has ended already.
     void branch_to(llvm::BasicBlock* block);
 
-    // Memory of the frame.
+    // Allocates memory in the frame.
     llvm::Value* new_bytes(uint64_t size);
     llvm::Value* new_slot();
-    // In the frame, or where there is none on the stack.
+    // Allocates memory in the frame, or on the stack if the body has no frame.
     llvm::Value* new_variable(uint64_t size);
     llvm::Value* scratch(const std::string& tag, uint64_t bytes);
+    // Keeps a number while the expressions in `next` are lowered; take() returns it.
     Held hold(llvm::Value* number, std::span<const hir::Expr* const> next);
     llvm::Value* take(const Held& held);
 };
 
-// What a piece of code takes of the frame is given back at its end.
+// Releases at its end the frame memory that was allocated during its lifetime.
 class Mark {
   public:
     explicit Mark(Lowerer& lowerer) : frame_(lowerer.frame), saved_(lowerer.frame.next) {}

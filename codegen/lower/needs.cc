@@ -23,7 +23,7 @@ bool uses_matches(const hir::Expr& expr) {
     return facts_of(expr).needs_groups;
 }
 
-// C for the text of an error, and for texts of its own.
+// C needs a frame for the text of an error, and for its own strings.
 bool c_needs_frame(const PlanState& state, const hir::Function& function) {
     if (!function.c_code.range.valid() || !state.options.c_code)
         return false;
@@ -31,8 +31,8 @@ bool c_needs_frame(const PlanState& state, const hir::Function& function) {
     return c_code.uses_text || c_code.slots > 0;
 }
 
-// Strings, most keys with strings and statistics need memory that outlives the 512 bytes of a BPF stack; a foreach
-// needs room for what it walks.
+// Finds out what a handler needs. Strings, statistics and most keys with strings are too large for the 512 bytes of a
+// BPF stack. A foreach needs memory for the elements.
 class NeedsWalk {
   public:
     NeedsWalk(const PlanState& state, bool in_kernel) : state_(state), plan_(state.plan), in_kernel_(in_kernel) {}
@@ -40,7 +40,7 @@ class NeedsWalk {
         for_each_expr(root, [&](const hir::Expr& expr) { visit_one(expr); });
     }
     void visit(const hir::Stmt& body) {
-        // Statements first: they may hold keys.
+        // Statements first, because they mark the keys that need no memory.
         for_each_stmt(body, [&](const hir::Stmt& stmt) { visit_one(stmt); });
         for_each_expr(body, [&](const hir::Expr& expr) { visit_one(expr); });
     }

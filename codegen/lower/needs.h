@@ -1,4 +1,4 @@
-// What handlers and functions need of memory that outlives the 512 bytes of a BPF stack.
+// Computes the memory that handlers and functions need besides the 512 bytes of a BPF stack.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace sonde {
 
-// Of a handler, with the functions that it calls.
+// The needs of a handler or function, including the functions that it calls.
 Needs needs_of(const hir::Handler& handler, const PlanState& state, bool in_kernel);
 Needs needs_of(const hir::Function& function, const PlanState& state, bool in_kernel);
-// Of the program for a function's entry, which computes these.
+// The needs of the program at a function's entry that computes these values.
 Needs needs_at_entry(const std::vector<const hir::Expr*>& values, const PlanState& state);
 
 } // namespace sonde

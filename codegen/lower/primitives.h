@@ -1,5 +1,5 @@
-// Primitives: one emitter a family, chosen by the row in frontend/hir/primitives.def. Emitters are in primitives_*.cc
-// and regex.cc, by topic.
+// Primitives. Each row of frontend/hir/primitives.def names a function that emits code for a family of primitives.
+// These are in primitives_*.cc and regex.cc, by topic.
 #pragma once
 
 #include "frontend/hir/hir.h"

@@ -1,4 +1,4 @@
-// Primitives that steer the session and the handler, and send things.
+// Primitives that control the session and the handler, and that send records.
 #include <cstddef>
 
 #include "codegen/lower/errors.h"
@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// No handler begins any more but those of the end; after exit() those of the same hit too.
+// From now on, only end handlers begin, and after exit() the other handlers of the same hit.
 void stop_session(Lowerer& l) {
     Emitter& e = l.e;
     e.CreateStore(e.number(plan::Stopping), e.offset(l.env.data, offsetof(plan::SessionWords, state)));
@@ -101,7 +101,7 @@ llvm::Value* emit_file_value(Lowerer& l, const hir::Intrinsic&) {
     return slot;
 }
 
-// Gives the text again, since an assignment has a value.
+// Returns the text, because an assignment has a value.
 llvm::Value* emit_set_file_value(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* text = lower(l, *expr.args[0]);
@@ -125,14 +125,14 @@ llvm::Value* emit_set_result(Lowerer& l, const hir::Intrinsic& expr) {
     return value;
 }
 
-// 0 means that the function runs.
+// A result of 0 means that the function runs.
 llvm::Value* emit_set_function_result(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* value = lower(l, *expr.args[0]);
     llvm::Value* zero = lower(l, *expr.args[1]);
     llvm::Value* word = e.CreateSelect(e.CreateICmpEQ(value, e.number(0)), zero, value);
     raise_if(l, e.CreateICmpEQ(word, e.number(0)), "BPF cannot set a result of 64 bits to 0",
-             expr.range); // to the kernel that means that the function runs
+             expr.range); // the kernel would run the function
     note_change(l, expr.range, "$return");
     e.CreateStore(word, decision_place(e, l.env));
     return value;

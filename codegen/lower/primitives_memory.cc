@@ -1,4 +1,4 @@
-// Primitives that read and write memory of the program and of the kernel.
+// Primitives that read and write memory of programs and of the kernel.
 #include <fmt/format.h>
 
 #include "codegen/lower/errors.h"
@@ -111,7 +111,7 @@ llvm::Value* emit_set_user(Lowerer& l, const hir::Intrinsic& expr) {
     return l.e.number(0);
 }
 
-// A text with its NUL, or at most n bytes of that.
+// Writes a string with its NUL, or at most n bytes of both.
 llvm::Value* emit_set_user_string(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     Mark mark(l);

@@ -1,6 +1,7 @@
-// Registers, arguments and results at a probe.
+// Primitives for registers, arguments and results at a probe.
 //
-// A function is lowered anew for each kind of probe that calls it, so that here too it is known what there is.
+// A function is lowered separately for each kind of probe that calls it, so this code always knows which registers
+// exist.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -20,9 +21,9 @@ namespace sonde {
 namespace {
 
 constexpr const char* no_registers = "cannot access CPU registers in this context";
-// Arguments that the ABI passes in registers: System V psABI 3.2.3.
+// The registers of the first arguments (System V psABI 3.2.3).
 constexpr int argument_registers[] = {5, 4, 1, 2, 8, 9};
-// Those of a system call: the kernel takes the fourth one in r10, and those of i386 in ebx to ebp.
+// The registers of a system call's arguments. The kernel takes the fourth argument from r10; i386 uses ebx to ebp.
 struct SyscallArgument {
     int dwarf;
     uint64_t offset; // in struct pt_regs
@@ -33,7 +34,7 @@ constexpr uint64_t syscall_result = 80;
 
 bool has_registers(const Lowerer& l) { return plan::traits(l.root->kind).has_registers; }
 
-// At a raw tracepoint of all system calls.
+// Whether the probe is a raw tracepoint of all system calls.
 bool at_syscall(const Lowerer& l) {
     return plan::is_about(l.root->kind, plan::Subject::Tracepoint) && !l.root->points.empty() &&
            std::ranges::all_of(l.root->points, [](const plan::Point& point) {
@@ -41,7 +42,7 @@ bool at_syscall(const Lowerer& l) {
            });
 }
 
-// Where calls of 32-bit programs come by, too.
+// Whether the probe also sees system calls of 32-bit programs.
 bool sees_32_bit_calls(const Lowerer& l) {
     return at_syscall(l) ? std::ranges::any_of(
                                l.root->points,
@@ -49,7 +50,7 @@ bool sees_32_bit_calls(const Lowerer& l) {
                          : plan::is_about(l.root->kind, plan::Subject::SystemCall);
 }
 
-// Both raw tracepoints give the registers first.
+// Both raw tracepoints pass the registers as the first argument.
 llvm::Value* syscall_register(Lowerer& l, uint64_t offset) {
     Emitter& e = l.e;
     llvm::Value* value = e.scratch("load", 8);
@@ -64,7 +65,7 @@ llvm::Value* syscall_argument(Lowerer& l, const SyscallArgument& argument) {
 }
 
 struct RegisterRow {
-    const char* names[5]; // 64, 32, 16, 8 bits, and bits 8 to 15
+    const char* names[5]; // 64, 32, 16, low 8 bits, bits 8 to 15
     int dwarf;
 };
 constexpr RegisterRow register_rows[] = {
@@ -92,7 +93,7 @@ constexpr RegisterRow register_rows[] = {
 };
 constexpr size_t widths = std::size(register_rows[0].names);
 
-// The number of a register's name among all names, in the order of the rows; none if there is no such register.
+// The index of a register's name in the order of the rows; nullopt if there is no such register.
 std::optional<size_t> register_number(std::string_view name) {
     for (size_t i = 0; !name.empty() && i < std::size(register_rows) * widths; i++)
         if (name == register_rows[i / widths].names[i % widths])
@@ -111,12 +112,11 @@ llvm::Value* numbered_register(Lowerer& l, size_t number, bool is_unsigned) {
     return is_unsigned ? e.CreateZExt(narrow, e.i64()) : e.CreateSExt(narrow, e.i64());
 }
 
-// The same by a name that is only known at the hit.
+// The same for a name that is known only at the hit.
 llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     Mark mark(l);
-    // What is not the name of a register is none of the cells' either: these have a character that no script's name
-    // has.
+    // Rows without such a name get "-", which no other text in a script equals.
     std::string table;
     size_t count = 0;
     for (const RegisterRow& row : register_rows)
@@ -153,8 +153,8 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
 
 } // namespace
 
-// The instruction pointer at a breakpoint in the kernel is after the instruction that stands in the probed one's
-// place.
+// At a kernel breakpoint, the instruction pointer is after the breakpoint instruction, so the probed address is taken
+// instead.
 llvm::Value* read_register(Lowerer& l, int dwarf) {
     constexpr int instruction_pointer = 16;
     const bool breakpoint = plan::is_kernel_breakpoint(l.root->kind) && !plan::traits(l.root->kind).at_return;
@@ -207,7 +207,7 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* result = e.stack(8);
     const bool in_call = at_syscall(l) || plan::is_about(kind, plan::Subject::SystemCall);
     llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, hir::TaskNumber::In32BitCall) : nullptr;
-    // i386 passes arguments on the stack (its psABI, 2.2.3), in places that depend on the instruction.
+    // i386 passes arguments on the stack (its psABI, 2.2.3). Where they are depends on the instruction.
     if (plan::is_uprobe(kind)) {
         constexpr int narrow_code = 0x23; // __USER32_CS, arch/x86/include/asm/segment.h
         raise_if(l, e.CreateICmpEQ(l.target.registers().read(l.env, hir::Register::cs), e.number(narrow_code)),
@@ -263,7 +263,7 @@ llvm::Value* emit_uaddr(Lowerer& l, const hir::Intrinsic&) {
         return l.e.number(0);
     if (!plan::is_uprobe(l.root->kind))
         return l.target.registers().user_address(l.env);
-    if (l.at_exit) // as after it
+    if (l.at_exit) // as after the return
         return return_address(l);
     return l.target.registers().read(l.env, 16);
 }

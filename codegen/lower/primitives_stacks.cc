@@ -1,5 +1,5 @@
-// Stacks and symbols (codegen/rtlib/stack.bpf.c, kernel_stack.bpf.c, symbol.bpf.c). A stack is unwound where a handler
-// first asks for it, and kept for the rest of its run.
+// Primitives for stacks and symbols (codegen/rtlib/stack.bpf.c, kernel_stack.bpf.c, symbol.bpf.c). A stack is unwound
+// at its first use in a handler and kept until the handler ends.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -15,15 +15,15 @@
 namespace sonde {
 namespace {
 
-constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
+constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF register numbers
 
-// Whether some handler of the script is hit in the kernel.
+// Whether the script has a probe in kernel code.
 bool probes_kernel(const Lowerer& l) {
     return std::any_of(l.e.state().program.handlers.begin(), l.e.state().program.handlers.end(),
                        [](const hir::Handler* handler) { return plan::traits(handler->kind).in_kernel_code; });
 }
 
-// Where the handler's user stack begins; a sample's in user space is FROM_REGISTERS, which only its hit tells.
+// The start of the handler's user stack. For a sample in user space it is FROM_REGISTERS, which is decided at the hit.
 sonde_stack_origin user_stack_origin(const Lowerer& l) {
     if (!l.root || !plan::is_event(l.root->kind))
         return SONDE_FROM_NOWHERE;
@@ -40,20 +40,20 @@ sonde_stack_origin user_stack_origin(const Lowerer& l) {
     return SONDE_FROM_ENTRY;
 }
 
-// The kernel's stack or the user's, unwound: a struct sonde_stack.
+// Unwinds the kernel's or the user's stack. Returns a struct sonde_stack.
 llvm::Value* unwind(Lowerer& l, bool of_kernel) {
     Emitter& e = l.e;
     auto most = static_cast<int64_t>(e.state().options.max_backtrace);
     if (!of_kernel) {
         e.state().need_tables(plan::UnwindTable);
-        if (user_stack_origin(l) == SONDE_FROM_NOWHERE) { // a packet's program may not even ask
+        if (user_stack_origin(l) == SONDE_FROM_NOWHERE) { // programs for packets cannot even ask for the process
             e.CreateStore(e.number(SONDE_STACK_NO_PROCESS), e.offset(l.env.stacks, offsetof(sonde_stack, state)));
             return l.env.stacks;
         }
         e.routine("sonde_rt_unwind", e.getInt32Ty(), {l.env.stacks, e.number(most)});
         return l.env.stacks;
     }
-    if (!probes_kernel(l)) // it is empty, and so is what it begins as
+    if (!probes_kernel(l)) // a stack without frames, as it was initialized
         return e.offset(l.env.stacks, offsetof(sonde_stacks, kernel));
     e.state().need_tables(plan::KernelStacks);
     return e.routine("sonde_rt_kernel_stack", e.ptr(),
@@ -61,7 +61,8 @@ llvm::Value* unwind(Lowerer& l, bool of_kernel) {
                       e.CreateZExt(l.env.row, e.i64())});
 }
 
-// The same for what gives text or numbers, where a stack that is not there, or not whole, leaves no line in the output.
+// The same for primitives that return text or numbers. If the stack is missing or incomplete, no line of the output
+// shows that, so it is counted.
 llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
     Emitter& e = l.e;
     llvm::Value* stack = unwind(l, of_kernel);
@@ -77,7 +78,7 @@ llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
     return stack;
 }
 
-// A literal as a plan::StackStyle.
+// A format for a stack, with a literal plan::StackStyle.
 plan::Format stack_format(Lowerer& l, plan::Directive::Kind kind, const hir::Expr& style) {
     plan::Directive directive;
     directive.kind = kind;
@@ -89,7 +90,7 @@ plan::Format stack_format(Lowerer& l, plan::Directive::Kind kind, const hir::Exp
     return {{directive}};
 }
 
-// Where the session runs the handler itself.
+// For handlers that the session runs.
 void print_no_stack(Lowerer& l, const hir::Expr& style) {
     Emitter& e = l.e;
     plan::Format format = stack_format(l, plan::Directive::Stack, style);
@@ -105,10 +106,10 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     auto set = [&](size_t field, llvm::Value* value) { e.CreateStore(value, e.offset(l.env.stacks, field)); };
     const sonde_stack_origin origin = user_stack_origin(l);
     const bool sample = l.handler && plan::is_sample(l.handler->kind);
-    // What a sample interrupts may be the kernel.
+    // A sample can interrupt the kernel.
     llvm::Value* user = sample ? e.CreateNeg(l.target.registers().user_mode(l.env)) : nullptr;
-    // Where a function is about to leave, it has left as far as stacks are concerned: the innermost frame is its
-    // caller's, as after a return.
+    // Before an instruction that leaves a function, the stack is already described as after the return: the innermost
+    // frame is the caller's.
     auto value = [&](int number) {
         if (l.at_exit && number == rip)
             return return_address(l);
@@ -150,7 +151,7 @@ llvm::Value* emit_user_stack_left(Lowerer& l, const hir::Intrinsic&) {
     return e.in_kernel() ? e.CreateLoad(e.i64(), e.offset(l.env.stacks, offsetof(sonde_stacks, left))) : e.number(0);
 }
 
-// The n'th address, the innermost being the 0th; 0: there is none.
+// The n'th address, counted from the innermost one at 0. 0 if the stack is shorter.
 llvm::Value* emit_stack_address(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* index = lower(l, *expr.args[0]);
@@ -159,7 +160,7 @@ llvm::Value* emit_stack_address(Lowerer& l, const hir::Intrinsic& expr) {
     return e.routine("sonde_rt_stack_at", e.i64(), {unwind_and_count(l, expr.facts.of_kernel), index});
 }
 
-// As many addresses (-1: all) as text, from one on.
+// `count` addresses as text (-1: all), beginning with the one at index `first`.
 llvm::Value* emit_stack_text(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* first = lower(l, *expr.args[0]);
@@ -198,7 +199,7 @@ llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
     return e.number(0);
 }
 
-// The same from other registers: rip, rsp, rbp. The handler's own stack is unwound anew when it is asked for again.
+// The same from other registers (rip, rsp, rbp). The handler's own stack is unwound again at its next use.
 llvm::Value* emit_print_stack_from(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     Mark mark(l);
@@ -244,7 +245,7 @@ llvm::Value* emit_symbol(Lowerer& l, const hir::Intrinsic& expr) {
     const int64_t known =
         style.kind == hir::ExprKind::ConstLong ? hir::as<hir::ConstLong>(style).value & SONDE_SYMBOL_STYLE : -1;
     bool lines = known < 0 || (known >= SONDE_SYMBOL_LINE && known <= SONDE_SYMBOL_FILELINE);
-    // A script whose probes are all in the kernel asks it about user addresses only by the functions for these.
+    // If all probes are in the kernel, only functions for user addresses look up user symbols.
     const auto& handlers = e.state().program.handlers;
     const bool user = expr.facts.of_user || std::any_of(handlers.begin(), handlers.end(), [](const auto* handler) {
                           return handler->in_kernel && !plan::traits(handler->kind).in_kernel_code;
@@ -276,7 +277,7 @@ llvm::Value* emit_symbol(Lowerer& l, const hir::Intrinsic& expr) {
     return slot;
 }
 
-// The functions that are inlined at an address. Stacks of programs are not known elsewhere than at their probes.
+// The functions inlined at an address. User stacks are known only in programs at their probes.
 llvm::Value* emit_inlined(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* slot = l.new_slot();

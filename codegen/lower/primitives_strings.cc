@@ -1,4 +1,4 @@
-// Primitives that make and search strings.
+// Primitives that create and search strings.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 namespace sonde {
 namespace {
 
-// A list for flags as cells of a name and its bits: "O_SYNC" is the bit after the last name's, "O_SYNC=0x101000" those
-// bits,
-// "" a bit without a name. In the list's order, which is the order of printing. Empty after a report.
+// A table for flags: a name and its bits in each cell, in the order of the list, which is also the order of printing.
+// In the list, "O_SYNC" is the bit after the previous name's, "O_SYNC=0x101000" gives the bits, and "" is a bit without
+// a name. Empty after a report.
 std::string flag_table(Lowerer& l, const hir::Expr& names, const std::string& primitive, uint64_t first,
                        size_t& count) {
     std::string table;
@@ -59,8 +59,8 @@ llvm::Value* emit_substr(Lowerer& l, const hir::Intrinsic& expr) {
     return result;
 }
 
-// sonde_rt_NAME: a slot for the result where that is a string, the arguments (strings in slots), and where the result
-// is a number a slot for whatever.
+// Calls sonde_rt_NAME. Its parameters are: a slot for the result if that is a string; the arguments, with strings in
+// slots; and a slot for temporary data if the result is a number.
 llvm::Value* emit_routine(Lowerer& l, const hir::Intrinsic& expr) {
     bool is_string = expr.type == hir::ValueType::String;
     llvm::Value* result = is_string ? l.new_slot() : nullptr;
@@ -75,7 +75,7 @@ llvm::Value* emit_routine(Lowerer& l, const hir::Intrinsic& expr) {
         reads_text = reads_text || is_text;
     }
     if (!is_string && reads_text)
-        args.push_back(l.new_slot()); // to work in
+        args.push_back(l.new_slot()); // temporary data
     size_t name = expr.name.find_first_not_of('_');
     llvm::Value* status = l.e.routine("sonde_rt_" + expr.name.substr(name), l.e.i64(), args);
     return is_string ? result : status;
@@ -100,12 +100,12 @@ llvm::Value* emit_tokenize(Lowerer& l, const hir::Intrinsic& expr) {
     Mark mark(l);
     llvm::Value* input = lower_slot(l, *expr.args[0]);
     llvm::Value* delimiters = lower_slot(l, *expr.args[1]);
-    // The text being taken apart lives as long as this handler's run.
+    // The text lives as long as this run of the handler.
     e.routine("sonde_rt_tokenize", e.i64(), {result, e.offset(l.env.tokens, 8), l.env.tokens, input, delimiters});
     return result;
 }
 
-// The name at an index ("" if there is none), and the index of a name (-1).
+// Returns the name at an index, or "". Or returns the index of a name, or -1.
 llvm::Value* emit_names(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     size_t count = 0;
@@ -122,7 +122,7 @@ llvm::Value* emit_names(Lowerer& l, const hir::Intrinsic& expr) {
     return e.CreateGEP(e.getInt8Ty(), table, e.CreateMul(index, e.number(name_cell)));
 }
 
-// What stands before, and names for the bits of a number.
+// A prefix and the names of a number's bits.
 llvm::Value* emit_flags(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     size_t count = 0;

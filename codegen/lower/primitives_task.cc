@@ -1,4 +1,4 @@
-// Primitives that ask about the task, the point, the time, the machine and the session.
+// Primitives that return facts about the task, the point, the time, the machine and the session.
 #include <optional>
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-// The target has looked for it where the handler begins.
+// The target has found this call when the handler began (task_argument()).
 llvm::Value* emit_about_task(Lowerer& l, const hir::Intrinsic&) { return l.e.number(0); }
 
 llvm::Value* emit_loadavg(Lowerer& l, const hir::Intrinsic& expr) {

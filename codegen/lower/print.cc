@@ -12,7 +12,7 @@ using plan::Directive;
 
 namespace {
 
-// %m and %M: as many bytes as the precision says, one without.
+// %m and %M: the precision is the number of bytes; 1 without a precision.
 Piece read_dump(Lowerer& l, const Directive& directive, llvm::Value* precision, const hir::Expr& address) {
     Emitter& e = l.e;
     auto most = static_cast<int64_t>(l.max_string() - 1);
@@ -43,7 +43,7 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* s
             length = e.routine("sonde_rt_append", e.i64(), {slot, length, e.literal(d.text)});
             continue;
         }
-        // conversion, flag, width, precision + 1: see codegen/rtlib/format.c
+        // conversion, flag, width, precision + 1 (see codegen/rtlib/format.c)
         uint64_t constant = static_cast<uint8_t>(d.conversion) | static_cast<uint64_t>(static_cast<uint8_t>(d.flag))
                                                                      << 8;
         if (d.width > 0)
@@ -85,7 +85,7 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* s
             break;
         }
         case Directive::Binary: {
-            // Its bytes up to a NUL, as a string can have them.
+            // Bytes up to the first NUL, because the result is a string.
             llvm::Value* bytes = l.new_bytes(16);
             e.CreateStore(value, bytes);
             const uint32_t size = plan::binary_size(d.width, d.precision);
@@ -100,7 +100,7 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* s
                 length = e.routine("sonde_rt_append", e.i64(), {slot, length, piece.pointer});
                 break;
             }
-            // The count of bytes takes the place of conversion and flag.
+            // The count of bytes replaces conversion and flag.
             uint64_t width = d.width > 0 ? static_cast<uint64_t>(d.width & 0xffffff) << 16 : 0;
             llvm::Value* packed = e.CreateOr(piece.length, e.number(static_cast<int64_t>(width)));
             length = e.routine("sonde_rt_append_dump", e.i64(), {slot, length, piece.pointer, l.new_slot(), packed});
@@ -147,7 +147,8 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
     e.CreateStore(l.env.row, e.offset(buffer, 8));
     for (size_t i = 0; i < longs.size(); i++)
         e.CreateStore(longs[i], e.offset(buffer, sizeof(plan::RecordHeader) + 8 * i));
-    // Strings follow each other at their real lengths. Each one's offset is bounded by what could precede it.
+    // Strings follow each other at their actual lengths. The largest possible size of the preceding ones bounds each
+    // offset.
     llvm::Value* used = e.number(static_cast<int64_t>(fixed));
     for (const auto& [value, size, bytes] : rest) {
         llvm::Value* at = e.CreateGEP(e.getInt8Ty(), buffer, used);
@@ -171,7 +172,7 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
 
 namespace {
 
-// When it is printed, and in which task: the session's own handlers are about none.
+// Adds the time of the print and the task. Handlers of the session have no task.
 void add_context(Lowerer& l, plan::Format& format, std::vector<llvm::Value*>& longs, std::vector<Piece>& rest) {
     const auto add = [&](plan::About about, Directive::Kind kind, char conversion) {
         Directive d;

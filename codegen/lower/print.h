@@ -1,4 +1,4 @@
-// printf and its family: a record for the runtime to format, or a string built here.
+// printf and similar functions. Output becomes a record that the runtime formats, or a string that is built here.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace sonde {
 
 struct Lowerer;
 
-// What a record has after its longs: a string, a block of `size` bytes, or bytes in a slot with their count.
+// A part of a record after its longs: a string, a block of `size` bytes, or bytes in a slot with their number in
+// `length`.
 struct Piece {
     llvm::Value* pointer;
     uint64_t size = 0;
@@ -22,14 +23,14 @@ struct Piece {
 };
 
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr);
-// The text of one that gives a string, in that slot.
+// Builds the text of a print that returns a string, in this slot.
 void print_into(Lowerer& l, const hir::Print& expr, llvm::Value* slot);
-// The record of a hit (plan::Format::is_hit).
+// Sends the record of a hit (plan::Format::is_hit).
 void send_hit(Lowerer& l);
-// A Print record, with what CodegenOptions::tells_context adds.
+// Sends a Print record, with the context that CodegenOptions::tells_context requests.
 void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest);
-// A record: header, longs, then the rest (strings with their NUL, or blocks of a known size). `type` is a
-// plan::RecordType, `format` a number of PlanState::add_format or 0.
+// Sends a record: header, longs, and `rest` (strings with their NUL, or blocks of a known size). `type`: a
+// plan::RecordType. `format`: a number of PlanState::add_format, or 0.
 void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
                  const std::vector<Piece>& rest);
 

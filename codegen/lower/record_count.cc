@@ -9,7 +9,7 @@
 namespace sonde {
 namespace {
 
-constexpr unsigned several = 2; // no more is counted
+constexpr unsigned several = 2; // counting stops here
 
 class Counter {
   public:
@@ -19,7 +19,8 @@ class Counter {
             for_each_expr(*root, [&](const hir::Expr& expr) { out += of_one(expr); });
         return std::min(out, several);
     }
-    // The largest number that any path sends. A path that ends early counts the statements after its end, too.
+    // The largest number of records that a path can send. A path that ends early also counts the statements after its
+    // end.
     unsigned count(const hir::Stmt* stmt) {
         using namespace hir;
         if (!stmt)
@@ -49,7 +50,7 @@ class Counter {
     }
 
   private:
-    // Without what it contains.
+    // Counts the expression itself, without its operands.
     unsigned of_one(const hir::Expr& expr) {
         switch (expr.kind) {
         case hir::ExprKind::Print:
@@ -71,7 +72,7 @@ class Counter {
             sent = std::min(sent * several, several);
         return functions_[&function] = sent;
     }
-    std::unordered_map<const hir::Function*, unsigned> functions_; // 0 while one is being looked at
+    std::unordered_map<const hir::Function*, unsigned> functions_; // 0 while a function is being visited
 };
 
 } // namespace

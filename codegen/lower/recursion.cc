@@ -1,19 +1,23 @@
-// Functions that call themselves, in BPF: neither recursion nor deep calls exist there.
+// Recursive functions in BPF, which has neither recursion nor deep calls.
 //
-// All functions that call each other become one LLVM function, a machine: their bodies as blocks, their activations in
-// an array in the caller's frame, and a dispatch block that goes on with the activation on top, where it was. A call
-// fills the next activation, remembers where to go on, and dispatches; a return takes its activation away and
-// dispatches.
+// The idea: all functions that call each other become one LLVM function, a machine. It contains their bodies as blocks,
+// and a dispatch block. Pending calls (activations) are in an array in the caller's frame. A call fills the next
+// activation, stores the number of the block where the caller continues, and jumps to the dispatch block. A return
+// removes the activation and jumps there, too. The dispatch block switches to the block whose number is in the
+// activation on top.
 //
 //   machine memory: u64 depth, u64 status, result (a slot), then max_nesting + 1 activations
-//   an activation:  u64 where to go on, the parameters, everything else that its body keeps
+//   an activation:  u64 number of the block to continue, the parameters, all other values that the body keeps
 //
-// What foreach loops walk over is in memory of its own, where each activation has its part too.
+// Example: `function f(n) { return n > 1 ? n * f(n - 1) : 1 }` has two blocks: the start, and the code after the inner
+// call. The latter needs `n` again, so `n` is in the activation.
 //
-// Bodies are lowered as all others are, with a call `suspend()` where the machine leaves; afterwards suspend() becomes
-// the way out and back in, and what lives across it moves into the activation. Where loops have to be found in the code
-// (loop_callbacks.h), a loop that the machine leaves is none by itself: it begins each round with a call `pause()`,
-// which becomes a way through the dispatch block that stays in the activation.
+// The elements of foreach loops are in other memory (Environment::scan), in which each activation has a part.
+//
+// Bodies are lowered like all others, with a call suspend() in place of each call. Afterwards suspend() is replaced by
+// the jumps, and all values that live across it move into the activation. Where loops must be recognizable in the code
+// (loop_callbacks.h), a loop that contains a suspend() is no longer a loop. Its iterations begin with a call pause(),
+// which becomes a jump through the dispatch block within the same activation.
 #include "codegen/lower/recursion.h"
 
 #include <algorithm>
@@ -45,18 +49,18 @@ struct Machine {
     llvm::Function* function;
     llvm::Value* base;
     llvm::Instruction* activation = nullptr; // of the running function; defined in the dispatch block
-    llvm::Instruction* size = nullptr;       // stands for the bytes of an activation until they are known
-    llvm::Value* scan = nullptr;             // where the running function's foreach loops keep what they walk over
-    llvm::Instruction* scan_size = nullptr;  // as `size`
-    bool walks = false;                      // a body has such a loop itself
+    llvm::Instruction* size = nullptr;       // placeholder for the bytes of an activation
+    llvm::Value* scan = nullptr;             // memory for the running function's foreach loops
+    llvm::Instruction* scan_size = nullptr;  // placeholder for that memory's size
+    bool walks = false;                      // some body has a foreach loop itself
     llvm::BasicBlock* dispatch = nullptr;
     llvm::FunctionCallee suspend, pause;
     uint64_t frame = 0;     // bytes of the largest activation
-    uint64_t scan_part = 0; // and of the largest part for its loops
+    uint64_t scan_part = 0; // bytes of the largest part for foreach loops
     std::unordered_map<const hir::Function*, Entry> entries;
     std::vector<const hir::Function*> pending;
 
-    // The number that dispatches to the function's begin.
+    // The number with which the dispatch block goes to the function's start.
     uint64_t number_of(const hir::Function& callee) {
         auto [entry, fresh] = entries.try_emplace(&callee);
         if (fresh) {
@@ -77,7 +81,7 @@ uint64_t parameter_offset(const hir::Function& function, size_t index, uint64_t 
     return at;
 }
 
-// What stands for a value until that is known. Nothing may be computed from it meanwhile: an instruction.
+// A placeholder for a value that is known later. It is an instruction, so that nothing can be computed from it before.
 llvm::Instruction* stand_in(llvm::IRBuilder<>& builder, llvm::Type* type) {
     return builder.CreateLoad(type, llvm::PoisonValue::get(builder.getPtrTy()));
 }
@@ -92,7 +96,7 @@ void store_parameter(Lowerer& l, const hir::Function& function, size_t index, ll
         e.CreateStore(value, at);
 }
 
-// A body, in the activation that the dispatch block found.
+// Lowers a body. Its activation is the one that the dispatch block found.
 void lower_activation(Lowerer& l, const hir::Function& function, llvm::BasicBlock* leave) {
     Emitter& e = l.e;
     l.function = &function;
@@ -135,14 +139,14 @@ void lower_activation(Lowerer& l, const hir::Function& function, llvm::BasicBloc
     l.machine->scan_part = std::max(l.machine->scan_part, l.scan.most);
 }
 
-// Gives the offset.
+// Returns the offset of new memory in the activation.
 uint64_t new_cell(Machine& machine, uint64_t bytes) {
     const uint64_t at = machine.frame;
     machine.frame += (bytes + 7) & ~7ull;
     return at;
 }
 
-// What is emitted next is there when the use needs it.
+// Sets the insertion point before the use, so that new instructions precede it.
 void go_before_use(Emitter& e, llvm::Use& use) {
     auto* user = llvm::cast<llvm::Instruction>(use.getUser());
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(user))
@@ -151,7 +155,8 @@ void go_before_use(Emitter& e, llvm::Use& use) {
         e.SetInsertPoint(user);
 }
 
-// suspend() becomes: note where to go on, one activation more, dispatch. pause() is the same in the same activation.
+// Replaces suspend(): stores where to continue, adds an activation, and jumps to the dispatch block. For pause(), the
+// activation stays the same.
 void leave_at(Lowerer& l, llvm::CallInst* call, llvm::SwitchInst& resume, uint64_t number) {
     Emitter& e = l.e;
     Machine& machine = *l.machine;
@@ -190,7 +195,7 @@ void move_variable(Lowerer& l, llvm::AllocaInst* variable) {
 
 using BrokenUse = std::pair<llvm::Instruction*, llvm::Use*>;
 
-// Uses that no way from the dispatch block reaches through the definition.
+// Finds uses that can be reached from the dispatch block without passing the definition.
 std::vector<BrokenUse> find_broken_uses(llvm::Function& function) {
     llvm::DominatorTree dominators(function);
     std::vector<BrokenUse> broken;
@@ -201,7 +206,8 @@ std::vector<BrokenUse> find_broken_uses(llvm::Function& function) {
     return broken;
 }
 
-// Numbers go through cells of the activation; addresses are computed anew where they are used. False after a report.
+// Repairs these uses. Numbers go through memory of the activation; addresses are computed again at the use. Returns
+// false after a report.
 bool mend(Lowerer& l, const std::vector<BrokenUse>& broken) {
     Emitter& e = l.e;
     Machine& machine = *l.machine;
@@ -228,7 +234,8 @@ bool mend(Lowerer& l, const std::vector<BrokenUse>& broken) {
     return true;
 }
 
-// All bodies are lowered: the machine leaves at its suspend()s, and what lives across them moves into the activation.
+// Call it when all bodies are lowered: replaces the calls of suspend() and pause(), and moves values that live across
+// them into the activation.
 void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
     Machine& machine = *l.machine;
     std::vector<llvm::CallInst*> suspends;
@@ -238,7 +245,7 @@ void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
             call && (call->getCalledFunction() == machine.suspend.getCallee() ||
                      call->getCalledFunction() == machine.pause.getCallee()))
             suspends.push_back(call);
-        // Scratch memory is used at once: never across a suspend().
+        // Scratch memory is used immediately, never across a suspend().
         if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction); variable && !l.e.is_scratch(*variable))
             variables.push_back(variable);
     }
@@ -247,7 +254,7 @@ void move_into_activation(Lowerer& l, llvm::SwitchInst& resume) {
         leave_at(l, call, resume, number++);
     for (llvm::AllocaInst* variable : variables)
         move_variable(l, variable);
-    // Computing an address anew needs its operands there: until every use is reached by its definition.
+    // Computing an address again needs its operands, so repeat until every use is dominated by its definition.
     for (std::vector<BrokenUse> broken = find_broken_uses(*machine.function); !broken.empty();
          broken = find_broken_uses(*machine.function))
         if (!mend(l, broken))
@@ -310,7 +317,7 @@ void lower_machine(Lowerer& l, const hir::Function& function) {
     for (auto& [callee, entry] : machine.entries)
         resume->addCase(e.getInt64(entry.number), entry.block);
 
-    // Every return comes here, its status and result in the machine's memory.
+    // All returns come here; status and result are in the machine's memory.
     e.SetInsertPoint(leave);
     llvm::BasicBlock* pop = e.block("pop");
     llvm::Value* now = e.CreateLoad(e.i64(), machine.base);
@@ -335,7 +342,7 @@ void lower_machine(Lowerer& l, const hir::Function& function) {
     machine.size->replaceAllUsesWith(e.number(static_cast<int64_t>(machine.frame)));
     machine.size->eraseFromParent();
     lowered.frame_bytes = activations + (limit + 1) * machine.frame;
-    // What the bodies only call walks over one array after the other.
+    // Loops in functions that the bodies only call run one after the other, so they share one part.
     uint64_t parted = machine.walks ? machine.scan_part : 0;
     lowered.scan_bytes = machine.scan_part + (limit - 1) * parted;
     if (machine.scan_size) {

@@ -1,4 +1,4 @@
-// Functions that call themselves, in the kernel.
+// Recursive functions in the kernel.
 #pragma once
 
 #include "frontend/hir/hir.h"
@@ -11,11 +11,12 @@ namespace sonde {
 
 struct Lowerer;
 
-// Fills the LoweredFunction of a function that calls itself, with all that it calls.
+// Lowers a recursive function together with all functions that it calls recursively, into its LoweredFunction.
 void lower_machine(Lowerer& l, const hir::Function& function);
-// A call from one of the machine's functions to one of them.
+// Calls one of the machine's functions from another one.
 llvm::Value* call_in_machine(Lowerer& l, const hir::Call& expr);
-// Before each round of a loop. True: the loop is a part of the machine's, and needs no mark of its own.
+// Call it before each iteration of a loop. Returns true if the loop is part of the machine and needs no mark
+// (loop_mark).
 bool begin_machine_round(Lowerer& l, const hir::Stmt& loop);
 
 } // namespace sonde

@@ -11,7 +11,7 @@ namespace sonde {
 
 struct Lowerer;
 
-// At a handler's beginning: makes room for what matched() tells of.
+// Call it when a handler begins: allocates the state for matched().
 void begin_matches(Lowerer& l);
 llvm::Value* lower_regex(Lowerer& l, const hir::Regex& expr);
 

@@ -1,4 +1,4 @@
-// Regular expressions as constant data.
+// Encodes regular expressions as constant data.
 #include "codegen/lower/regex_image.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A compiled regular expression as the routines read it (codegen/rtlib/regex.h).
+// The compiled regular expression in the format that the routines read (codegen/rtlib/regex.h).
 #pragma once
 
 #include <string>

@@ -1,8 +1,9 @@
-// A user stack in a key is the same one in all processes that run the same code (codegen/shared_stacks.h says when).
+// User stacks as array keys. A stack is the same key in all processes that run the same code (see
+// codegen/shared_stacks.h).
 //
-// That holds for the stack of the hit, whose places are known: `n[ubacktrace()]`, and a variable that holds nothing but
-// that. Any other text is what it is. What a loop over the array gives is the text by which its element is known, so
-// that it finds the element again.
+// This is possible only for the stack of the hit, whose files and offsets are known: `n[ubacktrace()]`, and a variable
+// that never holds anything else. All other texts are used as they are. A foreach over the array returns the text under
+// which the element is stored, so that the script can find the element again.
 #include "codegen/lower/stack_keys.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace sonde {
 namespace {
 
-// A stack, or nothing under some condition.
+// Whether the expression is a stack, or nothing ("") under some condition.
 bool is_stack_or_nothing(const hir::Expr& expr) {
     if (expr.kind != hir::ExprKind::Ternary)
         return user_stack_in(expr) ||
@@ -25,7 +26,7 @@ bool is_stack_or_nothing(const hir::Expr& expr) {
     return is_stack_or_nothing(*ternary.then_value) && is_stack_or_nothing(*ternary.else_value);
 }
 
-// The stack in it; null: there is none.
+// The stack in the expression, or null.
 const hir::Expr* stack_part(const hir::Expr& expr) {
     if (expr.kind != hir::ExprKind::Ternary)
         return user_stack_in(expr) ? &expr : nullptr;
@@ -33,7 +34,8 @@ const hir::Expr* stack_part(const hir::Expr& expr) {
     return yes ? yes : stack_part(*hir::as<hir::Ternary>(expr).else_value);
 }
 
-// What gives the stack; the arguments of a call are the variables of what it returns.
+// Lowers the primitive that returns the stack. If a function returns it, the call's arguments are stored as the
+// function's parameters.
 llvm::Value* lower_stack(Lowerer& l, const hir::Expr& expr) {
     if (expr.kind == hir::ExprKind::Call) {
         const auto& call = hir::as<hir::Call>(expr);
@@ -46,7 +48,7 @@ llvm::Value* lower_stack(Lowerer& l, const hir::Expr& expr) {
     return emit_shared_stack(l, *user_stack_in(expr));
 }
 
-// Texts of two branches.
+// The blocks for a text with two alternatives.
 struct Branches {
     llvm::BasicBlock *yes, *no, *end;
 };
@@ -73,7 +75,7 @@ llvm::Value* choose(Emitter& e, llvm::Value* condition, const Yes& yes, const No
     return out;
 }
 
-// What the variable holds wherever it holds something; null: that is not always the same.
+// The only value that the variable holds besides ""; null if there are several.
 const hir::Expr* only_value(const Lowerer& l, const hir::Local& local) {
     const hir::Stmt* body = l.function ? l.function->body : l.handler ? l.handler->body : nullptr;
     if (!body || (l.function && std::ranges::find(l.function->params, &local) != l.function->params.end()))
@@ -97,7 +99,7 @@ const hir::Expr* only_value(const Lowerer& l, const hir::Local& local) {
     });
     if (!always || !found || !is_stack_or_nothing(*found))
         return nullptr;
-    // A call's arguments may have changed since, and two stacks are two values.
+    // A call's arguments may have changed since the assignment, and two stacks are two values.
     size_t stacks = 0, arguments = 0;
     for_each_expr(*found, [&](const hir::Expr& expr) {
         stacks += user_stack_in(expr) != nullptr;
@@ -141,7 +143,7 @@ llvm::Value* shared_key(Lowerer& l, const plan::Global& array, size_t component,
     const hir::Expr* stack = value ? stack_part(*value) : nullptr;
     if (!stack)
         return nullptr;
-    // It holds nothing before it is assigned.
+    // "" means that it is not assigned yet.
     llvm::Value* first = e.CreateLoad(e.getInt8Ty(), lower(l, expr));
     return choose(
         e, e.CreateICmpNE(first, e.getInt8(0)), [&] { return lower_stack(l, *stack); }, [&] { return nothing; });

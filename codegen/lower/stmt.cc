@@ -25,7 +25,8 @@ uint64_t count_statements(const hir::Stmt* body) {
     return count + 1;
 }
 
-// At the head of a loop. What it counts with becomes unknown to the verifier, so that one look at the body is enough.
+// Begins an iteration at the head of a loop. Makes the variables that the loop changes unknown to the verifier, so that
+// it checks the body only once.
 void begin_iteration(Lowerer& l, const hir::Stmt& loop, llvm::BasicBlock* limit, llvm::Value* counter = nullptr) {
     Emitter& e = l.e;
     if (llvm::Value* zero = l.target.programs().unknown_zero(l.env)) {
@@ -48,7 +49,7 @@ void begin_iteration(Lowerer& l, const hir::Stmt& loop, llvm::BasicBlock* limit,
 
 void lower_loop(Lowerer& l, const hir::Loop& loop) {
     Emitter& e = l.e;
-    // Itself, and how it begins; inside of loops and functions that is counted with them.
+    // Counts the loop and its initialization. In loops and functions, the surrounding body counts these.
     if (l.loops.empty() && !l.function)
         spend(l, loop.init ? 2 : 1, loop.range);
     if (loop.init) {
@@ -89,7 +90,7 @@ void lower_foreach(Lowerer& l, const hir::Foreach& loop) {
     uint64_t scan_before = l.scan.next;
     if (uint64_t bytes = l.target.arrays().scan_bytes(loop))
         spec.area = e.offset(l.env.scan, l.scan.take(bytes));
-    // The limit first: it may compose keys of its own where the slice's will be.
+    // The limit first, because it may compose keys in the memory that the slice will use.
     if (loop.limit)
         spec.limit = lower(l, *loop.limit);
     if (!loop.slice.empty())
@@ -119,7 +120,7 @@ void lower_foreach(Lowerer& l, const hir::Foreach& loop) {
         store_string(l, l.locals[loop.value], value);
     else if (value)
         e.CreateStore(e.CreateLoad(e.i64(), value), l.locals[loop.value]);
-    // An error or `next` inside skips foreach_end(): the session frees the iterator when the handler ends.
+    // An error or `next` in the body skips foreach_end(); the session frees the iterator when the handler ends.
     spend(l, count_statements(loop.body), loop.range);
     l.loops.push_back({head, end});
     lower(l, *loop.body);
@@ -132,7 +133,7 @@ void lower_foreach(Lowerer& l, const hir::Foreach& loop) {
     l.scan.next = scan_before;
 }
 
-// foreach (n = b in @hist_log(x)): every bucket, also those that are empty, by number or by count.
+// foreach (n = b in @hist_log(x)): visits every bucket, including empty ones, ordered by number or by count.
 void lower_buckets(Lowerer& l, const hir::Foreach& loop) {
     Emitter& e = l.e;
     const hir::Global& global = global_of_statistic(*loop.histogram);
@@ -145,14 +146,14 @@ void lower_buckets(Lowerer& l, const hir::Foreach& loop) {
     }
     llvm::Value* stats = stats_pointer(l, *loop.histogram);
     raise_if_empty(l, stats, loop.histogram->range);
-    if (l.machine || by_count) { // a machine keeps no addresses of elements, and the order is of one moment
+    if (l.machine || by_count) { // a machine keeps no addresses of elements; sorting needs counts that do not change
         auto size = static_cast<uint32_t>(plan::stats_bytes(global.stats));
         llvm::Value* copy = l.new_bytes(size);
         l.target.memory().read(l.env, copy, size, stats, false);
         stats = copy;
     }
     llvm::Value* counts = e.offset(stats, sizeof(plan::StatsBlock));
-    // How many there were, and the last one's number and 1.
+    // The number of visited buckets, and the last bucket's number plus 1.
     llvm::Value *turn = e.stack(8), *before = e.stack(8), *most = e.stack(8);
     for (llvm::Value* variable : {turn, before})
         e.CreateStore(e.number(0), variable);
@@ -232,7 +233,7 @@ void lower_try(Lowerer& l, const hir::Try& stmt) {
     e.CreateCondBr(is_past_catching(l), outer, handle);
     e.SetInsertPoint(handle);
     if (stmt.message) {
-        // error("text") left its text; other errors have their site's message, some with an address.
+        // error("text") has stored its text. Other errors have their site's message, some with an address.
         llvm::Value* slot = l.locals[stmt.message];
         llvm::BasicBlock *own = e.block("text"), *standard = e.block("standard"), *with = e.block("argument"),
                          *done = e.block("message");
@@ -310,7 +311,7 @@ void lower(Lowerer& l, const hir::Stmt& stmt) {
         if (s.value && l.function && l.function->result == ValueType::String && !l.machine)
             lower_into(l, *s.value, l.result);
         else if (s.value && l.function && l.function->result == ValueType::String)
-            store_string(l, l.result, lower(l, *s.value)); // what it calls may be this function
+            store_string(l, l.result, lower(l, *s.value)); // the expression may call this function
         else if (s.value)
             e.CreateStore(lower(l, *s.value), l.result);
         e.CreateBr(l.leave);
