@@ -1,8 +1,13 @@
-// The order of the analysis.
+// Runs the phases of the analysis in order.
 //
-// First come names, and the handlers with the functions that they call (Names, Expander, Functions, Handlers); bodies
-// are built by the build_* functions. Then phases go over the whole program: types, checks, usage (phases.h), and the
-// passes from HIR to HIR (frontend/passes). What building has noted for them is in Notes.
+// 1. Building. Names looks up functions, globals and library files. Expander turns the probe points of the script into
+//    points of probe kinds. Handlers and Functions create the handlers and the functions that they call; the build_*
+//    functions create the HIR of their bodies. HIR has no types yet. Notes keeps what building learns and later phases
+//    need.
+// 2. Phases over the whole program (phases.h): types, checks, and the use of globals.
+// 3. Passes from HIR to HIR (frontend/passes).
+//
+// The order matters: each phase says in phases.h what it requires.
 #include "frontend/passes/passes.h"
 #include "frontend/sema/expand.h"
 #include "frontend/sema/functions.h"
@@ -13,7 +18,7 @@
 namespace sonde {
 
 namespace {
-// perf.[...].counter("name")
+// Whether the probe is `perf.[...].counter("name")`.
 bool declares_counter(const ast::Probe& probe) {
     for (const ast::ProbePoint* point : probe.points)
         if (point->components[0].name == "perf" && point->components.back().name == "counter")
@@ -37,14 +42,14 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     Functions functions(program, context, names, notes, reaches);
     Handlers handlers(functions.building(), expander);
 
-    // Counters first: handlers name them.
+    // Build the counters first, because other handlers refer to them by name.
     for (bool counters : {true, false})
         for (const ast::File* file : files)
             for (const ast::Probe* probe : file->probes)
                 if (declares_counter(*probe) == counters)
                     handlers.build_probe(*probe, file->id);
     functions.build_pending();
-    // A library file brings its probes with it; they may bring in more files.
+    // A library file may contain probes, and building them may load more files.
     while (std::optional<Names::LibraryProbe> next = names.next_library_probe()) {
         handlers.build_probe(*next->probe, next->file);
         functions.build_pending();
@@ -57,12 +62,12 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     if (diags.has_errors())
         return nullptr;
 
-    // Beyond this point every name is resolved.
+    // From here on, all names are resolved.
     infer_types(program, names, notes, context);
     if (diags.has_errors())
         return nullptr;
 
-    // Beyond this point every expression has a type.
+    // From here on, all expressions have types.
     place_c_code(program, names, notes, context);
     compile_regexes(notes, context);
     check_foreach(program, notes, context);

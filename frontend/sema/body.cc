@@ -1,4 +1,4 @@
-// The names of a body: which local or global one means there.
+// Decides which local or global a name in a body means.
 #include "frontend/sema/body.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
-// One body of a function or handler, while it is built from its trees to HIR: the context of the build_* functions.
+// One body of a function or handler while it is converted from trees to HIR: the context of the build_* functions.
 //
-// Names are resolved there, types are left open (infer.cc). What translation already knows, `@defined` and what follows
-// from it, decides which branches are built at all. Where a script is wrong, an expression becomes a constant 0 after
-// the report, so that the analysis goes on.
+// Building resolves names but leaves types open (infer.cc). If the compiler already knows a condition, as with
+// `@defined($x)`, only the branch that is taken is built; the other one may contain variables that do not exist here.
+// After an error, the wrong expression becomes the constant 0, so that the analysis can go on and report further
+// errors.
 #pragma once
 
 #include <map>
@@ -15,35 +16,36 @@
 namespace sonde {
 
 struct Body : Building {
-    // `locals` receives what the body declares. A handler's body:
+    // `locals` receives the locals that the body declares. This constructor is for a handler's body:
     Body(const Building& building, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
          hir::Handler& handler, const ast::BlockStmt& body)
         : Building(building), file(file), locals(locals), point(&point), handler(&handler), user_body(&body) {}
-    // The body of a function for all callers:
+    // For the body of a function that all callers share:
     Body(const Building& building, NamedFunction& entry, std::vector<hir::Local*>& locals)
         : Building(building), file(entry.file), locals(locals), entry(&entry) {}
-    // The body of a function for one probe point:
+    // For the body of a function that is built for one probe point:
     Body(const Building& building, Instance& instance, std::vector<hir::Local*>& locals, const ResolvedPoint& point)
         : Building(building), file(instance.entry->file), locals(locals), point(&point), entry(instance.entry),
           instance(&instance), inside_entry(instance.inside_entry) {}
 
-    // The local of that name; a new one where there is none.
+    // Returns the local with this name; declares it if it does not exist.
     hir::Local* declare(const std::string& name, Range range);
-    // A local number under a name that no script can write.
+    // Declares a local number with a name that no script can write.
     hir::Local* declare_hidden(const char* what, Range range);
-    // The local that a name means here; null if there is none. What an alias of the library sets is hidden by the
-    // script's own global.
+    // Returns the local that the name means, or null. If the script declares a global with this name, a local of the
+    // same name that a library alias sets is not visible to the script.
     hir::Local* find_local(const std::string& name);
-    // The global that a name means here; null if there is none. The library knows nothing of the script's.
+    // Returns the global that the name means, or null. Library code does not see the script's globals.
     hir::Global* find_global(const std::string& name) {
         return names.find_global(name, file, context.diags.sources().is_tapset(file));
     }
 
-    // Null in handlers.
+    // Returns null in handlers.
     hir::Function* function() const { return instance ? instance->function : entry ? entry->hir : nullptr; }
-    // The handler, or the one that an instance is for; null in functions for all callers.
+    // Returns the handler, or the one that the function instance was built for. Returns null in functions that all
+    // callers share.
     const hir::Handler* running() const { return instance ? instance->handler : handler; }
-    // What is evaluated at the probed function's entry.
+    // Expressions to be evaluated at the entry of the probed function.
     std::vector<hir::Expr*>& entry_values() { return instance ? instance->entry_values : handler->entry_values; }
 
     hir::Expr* zero(Range range) { return make<hir::ConstLong>(range, 0); }
@@ -51,16 +53,16 @@ struct Body : Building {
         return context.arena.make<T>(std::forward<Args>(args)...);
     }
 
-    FileId file; // where names are looked up
+    FileId file; // the file whose names are visible
     std::vector<hir::Local*>& locals;
-    const ResolvedPoint* point = nullptr;      // null in functions for all callers
+    const ResolvedPoint* point = nullptr;      // null in functions that all callers share
     hir::Handler* handler = nullptr;           // null in functions
     NamedFunction* entry = nullptr;            // null in handlers
-    Instance* instance = nullptr;              // null in handlers and in functions for all callers
-    const ast::BlockStmt* user_body = nullptr; // handlers: the probe's own, without what aliases add
+    Instance* instance = nullptr;              // null in handlers and in functions that all callers share
+    const ast::BlockStmt* user_body = nullptr; // handlers: the probe's own body, without the parts from aliases
     std::map<std::string, hir::Local*> locals_by_name;
-    bool inside_entry = false;                           // in an @entry, or in an instance that one calls
-    bool returns_value = false, returns_nothing = false; // `return x`; `return` and `next`
+    bool inside_entry = false; // inside an @entry, or in a function instance that an @entry calls
+    bool returns_value = false, returns_nothing = false; // `return x`; `return` or `next`
 };
 
 } // namespace sonde

@@ -1,11 +1,15 @@
-// C in scripts, as HIR.
+// Converts C code in scripts to HIR.
 //
-// To the passes, C is a function that gives a value of which nothing is known, made of all parameters. Its text waits
-// in c_code. What it wants of the script it wants by calls: reading a global is a call of a function that returns it,
-// printing a call of one that prints. These calls stand in the body and in c_calls, so that types, locks and
-// everything else that the script's own calls need is found in the same way.
+// The passes cannot analyze C. To them, a function in C is a function whose result depends on all parameters in an
+// unknown way. Its text is stored in c_code for later.
 //
-// An expression is a function without a name, whose parameters are the variables that it mentions as STAP_ARG_x.
+// When the C code uses something of the script, that use becomes a call: to read a global, C calls a generated function
+// that returns the global; to print, it calls one that prints. These calls are added to the function's body (which is
+// never executed) and to c_calls. So the ordinary passes find the types, locks and everything else that these calls
+// need, with no special case for C.
+//
+// A C expression becomes a function without a name. Its parameters are the script variables that the text mentions as
+// STAP_ARG_x.
 #include "frontend/sema/build_c.h"
 
 #include <algorithm>
@@ -31,7 +35,7 @@ class Calls {
     }
 
     const CNames& text() const { return text_; }
-    // In the text, or in a declaration that the text may use.
+    // Whether the text, or a declaration that the text may use, contains the name.
     bool has(const std::string& name) const { return use_of(name); }
 
     void find() {
@@ -69,14 +73,15 @@ class Calls {
             out.push_back(&block);
         return out;
     }
-    // In the text, or in a declaration that the text may use.
+    // Finds the first use in the text, or in a declaration that the text may use.
     const CNames::Use* use_of(const std::string& name) const {
         for (const CNames* names : all_texts())
             if (auto found = names->uses.find(name); found != names->uses.end())
                 return &found->second;
         return nullptr;
     }
-    // The prelude's own variables are mentioned by what stands for them.
+    // Whether the code uses a kernel variable. A variable that the script declares counts only if its name is used. A
+    // variable of the prelude is in the list only if the code uses the macro for it, so it always counts.
     bool mentions(const std::string& variable) const {
         return std::none_of(blocks_.begin(), blocks_.end(),
                             [&](const CNames& block) { return block.externs.contains(variable); }) ||
@@ -95,7 +100,7 @@ class Calls {
     }
     void add(const std::string& name, hir::Call* call) { out_.c_calls.push_back({name, call}); }
 
-    // A function of the script's or the library's.
+    // Adds a call of a function of the script or the library.
     void add(const std::string& name, const std::string& function, size_t arguments, Range range) {
         NamedFunction* entry = b_.names.find_function(function, arguments, b_.file, range);
         if (!entry)
@@ -103,11 +108,11 @@ class Calls {
         hir::Expr* call = entry->ast->body ? build_call_to(b_, *entry, unknown(arguments, range), range) : nullptr;
         if (call && call->kind == hir::ExprKind::Call)
             add(name, static_cast<hir::Call*>(call));
-        else if (!entry->ast->body) // a primitive is no function that could be called
+        else if (!entry->ast->body) // a primitive is not a function and cannot be called by address
             add_made(name, made_of_primitive(name, *entry->ast, range), range);
     }
 
-    // `function name(parameters) { return primitive(parameters) }`
+    // Creates `function name(parameters) { return primitive(parameters) }`.
     ast::Function* made_of_primitive(const std::string& name, const ast::Function& primitive, Range range) {
         auto* made = make_function(name, primitive.params.size(), range);
         std::vector<ast::Expr*> args;
@@ -123,7 +128,7 @@ class Calls {
         return made;
     }
 
-    // With names that no script can write.
+    // Creates a function with parameter names that no script can write.
     ast::Function* make_function(const std::string& name, size_t parameters, Range range) {
         auto* made = b_.make<ast::Function>();
         made->name = name;
@@ -145,7 +150,7 @@ class Calls {
         add(name, b_.make<hir::Call>(range, function, function->result, std::move(args)));
     }
 
-    // STAP_GLOBAL_GET_x(keys), STAP_GLOBAL_SET_x(keys, value)
+    // Adds access functions for STAP_GLOBAL_GET_x(keys) and STAP_GLOBAL_SET_x(keys, value).
     void add_global(const std::string& global, bool sets, Range range) {
         if (!b_.names.find_global(global, b_.file)) {
             b_.context.report_once(DiagId::UnknownFunction, range, fmt::format("there is no global `{}`", global))
@@ -205,7 +210,7 @@ class Calls {
     std::vector<CNames> blocks_;
 };
 
-// The body, once parameters, result and text are there.
+// Builds the body. Parameters, result and text must be set.
 void build_body(Body& b, hir::Function& out, bool has_next) {
     const Range range = out.c_code.range;
     Calls calls(b, out);
@@ -253,7 +258,7 @@ void build_c_body(Body& b, const ast::Function& function) {
 hir::Expr* build_c_expression(Body& b, const ast::EmbeddedExpr& expr, bool value_unused) {
     auto& out = *b.make<hir::Function>();
     const CNames names = scan_c(expr.text);
-    // Names are unique in the Program; this one no script can write.
+    // Function names must be unique in the Program, and no script must be able to write this one.
     auto taken = [&] {
         return std::any_of(b.program.functions.begin(), b.program.functions.end(),
                            [&](const hir::Function* other) { return other->name == out.name; });

@@ -1,4 +1,4 @@
-// Calls: of a script's or the library's function, of a primitive, and of the next function of a name.
+// Builds calls: of functions of the script or the library, of primitives, and of the next function of the same name.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-// What the callee wants to know from the probed function's entry goes along as arguments.
+// Passes the values that the callee needs from the probed function's entry as additional arguments.
 void add_entry_values(Body& b, hir::Call& call, const Instance& callee) {
     for (hir::Expr* value : callee.entry_values)
         call.args.push_back(save_at_entry(b, value));
@@ -50,7 +50,7 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
         b.notes.primitives[primitive] = &function;
         return primitive;
     }
-    // What arguments point at matters where the body can look.
+    // The body can depend on what the arguments point to, so their C types are part of the instance.
     std::vector<const Type*> types;
     bool typed = false;
     for (const hir::Expr* arg : args) {
@@ -74,7 +74,8 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
     return made;
 }
 
-// `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
+// Builds `next` in a function: calls the next function with the same name and number of parameters, with the same
+// arguments.
 hir::Stmt* build_next_overload(Body& b, Range range) {
     const std::string& name = b.entry->ast->name;
     size_t arity = b.entry->ast->params.size();

@@ -1,4 +1,4 @@
-// Calls of functions: trees to HIR.
+// Converts calls of functions to HIR.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,10 @@
 namespace sonde {
 
 hir::Expr* build_call(Body& b, const ast::CallExpr& expr);
-// A call of that function: of the instance for this body's point where it mentions the point.
+// Builds a call of the given function. If its body mentions the probe point, calls the instance for this body's point.
 hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> args, Range range);
-// `next` in a function: what the next function of that name and number of parameters gives for the same arguments.
+// Builds `next` in a function: calls the next function with the same name and number of parameters, with the same
+// arguments.
 hir::Stmt* build_next_overload(Body& b, Range range);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Expressions: trees to HIR.
+// Converts expressions to HIR.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,8 @@ hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr);
 hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr);
 hir::Expr* build_ternary(Body& b, const ast::TernaryExpr& expr);
 hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused);
-// `$value = e` and its like, where the handler decides something; nullopt: it is an ordinary assignment.
+// Builds `$value = e` and similar assignments, by which a handler decides something for the probed code. Returns
+// nullopt for an ordinary assignment.
 std::optional<hir::Expr*> build_decision(Body& b, const ast::AssignExpr& expr);
 hir::Expr* build_incdec(Body& b, const ast::IncDecExpr& expr, bool value_unused);
 
@@ -109,7 +110,7 @@ hir::Expr* build_expr(Body& b, const ast::Expr& expr) {
 }
 
 namespace {
-// What lies in the traced program's memory, and not in the script's.
+// Whether the target is in the memory of the traced program, not a script variable.
 bool is_memory(const ast::Expr& target) {
     return target.kind == ast::ExprKind::Target || target.kind == ast::ExprKind::Member;
 }
@@ -179,7 +180,7 @@ hir::Expr* build_unary(Body& b, const ast::UnaryExpr& expr) {
 hir::Expr* build_logical(Body& b, const ast::BinaryExpr& expr) {
     if (std::optional<bool> value = known_value(b, expr))
         return b.make<hir::ConstLong>(expr.range, *value);
-    // `@defined($x) && $x > 1`: a known left side that decides nothing leaves the right one.
+    // In `@defined($x) && $x > 1`, a known left side that does not decide the result leaves only the right side.
     if (known_value(b, *expr.left) && expr.left->kind != ast::ExprKind::Number)
         return b.make<hir::Binary>(expr.op_range, hir::BinaryOp::Ne, build_expr(b, *expr.right), b.zero(expr.range));
     hir::Expr* left = build_expr(b, *expr.left);
@@ -200,7 +201,7 @@ hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr) {
 
 hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr) {
     hir::Expr* subject = build_expr(b, *expr.left);
-    const auto& literal = ast::as<ast::StringExpr>(*expr.right); // the parser has seen to that
+    const auto& literal = ast::as<ast::StringExpr>(*expr.right); // the parser has checked that it is a literal
     regex::Problem problem;
     std::optional<regex::Pattern> pattern = regex::parse(literal.value, problem);
     if (!pattern) {
@@ -225,7 +226,7 @@ hir::Expr* build_ternary(Body& b, const ast::TernaryExpr& expr) {
     return b.make<hir::Ternary>(expr.range, condition, then_value, build_expr(b, *expr.else_value));
 }
 
-// How the script writes the keys of what it fills.
+// Records the source form of the keys where the script first fills an array; it labels the columns in the output.
 void note_key_names(const hir::Expr& target, const ast::Expr& written) {
     hir::Global* global = global_of(target);
     if (target.kind != hir::ExprKind::Element || written.kind != ast::ExprKind::Index)

@@ -1,4 +1,4 @@
-// Expressions: trees to HIR. None of these gives null.
+// Converts expressions to HIR. The functions never return null.
 #pragma once
 
 #include "frontend/sema/body.h"
@@ -6,9 +6,9 @@
 namespace sonde {
 
 hir::Expr* build_expr(Body& b, const ast::Expr& expr);
-// An expression whose value nobody uses.
+// Builds an expression whose value is not used.
 hir::Expr* build_effect(Body& b, const ast::Expr& expr);
-// An alias' or a point's condition; names are looked up from `file`.
+// Builds the condition of an alias or a probe point; `file` is the file whose names are visible.
 hir::Expr* build_condition(Body& b, const ast::Expr& expr, FileId file);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Names and elements: trees to HIR.
+// Converts names and array elements to HIR.
 #include "frontend/sema/build_name.h"
 
 #include <fmt/format.h>
@@ -12,8 +12,9 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-// The body's own `@entry` runs when the call begins, in a program of its own: the handler's locals are not there. (A
-// function that it calls has its own ones.) True: that was reported.
+// Reports a local of the handler in an `@entry` expression, and returns whether it did. The expression runs when the
+// probed function begins, in a separate program without the handler's locals. (A function that the expression calls has
+// its own locals.)
 bool refuse_in_entry(Body& b, const std::string& name, Range range) {
     if (!b.inside_entry || (b.instance && b.instance->inside_entry))
         return false;
@@ -39,7 +40,7 @@ hir::Expr* build_name(Body& b, const ast::NameExpr& expr) {
         }
     if (refuse_in_entry(b, expr.name, expr.range))
         return b.zero(expr.range);
-    // Declared by being read: "never assigned" if that stays so.
+    // Reading a name declares it. If nothing ever assigns it, a later phase reports "never assigned".
     if (!local)
         local = b.declare(expr.name, expr.range);
     b.notes.read.insert(local);

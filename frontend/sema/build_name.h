@@ -1,4 +1,4 @@
-// Names and elements: what a script's variables are in HIR.
+// Converts names and array elements to HIR.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@ namespace sonde {
 
 hir::Expr* build_name(Body& b, const ast::NameExpr& expr);
 hir::Expr* build_index(Body& b, const ast::IndexExpr& expr);
-// What is assigned to: a local, a global or an element; null after a report.
+// Builds the target of an assignment: a local, a global or an element. Returns null after reporting an error.
 hir::Expr* build_lvalue(Body& b, const ast::Expr& expr);
 
-// The array `name`; null after a report.
+// Returns the array `name`, or null after reporting an error.
 hir::Global* find_array(Body& b, const std::string& name, Range range);
-// As many as the array has; `wildcards`: a key may be `*`, which gives null.
+// Builds the keys of an element; their number must be the array's. With `wildcards`, a key may be `*`, which becomes
+// null.
 std::vector<hir::Expr*> build_keys(Body& b, const std::vector<ast::Expr*>& keys, bool wildcards, hir::Global& array,
                                    Range range);
-// The first use says how many keys the array has. False after a report.
+// Checks the number of keys; the first use of an array defines it. Returns false after reporting an error.
 bool check_key_count(Body& b, hir::Global& array, size_t count, Range range);
 
 } // namespace sonde

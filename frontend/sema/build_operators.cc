@@ -1,4 +1,5 @@
-// The @operators that are no target expressions: @choose_defined, @enum, @enumname, @probewrite, registers and memory.
+// Builds the @operators that are not target expressions: @choose_defined, @enum, @enumname, @probewrite, @perf,
+// registers and memory access.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -19,12 +20,12 @@ using hir::ValueType;
 
 namespace {
 
-// Where enumerators come from: a program, a header or the kernel.
+// A source of enumerators: a program, a header or the kernel.
 struct EnumSource {
     std::string name; // for messages
     std::function<std::optional<int64_t>(const std::string&)> value;
     std::function<const Type*(const std::string&)> type;
-    std::function<std::vector<std::string>()> names; // for "did you mean"; null: not known
+    std::function<std::vector<std::string>()> names; // for "did you mean"; null if the names cannot be listed
     explicit operator bool() const { return value != nullptr; }
 };
 
@@ -32,7 +33,7 @@ const std::string& literal_argument(const ast::AtOperatorExpr& expr, size_t inde
     return ast::as<ast::StringExpr>(*expr.args[index]).value;
 }
 
-// @perf("name"): the counter may be declared further down, and is looked for among all perf probes.
+// Builds @perf("name"). The script may declare the counter further down, so this searches all perf probes.
 hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
     const std::string& name = literal_argument(expr, 0);
     if (!b.running() || !plan::is_uprobe(b.running()->kind)) {
@@ -123,7 +124,8 @@ hir::Expr* build_enum(Body& b, const ast::AtOperatorExpr& expr) {
     return b.zero(expr.range);
 }
 
-// @const("C"): an enumerator of the kernel's, else a constant expression of what the system's headers define.
+// Builds @const("C"): an enumerator of the kernel, or else a constant expression over definitions in the system's
+// headers.
 hir::Expr* build_const(Body& b, const ast::AtOperatorExpr& expr) {
     const std::string& text = literal_argument(expr, 0);
     std::string why;
@@ -143,7 +145,7 @@ hir::Expr* build_const(Body& b, const ast::AtOperatorExpr& expr) {
     return b.zero(expr.range);
 }
 
-// The enumerator's name, or the number as text where none has that value.
+// Builds @enumname: the name of the enumerator with this value, or the number as text if none has it.
 hir::Expr* build_enumname(Body& b, const ast::AtOperatorExpr& expr) {
     auto* nothing = b.make<hir::ConstString>(expr.range, "");
     hir::Expr* value = build_expr(b, *expr.args[0]);
@@ -181,13 +183,13 @@ hir::Expr* build_enumname(Body& b, const ast::AtOperatorExpr& expr) {
             b.make<hir::Binary>(expr.range, hir::BinaryOp::Eq, read(), b.make<hir::ConstLong>(expr.range, one->value));
         text = b.make<hir::Ternary>(expr.range, equal, b.make<hir::ConstString>(expr.range, one->name), text);
     }
-    // `assigned || 1` is true, and evaluates the value first.
+    // `assigned || 1` is always true, but evaluates the assignment first.
     auto* held = b.make<hir::Assign>(expr.range, read(), value);
     auto* first = b.make<hir::Logical>(expr.range, false, held, b.make<hir::ConstLong>(expr.range, 1));
     return b.make<hir::Ternary>(expr.range, first, text, nothing);
 }
 
-// In an alias' prologue or epilogue: whether the probe's own body sets that variable.
+// Builds @probewrite in an alias's prologue or epilogue: whether the probe's own body assigns the variable.
 hir::Expr* build_probewrite(Body& b, const ast::AtOperatorExpr& expr) {
     std::string wanted = ast::to_source(*expr.args[0]);
     bool written = false;
@@ -222,7 +224,7 @@ hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
         return b.zero(expr.range);
     }
     bool is_kernel = b.point && plan::is_kernel_breakpoint(b.point->kind);
-    // Elsewhere there are none, which is an error of the run: a script may try.
+    // Without these registers, reading one is a run-time error, so that a script can use `try`.
     if (of_kernel ? !is_kernel : is_kernel || !b.point || !b.point->module)
         return build_call_to(b, *b.names.find_function("__no_registers", 0, b.file, expr.range), {}, expr.range);
     return b.make<hir::Register>(expr.range, static_cast<int>(number));
@@ -248,8 +250,8 @@ hir::Expr* call_library(Body& b, const char* name, std::vector<hir::Expr*> args,
     return function ? build_call_to(b, *function, std::move(args), range) : b.zero(range);
 }
 
-// The n'th argument: by the ABI of C, or by the types of a function of Go, at whose entry the argument's number
-// chooses among places that are known now.
+// Builds the n'th argument of the probed function. For C, the ABI defines its place. For Go, the types of all arguments
+// define it; at a Go function's entry, the argument's number (a run-time value) selects one of the known places.
 hir::Expr* build_argument(Body& b, const ast::AtOperatorExpr& expr) {
     if (!b.point || !b.point->is_go)
         return call_library(b, "__argument", {build_expr(b, *expr.args[0])}, expr.range);
@@ -257,7 +259,7 @@ hir::Expr* build_argument(Body& b, const ast::AtOperatorExpr& expr) {
     const std::vector<hir::Expr*> arguments = bind_arguments(*b.point, expr.range, with);
     const char* refusal = arguments.empty() ? "__no_go_arguments" : "__no_go_argument";
     hir::Expr* value = nullptr;
-    if (b.inside_entry) // a negative number is refused without memory for a text
+    if (b.inside_entry) // a negative number is refused without memory for a message
         value = call_library(b, "__argument",
                              {b.make<hir::Unary>(expr.range, hir::UnaryOp::Minus, build_expr(b, *expr.args[0]))},
                              expr.range);
@@ -273,7 +275,8 @@ hir::Expr* build_argument(Body& b, const ast::AtOperatorExpr& expr) {
     return value;
 }
 
-// The result's register, of which a narrow type has the lower bytes.
+// Builds the function's result, as its register holds it. For a narrow type only the low bytes of the register are
+// defined.
 hir::Expr* build_result(Body& b, const ast::AtOperatorExpr& expr) {
     hir::Expr* value = call_library(b, "__result", {}, expr.range);
     const Type* narrow = b.point ? narrow_result(*b.point) : nullptr;

@@ -1,11 +1,11 @@
-// The @operators that are no target expressions.
+// Builds the @operators that are not target expressions.
 #pragma once
 
 #include "frontend/sema/body.h"
 
 namespace sonde {
 
-// The parser has checked the operator's name and its arguments.
+// Builds one operator. The parser has checked its name and arguments.
 hir::Expr* build_at(Body& b, const ast::AtOperatorExpr& expr);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// printf's family, and statistics: what is written with @extractors.
+// Builds the printf family, and statistics (everything written with @extractors).
 #include <optional>
 #include <utility>
 
@@ -50,7 +50,7 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
             d.stats = need_histogram(b, *source, statistic);
             args.push_back(source);
         } else {
-            // Long or String: infer.cc decides by the argument's type.
+            // The type of the argument decides between Long and String (infer.cc).
             d.kind = Directive::Integer;
             d.conversion = 0;
             args.push_back(build_expr(b, arg));
@@ -58,7 +58,7 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
         format.directives.push_back(std::move(d));
     };
     if (expr.has_format) {
-        std::optional<size_t> wanted; // open if the format is wrong, as the parser has reported
+        std::optional<size_t> wanted; // empty if the format is wrong, which the parser has reported
         if (Result<std::vector<Directive>> parsed = parse_format(expr.format)) {
             wanted = 0;
             for (const Directive& d : *parsed)
@@ -123,7 +123,7 @@ hir::Expr* build_stats_source(Body& b, const ast::Expr& expr) {
     return b.make<hir::GlobalRef>(expr.range, global);
 }
 
-// Notes which histogram the global keeps; it can keep only one.
+// Records which histogram the global keeps. A global can keep only one.
 plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::StatisticExpr& expr) {
     hir::Global& global = *global_of(source);
     plan::StatsNeeds wanted;
@@ -136,7 +136,7 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
         wanted.width = expr.params[2];
     }
     if (wanted.histogram == plan::StatsNeeds::Linear) {
-        // One each for what is below and above them.
+        // Two of the buckets are for values below and above the range.
         const uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
         const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1,
                        most = b.context.options.max_buckets - 2;
@@ -213,7 +213,7 @@ hir::Expr* build_bucket(Body& b, const ast::HistIndexExpr& expr) {
     return b.make<hir::HistBucket>(expr.range, source, build_expr(b, *expr.index));
 }
 
-// `n in @hist_log(x)`: whether that is the number of a bucket.
+// Builds `n in @hist_log(x)`: whether n is the number of a bucket.
 hir::Expr* build_in_histogram(Body& b, const ast::StatisticExpr& histogram, const ast::Expr& number, Range range) {
     hir::Expr* source = build_stats_source(b, *histogram.operand);
     if (!source)

@@ -1,4 +1,4 @@
-// printf's family, and statistics: what is written with @extractors.
+// Builds the printf family, and statistics (everything written with @extractors).
 #pragma once
 
 #include "frontend/sema/body.h"
@@ -7,13 +7,13 @@ namespace sonde {
 
 hir::Expr* build_print(Body& b, const ast::PrintExpr& expr);
 hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr);
-// `@hist_log(x)[i]`.
+// Builds `@hist_log(x)[i]`.
 hir::Expr* build_bucket(Body& b, const ast::HistIndexExpr& expr);
-// `n in @hist_log(x)`: whether that is the number of a bucket.
+// Builds `n in @hist_log(x)`: whether n is the number of a bucket.
 hir::Expr* build_in_histogram(Body& b, const ast::StatisticExpr& histogram, const ast::Expr& number, Range range);
-// `x` in `x <<< 1` and `@count(x)`: a global scalar or element; null after a report.
+// Builds `x` in `x <<< 1` and `@count(x)`: a global scalar or an element. Returns null after reporting an error.
 hir::Expr* build_stats_source(Body& b, const ast::Expr& expr);
-// Notes which histogram the global keeps; it can keep only one.
+// Records which histogram the global keeps, and returns its parameters. A global can keep only one.
 plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::StatisticExpr& expr);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Statements: trees to HIR.
+// Converts statements to HIR.
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,9 +20,11 @@ namespace {
 
 void append_statements(Body& b, const std::vector<ast::Stmt*>& stmts, hir::Block& out);
 hir::Stmt* build_body(Body& b, const ast::Stmt& stmt); // never null
-hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt); // null for what does nothing, as those below
+// null for a statement without effect; the same holds for the functions below
+hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt);
 hir::Stmt* build_loop(Body& b, const ast::Stmt& stmt);
-// A variable that a statement sets. For a global it is a hidden local, and `copies` receives the assignment.
+// Declares the variable that a statement sets. If it is a global, the statement sets a hidden local instead, and the
+// copy to the global is appended to `copies`.
 hir::Local* bind_variable(Body& b, const std::string& name, Range range, std::vector<hir::Stmt*>& copies);
 hir::Stmt* prepend(Body& b, const std::vector<hir::Stmt*>& first, hir::Stmt* body);
 bool build_collection(Body& b, const ast::ForeachStmt& s, hir::Foreach& loop);
@@ -40,7 +42,7 @@ void build_block(Body& b, const ast::BlockStmt& block, FileId file, hir::Block& 
 
 namespace {
 void append_statements(Body& b, const std::vector<ast::Stmt*>& stmts, hir::Block& out) {
-    const ast::Stmt* leaves = nullptr; // the statement after which nothing runs
+    const ast::Stmt* leaves = nullptr; // the statement after which control never continues
     bool reported = false;
     for (const ast::Stmt* stmt : stmts) {
         if (leaves && !reported && stmt->kind != ast::StmtKind::Empty) {
@@ -63,7 +65,7 @@ hir::Stmt* build_body(Body& b, const ast::Stmt& stmt) {
 
 namespace {
 
-// `if (x = 1)` is the same at each run, so `==` is meant.
+// `if (x = 1)` always takes the same branch, so the user probably means `==`.
 void warn_of_assignment(Body& b, const ast::Expr& condition) {
     if (condition.kind != ast::ExprKind::Assign)
         return;
@@ -156,7 +158,7 @@ hir::Stmt* build_loop(Body& b, const ast::Stmt& stmt) {
 
 hir::Local* bind_variable(Body& b, const std::string& name, Range range, std::vector<hir::Stmt*>& copies) {
     hir::Global* global = b.find_local(name) ? nullptr : b.find_global(name);
-    // A name that no script can write; its number keeps loops apart.
+    // A name that no script can write; the number distinguishes loops.
     hir::Local* local = b.declare(global ? fmt::format("{}.{}", name, b.locals.size()) : name, range);
     b.notes.assigned.insert(local);
     b.notes.bound.insert(local);
@@ -228,7 +230,7 @@ hir::Stmt* build_foreach(Body& b, const ast::ForeachStmt& s) {
     if (s.limit)
         loop->limit = build_expr(b, *s.limit);
     if (!build_collection(b, s, *loop)) {
-        // The body is built all the same, for its own errors.
+        // Build the body nevertheless, to report its errors.
         std::vector<hir::Stmt*> copies;
         for (size_t i = 0; i < s.keys.size(); i++)
             bind_variable(b, s.keys[i], s.key_ranges[i], copies);
@@ -252,13 +254,13 @@ hir::Stmt* build_delete(Body& b, const ast::DeleteStmt& s) {
             return nullptr;
         return b.make<hir::Delete>(s.range, global, build_keys(b, index.keys, true, *global, s.target->range));
     }
-    if (s.target->kind != ast::ExprKind::Name) // the parser has said so
+    if (s.target->kind != ast::ExprKind::Name) // the parser has reported an error
         return nullptr;
     const std::string& name = ast::as<ast::NameExpr>(*s.target).name;
     if (!b.find_local(name))
         if (hir::Global* global = b.find_global(name))
             return b.make<hir::Delete>(s.range, global, std::vector<hir::Expr*>());
-    // A local goes back to 0 or "": infer.cc puts in which.
+    // Reset a local to 0 or "": infer.cc chooses between them when the type is known.
     hir::Local* local = b.declare(name, s.target->range);
     b.notes.assigned.insert(local);
     auto* reset = b.make<hir::Assign>(s.range, b.make<hir::LocalRef>(s.target->range, local), b.zero(s.range));
@@ -299,7 +301,7 @@ void build_function(Body& b, const ast::Function& function) {
         b.function()->result = ValueType::Void;
     b.function()->body = b.make<hir::Block>(function.range);
     build_block(b, *function.body, b.file, *b.function()->body);
-    // Without any return, what it gives is 0 or "", by its use; see Inference::settle().
+    // Without a `return`, the result is 0 or "", depending on its use (Inference::settle()).
     b.function()->may_give_nothing = !b.returns_value;
     if (b.function()->result == ValueType::Unknown && !b.returns_value && b.returns_nothing)
         b.function()->result = ValueType::Void;

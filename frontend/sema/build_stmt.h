@@ -1,13 +1,13 @@
-// Statements and whole functions: trees to HIR.
+// Converts statements and whole functions to HIR.
 #pragma once
 
 #include "frontend/sema/body.h"
 
 namespace sonde {
 
-// The function of the body `b`, into its HIR.
+// Builds the body of `b`'s function.
 void build_function(Body& b, const ast::Function& function);
-// Statements of a block, appended to `out`; names are looked up from `file`.
+// Builds the statements of a block and appends them to `out`; `file` is the file whose names are visible.
 void build_block(Body& b, const ast::BlockStmt& block, FileId file, hir::Block& out);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// What depends on the probe point: `$variables`, @entry, @defined and the other @operators.
+// Builds everything that depends on the probe point: `$variables`, @entry, @defined and the other @operators.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ using hir::ValueType;
 
 namespace {
 
-// Evaluating it twice is the same as evaluating it once.
+// Whether evaluating the expression twice has the same effect as evaluating it once.
 bool is_repeatable(const hir::Expr& expr) {
     bool repeatable = true;
     for_each_expr(expr, [&](const hir::Expr& e) {
@@ -45,13 +45,13 @@ bool mentions_defined(const ast::Expr& expr) {
     return found;
 }
 
-// The value at that place of entry_values(), in this body.
+// Builds a read of entry_values()[index] in this body.
 hir::Expr* entry_value(Body& b, size_t index, const hir::Expr& saved) {
     hir::Expr* value = nullptr;
     if (!b.instance) {
         value = b.make<hir::EntryRead>(saved.range, saved.type, static_cast<uint32_t>(index));
     } else {
-        // The caller knows it.
+        // In a function, the caller passes the value as an additional parameter.
         hir::Local* param = b.declare(fmt::format("entry.{}", index), saved.range);
         if (std::find(b.function()->params.begin(), b.function()->params.end(), param) == b.function()->params.end()) {
             b.function()->params.push_back(param);
@@ -83,7 +83,7 @@ Binder make_binder(Body& b, Range expr_range) {
     Binder binder{
         b.context.arena, b.context.diags, b.context.env, [&b](const ast::Expr& expr) { return build_expr(b, expr); },
         nullptr,         nullptr,         b.inside_entry};
-    // What @entry evaluates runs in a program of its own, without the handler's locals.
+    // An @entry expression runs in a separate program, where the handler's locals do not exist.
     if (!b.inside_entry || b.function())
         binder.hold = [&b](const hir::Expr* expr) -> hir::Local* {
             if (is_repeatable(*expr))
@@ -117,7 +117,7 @@ hir::Expr* build_callers(Body& b, Range range) {
 }
 
 namespace {
-// `@var` of older scripts in a .return handler.
+// Builds `@var` in a .return handler the way old versions of SystemTap did: the value at the function's entry.
 hir::Expr* build_var_at_entry(Body& b, const ast::TargetExpr& expr) {
     const std::string module = !expr.module.empty() ? expr.module
                                : b.point->module    ? b.point->module->path()
@@ -143,7 +143,7 @@ hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
         !b.context.diags.sources().is_tapset(b.file))
         return build_var_at_entry(b, expr);
     std::optional<Diagnostics::Suppress> quiet;
-    if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts them
+    if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts the errors
         quiet.emplace(b.context.diags);
     hir::Expr* bound = address ? bind_address_of(expr, *b.point, with) : bind_target(expr, *b.point, with);
     if (bound)
@@ -165,7 +165,7 @@ hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assig
                                                                  : ast::as<ast::TargetExpr>(target);
     Binder with = make_binder(b, target.range);
     std::optional<Diagnostics::Suppress> quiet;
-    if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts them
+    if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts the errors
         quiet.emplace(b.context.diags);
     hir::Expr* written = bind_store(whole, assignment, *b.point, with);
     return written ? written : assignment.value;
@@ -198,7 +198,7 @@ ast::TargetExpr as_target(const ast::MemberExpr& expr) {
 
 hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
     Binder with = make_binder(b, expr.range);
-    // A handler that runs in its function's place is at the entry.
+    // A handler that runs instead of its function runs at the entry.
     if (b.point && plan::traits(b.point->kind).decision == plan::Decision::Result)
         return build_expr(b, *expr.operand);
     if (!with.at_entry) {
@@ -215,7 +215,7 @@ hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
     return with.at_entry(value);
 }
 
-// Builds it without keeping anything of what that leaves behind.
+// Builds the expression as a trial, and removes everything that building has added.
 bool is_defined(Body& b, const ast::Expr& expr) {
     Diagnostics::Suppress quiet(b.context.diags);
     b.context.trying++;

@@ -1,8 +1,8 @@
-// Where C runs.
+// Decides where C code runs, and prepares the program for it.
 //
-// Functions in C are compiled for BPF alone: the kernel's memory is what they are for, and one place means one
-// compilation. So every handler that calls one, directly or through others, runs in the kernel, `begin`, `end` and
-// timers too. C is inlined there, so that it cannot be called by what it calls.
+// Functions in C exist to read the kernel's memory. They are compiled for BPF only, which also means one compilation
+// instead of two. Therefore every handler that calls such a function, directly or not, runs in the kernel, even
+// `begin`, `end` and timers. C code is inlined into its handler, so it must not call itself indirectly.
 #include <set>
 #include <vector>
 
@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// The first function in C that a handler calls; null: none.
+// Returns the first function in C that the handler calls, directly or not, or null.
 const hir::Function* find_c_function(const hir::Handler& handler) {
     std::set<const hir::Function*> seen;
     std::vector<const hir::Function*> todo;
@@ -33,7 +33,7 @@ const hir::Function* find_c_function(const hir::Handler& handler) {
     return nullptr;
 }
 
-// What C calls it calls with values of these types.
+// Gives the arguments of calls from C the types of the callee's parameters.
 void settle_calls(hir::Function& function) {
     for (const hir::CCall& one : function.c_calls)
         for (size_t i = 0; i < one.call->args.size(); i++)
@@ -82,7 +82,8 @@ void place_c_code(hir::Program& program, const Names& names, const Notes& notes,
                 .help("compute the value in a timer, and keep it in a global");
         handler->in_kernel = true;
     }
-    // Those of the script itself are checked also where nothing uses them; the library's need no compiler then.
+    // Check the script's own C declarations even if no function uses them. Those of the library are only added if
+    // needed, because compiling them needs clang.
     for (const ast::CBlock& block : names.c_blocks())
         if (any || !context.diags.sources().is_tapset(block.range.file))
             program.c_blocks.push_back({block.text, block.range, false});

@@ -1,5 +1,5 @@
-// One walk over the characters: pragmas are found in comments, literals are passed over, and names are noted with how
-// many arguments they are given first.
+// Scans C code once. It finds pragmas in comments, skips literals, and records each name with the number of arguments
+// at its first use.
 #include "frontend/sema/c_text.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Scan {
   private:
     bool has(std::string_view what) const { return text_.substr(at_, what.size()) == what; }
 
-    // Past a literal or comment that begins here; false: none does.
+    // Skips a literal or comment that begins at `at`. Returns false if none begins there.
     bool pass_over(size_t& at) const {
         const std::string_view rest = text_.substr(at);
         if (rest.starts_with("/*"))
@@ -53,7 +53,7 @@ class Scan {
                 at_++;
             note_name(std::string(text_.substr(begin, at_ - begin)), begin);
         } else {
-            // A number's letters are no name.
+            // Letters in a number, as in `0x1f`, are not a name.
             do
                 at_++;
             while (is_word(text_[at_ - 1]) && at_ < text_.size() && is_word(text_[at_]));
@@ -99,8 +99,8 @@ class Scan {
         return any ? commas + 1 : 0;
     }
 
-    // `extern TYPE name;`, `extern TYPE name[];`: the last name before the end, if it is no function.
-    // And `DECLARE_PER_CPU(TYPE, name)`.
+    // Records the last name in `extern TYPE name;`, `extern TYPE name[];` or `DECLARE_PER_CPU(TYPE, name)`, unless it
+    // is a function.
     void note_extern(const char* ends) {
         const size_t end = text_.find_first_of(ends, at_);
         if (end == std::string_view::npos || text_[end] == '(')
@@ -128,7 +128,7 @@ CNames scan_c(std::string_view text) { return Scan(text).run(); }
 
 namespace {
 
-// A name of the prelude's, and the function of the library's that it needs.
+// A name that the prelude defines, and the library function that it needs.
 struct Helper {
     const char* name;
     const char* function;

@@ -1,4 +1,4 @@
-// What a text in C says to the analysis, which does not parse C: its names, its pragmas, what it declares elsewhere.
+// Extracts facts from C code without parsing C: names, pragmas and `extern` declarations.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,30 @@ namespace sonde {
 
 struct CNames {
     struct Use {
-        size_t at = 0;        // of the first one, in the text
-        size_t arguments = 0; // in the parentheses after it
+        size_t at = 0;        // offset of the first use in the text
+        size_t arguments = 0; // number of arguments in the parentheses after the first use
     };
 
     std::map<std::string, Use> uses;
-    std::map<std::string, size_t> pragmas; // comments such as `pure` and `pragma:read:x`, and where they stand
-    std::set<std::string> externs;         // variables that are declared `extern`
+    std::map<std::string, size_t> pragmas; // comments such as `pure` and `pragma:read:x`, with their offsets
+    std::set<std::string> externs;         // variables that the text declares `extern`
 
     bool has(const std::string& name) const { return uses.contains(name); }
     bool has_pragma(const std::string& name) const { return pragmas.contains(name); }
 };
 
+// Scans a text. Never fails; unknown syntax is skipped.
 CNames scan_c(std::string_view text);
 
 struct CCallee {
-    std::string function; // of the script or the library
+    std::string function; // name of a function of the script or the library
     size_t arguments;
 };
-// The library's functions that the prelude for C (codegen/c/prelude.cc) needs for these names.
+// Returns the library functions that the prelude for C (codegen/c/prelude.cc) needs for these names.
 std::vector<CCallee> library_callees(const CNames& names);
-// All functions of the script and the library that are called by these names.
+// Returns all functions of the script and the library that the code calls by these names.
 std::vector<CCallee> c_callees(const CNames& names);
-// Of the kernel: those that are declared, and what the prelude needs for these names.
+// Returns the kernel variables that the code declares, and those that the prelude needs for these names.
 std::set<std::string> kernel_variables(const CNames& names);
 
 } // namespace sonde

@@ -1,5 +1,5 @@
-// C types of script values: a long that was read from a typed place keeps what it points at through locals, globals,
-// arguments and results, so that `p = $x->next; p->id` needs no @cast.
+// C types of script values. A number that was read from typed memory keeps its pointer type through locals, globals,
+// arguments and results. So `p = $x->next; p->id` needs no @cast.
 #include "frontend/hir/walk.h"
 #include "frontend/sema/notes.h"
 

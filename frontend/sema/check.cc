@@ -1,4 +1,4 @@
-// Checks that need types and all bodies.
+// Checks that need types and complete bodies.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -16,10 +16,10 @@ namespace sonde {
 
 namespace {
 
-// Where a body changes an array: in itself, or through the function that it calls there.
+// A place where a body changes an array, directly or by calling a function.
 struct Change {
     Range range;
-    Range inside; // in the called function; invalid for a change of the body's own
+    Range inside; // the place in the called function; invalid if the body itself changes the array
 };
 
 void find_changes(const hir::Stmt& body, const hir::Global& array, std::set<const hir::Function*>& seen,
@@ -44,7 +44,8 @@ void find_changes(const hir::Stmt& body, const hir::Global& array, std::set<cons
     });
 }
 
-// Whether running it can be noticed: by output, by a global, by what only a primitive does.
+// Whether running the statement has an effect that can be observed: output, a change of a global, or a primitive with
+// an effect.
 bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
     using namespace hir;
     bool effect = false;
@@ -82,7 +83,7 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 
 } // namespace
 
-// Groups cost time, and are found only if the script asks for them.
+// Recording groups costs time, so regular expressions record them only if the script asks for groups.
 void compile_regexes(const Notes& notes, SemaContext& context) {
     bool captures = std::any_of(notes.primitives.begin(), notes.primitives.end(), [](const auto& entry) {
         const hir::Primitive* primitive = hir::find_primitive(entry.first->name);
@@ -137,7 +138,7 @@ void check_foreach(const hir::Program& program, const Notes& notes, SemaContext&
 void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context) {
     if (context.options.unoptimized || context.options.tells_hits)
         return;
-    // A probe's handler may differ from point to point, and do nothing at some: `if (@defined($x)) ...`.
+    // A probe may have several handlers, and some may do nothing: `if (@defined($x)) ...`. Warn only if all do nothing.
     const auto place = [&](const hir::Handler* handler) {
         const Range& head = notes.heads.at(handler);
         return std::tuple(head.file, head.begin, head.end);

@@ -1,4 +1,4 @@
-// What all phases of one analysis work with: where names come from, what is probed, the options, and the reports.
+// The context that all phases of one analysis share: the library, the probe environment, the options, and the reports.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@ class SemaContext {
     SemaContext(Library& library, ProbeEnvironment& env, const SemaOptions& options, Arena& arena, Diagnostics& diags)
         : library(library), env(env), options(options), arena(arena), diags(diags) {}
 
-    // One message per id and place: bodies are built once per probe point, and types are inferred in rounds.
+    // Reports each problem once per id and place. Without this, an error would be repeated for each probe point,
+    // because bodies are built for each point, and types are inferred in rounds.
     DiagBuilder report_once(DiagId id, Range range, std::string message) {
-        // A trial's reports are dropped, and must not silence the real one.
+        // Reports of a trial are dropped. They must not prevent the real report later.
         if (trying == 0 && !diags.is_suppressed() && !reported_.emplace(id, range.file, range.begin, range.end).second)
             return DiagBuilder(nullptr);
         return diags.report(id, range, std::move(message));
@@ -30,7 +31,7 @@ class SemaContext {
     const SemaOptions& options;
     Arena& arena;
     Diagnostics& diags;
-    int trying = 0; // inside a trial (@defined): reports go nowhere
+    int trying = 0; // if not 0, a trial (@defined) is running, and its reports are dropped
 
   private:
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;

@@ -1,8 +1,16 @@
-// Aliases: from the probe point as written to the points of probe kinds, with prologues, epilogues and conditions.
+// Expands aliases: from a probe point as written in the script to points of probe kinds, with prologues, epilogues and
+// conditions.
 //
-// `probe a = b {p}` makes `probe a {body}` mean `probe b {p body}`, so an inner alias' prologue runs before an outer
-// one's and its epilogue after. What a use has after the alias' name is appended to the points that the alias stands
-// for.
+// With `probe a = b {p}`, `probe a {body}` means `probe b {p body}`. If b is an alias, too, its prologue runs before p
+// and its epilogue after that of a. Components that follow an alias's name are appended to each point that the alias
+// stands for:
+//
+//     probe syscalls = process("x").function("read*"), process("x").function("write*") { calls++ }
+//     probe syscalls.return { ... }       # process("x").function("read*").return, ... with the prologue
+//
+// Aliases can contain optional points (`?`), sufficient points (`!`), patterns and each other, so a point is resolved
+// recursively; AliasUse holds the state on the way down. Two limits stop aliases that refer to themselves or that
+// double each other.
 #include <string.h>
 
 #include <algorithm>
@@ -22,18 +30,19 @@
 namespace sonde {
 
 struct Expander::AliasUse {
-    FileId file = 0; // where the point stands
+    FileId file = 0; // the file that contains the point
     Expansion expansion;
-    std::vector<std::string> chain; // the aliases on the way, outermost first
-    Range written;                  // of the probe's own point
-    size_t first = 0;               // of expansions_, for that point
+    std::vector<std::string> chain; // the aliases on the way here, outermost first
+    Range written;                  // the range of the probe's own point
+    size_t first = 0;               // the first entry in expansions_ that belongs to this point
     bool* stopped = nullptr;        // set when a limit was reached: nothing more is expanded
-    bool* never_hit = nullptr; // set where a kind knows a point and has no place for it (calls that no program makes)
+    // set if a kind knows the point but has no place for it (a system call that no program can make)
+    bool* never_hit = nullptr;
 };
 
 namespace {
 
-// Aliases that double each other end there.
+// The limit for aliases that double each other.
 constexpr size_t max_alias_points = 10'000;
 
 bool is_pattern(const ast::PointComponent& component) { return component.name.find('*') != std::string::npos; }
@@ -54,13 +63,13 @@ std::string dotted(const ast::ProbePoint& point) {
     return out;
 }
 
-// How many components of `use` the alias' name takes; 0 if it does not match.
+// Returns how many components of `use` belong to the alias's name; 0 if the name does not match.
 size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
-    // The library's own are found by their names only.
+    // Patterns do not find internal aliases of the library.
     if (is_pattern(use.components[0]) && name.components[0].name.starts_with("__"))
         return 0;
     for (const ast::PointComponent& component : use.components)
-        if (component.name.find("**") != std::string::npos) // crosses components, so it takes them all
+        if (component.name.find("**") != std::string::npos) // `**` also matches periods, so it takes all components
             return glob_match(dotted(use), dotted(name)) ? use.components.size() : 0;
     if (name.components.size() > use.components.size())
         return 0;
@@ -73,8 +82,8 @@ size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
     return name.components.size();
 }
 
-// The library's second name of a point, `syscall.pread64` of `syscall.pread`: a pattern that finds both finds the call
-// once.
+// Whether the alias is only another name for a point, as `syscall.pread64` is for `syscall.pread`. A pattern that
+// matches both names must find the call only once.
 bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const ast::ProbePoint& pattern) {
     if (!has_pattern(pattern) || alias.points.size() != 1)
         return false;
@@ -83,9 +92,9 @@ bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const 
            match_alias(target, pattern) > 0;
 }
 
-// The point of a function or a tracepoint of the kernel that is called so; empty: there is none.
+// Returns a point for the kernel function, tracepoint or system call with this name, or "".
 std::string point_in_kernel(const std::string& name, ProbeEnvironment& env) {
-    // `openat`, and the names that its tracepoint and its function have.
+    // The name of a system call, or of its tracepoint or function in the kernel.
     for (const char* prefix : {"sys_enter_", "sys_exit_", "__x64_sys_", "sys_", ""})
         if (name.starts_with(prefix) && is_syscall(name.substr(strlen(prefix))))
             return fmt::format("syscall.{}{}", name.substr(strlen(prefix)),
@@ -108,7 +117,8 @@ ast::ProbePoint without_marks(ast::ProbePoint point) {
 
 } // namespace
 
-// How all points that have a word are found; a pattern's word is what its stars are around. Empty: it has none.
+// Returns advice on how to search for points that contain the word, or "". In a pattern, the word is the text without
+// its stars.
 static std::string search_advice(std::string word) {
     const bool patterned = word.find('*') != std::string::npos;
     std::erase(word, '*');
@@ -131,7 +141,7 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
             prefix_known = prefix_known || name->components[0].name == first.name;
         }
     if (prefix_known) {
-        // The first component is right, so one after it is not.
+        // The first component is correct, so a later one is wrong.
         std::string written = dotted(point);
         std::vector<std::string> whole;
         for (const auto& [alias, file] : names_.aliases())
@@ -158,13 +168,13 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
 bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
                              std::vector<Resolved>& out) {
     bool found = false;
-    // `a.b.c` is a.b with a suffix if there is such an alias, and not also a with one.
+    // If there are aliases `a` and `a.b`, then `a.b.c` is `a.b` with the suffix `c`, not `a` with `b.c`.
     size_t longest = 0;
     for (const auto& [alias, file] : names_.aliases())
         for (const ast::ProbePoint* name : alias->names)
             if (size_t taken = match_alias(*name, point); taken < point.components.size())
                 longest = std::max(longest, taken);
-    // A target can pull in files, which adds aliases: by index, and those are not looked at here.
+    // Iterate by index: resolving a point can load library files, which append aliases. These are not considered here.
     size_t count = names_.aliases().size();
     for (size_t i = 0; i < count; i++) {
         auto [alias, alias_file] = names_.aliases()[i];
@@ -190,7 +200,7 @@ bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
             inner.file = alias_file;
             Expansion& expansion = inner.expansion;
             if (use.chain.empty()) {
-                // pn() shows which alias a pattern has found.
+                // pn() returns the alias that the pattern has found.
                 auto* found_here = c_.arena.make<ast::ProbePoint>(without_marks(point));
                 if (has_pattern(point)) {
                     found_here->components = name->components;
@@ -201,7 +211,7 @@ bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
                 expansion.alias = found_here;
                 expansion.pn = ast::to_source(*found_here);
             } else if (expansion.alias && has_pattern(point)) {
-                // The pattern was after an alias' name: `nd_syscall.clo*`.
+                // The pattern was a suffix of an alias: `nd_syscall.clo*`.
                 auto* found_here = c_.arena.make<ast::ProbePoint>(*expansion.alias);
                 size_t before =
                     found_here->components.size() - std::min(found_here->components.size(), point.components.size());
@@ -252,7 +262,7 @@ void Expander::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
         resolve_pattern(point, use, out);
         return;
     }
-    // What is the name of an alias as a whole is that.
+    // An alias whose whole name matches takes precedence.
     if (resolve_alias(point, use, false, out) || resolve_alias(point, use, true, out))
         return;
     if (is_probe_kind(first))
@@ -261,8 +271,8 @@ void Expander::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
         report_unknown_point(point);
 }
 
-// A pattern finds aliases and points of the probe kinds. What it finds on the way and this system or the program does
-// not have is left out, unless nothing else is left.
+// Resolves a pattern, which can match aliases and points of probe kinds. Drops points that this system or the program
+// does not have, unless nothing else remains.
 void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
     const size_t before = out.size();
     ast::ProbePoint any = pattern;
@@ -280,7 +290,7 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     drop_second_calls(out, before);
     if (out.size() > before || pattern.optional || *use.stopped)
         return;
-    const bool is_open = is_pattern(pattern.components[0]); // it may mean anything
+    const bool is_open = is_pattern(pattern.components[0]); // the first component is a pattern, so it may mean anything
     if (is_alias && !is_open) {
         if (!resolve_alias(pattern, use, false, out))
             resolve_alias(pattern, use, true, out);
@@ -294,8 +304,7 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     }
 }
 
-// SystemTap has no timers below 100 us, so `timer.*(1)` does not mean those of nanoseconds; by their names they are
-// there.
+// Drops timers below 100 us. SystemTap has none, so `timer.*(1)` should not create them; scripts can use them by name.
 void Expander::drop_fine_timers(std::vector<Resolved>& out, size_t first) {
     constexpr uint64_t finest_of_patterns_ns = 100'000;
     auto is_fine = [](const Resolved& one) {
@@ -304,7 +313,8 @@ void Expander::drop_fine_timers(std::vector<Resolved>& out, size_t first) {
     out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_fine), out.end());
 }
 
-// A system call that this kernel has no code for is found by its own name, if it has one, and not as `ni_syscall` too.
+// Drops duplicates of system calls that this kernel does not implement: they match by their own name and as
+// `ni_syscall`.
 void Expander::drop_second_calls(std::vector<Resolved>& out, size_t first) {
     const std::vector<Syscall>& unnamed = c_.env.no_code_calls;
     auto is_unnamed = [&](const Syscall* call) {
@@ -328,7 +338,7 @@ void Expander::drop_second_calls(std::vector<Resolved>& out, size_t first) {
     out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_second), out.end());
 }
 
-// pn() shows the point that a pattern has found, also where an alias led to it.
+// Sets the result of pn() to the point that a pattern has found, also if an alias contains the pattern.
 void Expander::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
     if (!expansion.alias) {
         expansion.pn = ast::to_source(without_marks(found));
@@ -340,7 +350,7 @@ void Expander::name_found(Expansion& expansion, const ast::ProbePoint& pattern, 
     ast::ProbePoint named = *expansion.alias;
     if (std::ssize(named.components) < tail ||
         !std::equal(first, pattern.components.end(), named.components.end() - tail, same_name))
-        return; // the pattern is the alias' own
+        return; // the pattern is part of the alias's own definition
     named.components.erase(named.components.end() - tail, named.components.end());
     named.components.insert(named.components.end(), found.components.begin() + before, found.components.end());
     expansion.alias = c_.arena.make<ast::ProbePoint>(named);
@@ -375,13 +385,13 @@ std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePo
         use.written = written->range;
         use.expansion.pn = ast::to_source(without_marks(*written));
         ast::ProbePoint point = *written;
-        // `!` is optional too.
+        // A sufficient point (`!`) is also optional.
         point.optional = point.optional || point.sufficient;
         size_t before = out.size();
         use.first = expansions_.size();
         const size_t errors = c_.diags.error_count();
         resolve_point_into(point, use, out);
-        // An alias of optional points only: nothing has said yet that none of them is here.
+        // An alias may consist of optional points only. Then nobody has reported that none of them exists.
         if (out.size() == before && !point.optional && !stopped && !never_hit && c_.diags.error_count() == errors)
             c_.report_once(DiagId::NoMatch, written->range,
                            fmt::format("none of the points that `{}` stands for is there", use.expansion.pn))
@@ -392,7 +402,8 @@ std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePo
     return out;
 }
 
-// `probe p if (c)`: c reads globals and changes nothing, so that it can be evaluated at any time.
+// Checks the condition of `probe p if (c)`. It may only read globals and must not change anything, because sonde may
+// evaluate it at any time.
 void Expander::check_condition(const ast::Expr& condition, FileId file) {
     for_each_expr(condition, [&](const ast::Expr& expr) {
         using ast::ExprKind;

@@ -1,4 +1,4 @@
-// Aliases: from the probe points of a script to the points of probe kinds that they stand for.
+// Expands aliases: from the probe points of a script to the points of probe kinds.
 #pragma once
 
 #include <deque>
@@ -10,11 +10,11 @@
 
 namespace sonde {
 
-// What the aliases on the way to a probe point add to the handler.
+// The parts that the aliases on the way to a probe point add to the handler.
 struct Expansion {
     struct Piece {
         const ast::BlockStmt* block;
-        FileId file; // where its names are looked up
+        FileId file; // the file whose names are visible in the block
     };
     struct Condition {
         const ast::Expr* expr;
@@ -23,27 +23,29 @@ struct Expansion {
     std::vector<Piece> prologues; // in order of execution
     std::vector<Piece> epilogues; // in order of execution
     std::vector<Condition> conditions;
-    std::string pn;                         // the point as written, or as a pattern has found it
-    const ast::ProbePoint* alias = nullptr; // the same, where it is an alias'
+    std::string pn;                         // pn(): the point as written, or the one that a pattern has found
+    const ast::ProbePoint* alias = nullptr; // the alias's point, if pn names an alias
 };
 
 class Expander {
   public:
     Expander(SemaContext& context, Names& names) : c_(context), names_(names) {}
 
+    // One resolved point.
     struct Resolved {
-        const Expansion* expansion; // the Expander's; shared by all points that one alias-free point resolves to
+        // owned by the Expander; shared by all points that come from one point of a probe kind
+        const Expansion* expansion;
         ResolvedPoint point;
     };
-    // Resolves a comma list through all aliases, with the meaning of `?` and `!`.
+    // Resolves a list of points through all aliases, and applies `?` and `!`. Reports errors.
     std::vector<Resolved> resolve(const std::vector<ast::ProbePoint*>& points, FileId file);
 
   private:
-    struct AliasUse; // a point on its way through aliases
+    struct AliasUse; // the state of a point while its aliases are expanded
     void resolve_point_into(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out);
     bool resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix, std::vector<Resolved>& out);
     void resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out);
-    void resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out); // no alias
+    void resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out); // not an alias
     void name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found);
     static void drop_fine_timers(std::vector<Resolved>& out, size_t first);
     void drop_second_calls(std::vector<Resolved>& out, size_t first);

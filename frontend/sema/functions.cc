@@ -1,4 +1,4 @@
-// Functions: built once, when something calls them; those that mention the probe point, once for each.
+// Builds functions when they are first called. A function that mentions the probe point is built for each point.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,7 +16,8 @@ hir::Function* Functions::declare(const NamedFunction& entry) {
     auto* function = c_.arena.make<hir::Function>();
     function->name = entry.ast->name;
     function->range = entry.ast->name_range;
-    // Names are unique in the Program: overloads, private functions of one name and instances get a number.
+    // Function names are unique in the Program. Overloads, private functions with equal names, and instances get a
+    // number.
     auto taken = [&](const std::string& name) {
         for (const hir::Function* other : program_.functions)
             if (other->name == name)
@@ -31,7 +32,7 @@ hir::Function* Functions::declare(const NamedFunction& entry) {
         function->result = ValueType::String;
     if (function->result != ValueType::Unknown)
         notes_.fixed_at[function] = entry.ast->name_range;
-    // Calls can be built before the body is.
+    // Declare the parameters now, because calls may be built before the body.
     for (const ast::Parameter& param : entry.ast->params) {
         auto* local = c_.arena.make<hir::Local>();
         local->name = param.name;
@@ -59,7 +60,7 @@ hir::Function* Functions::instantiate(NamedFunction& entry) {
 
 namespace {
 
-// Parameters first, then locals; entry values have become parameters while the body was built.
+// Numbers the parameters, then the locals. Building the body can have added parameters for entry values.
 void number_locals(hir::Function& function, const std::vector<hir::Local*>& locals) {
     for (hir::Local* local : locals)
         if (std::find(function.params.begin(), function.params.end(), local) == function.params.end())
@@ -83,7 +84,8 @@ void Functions::build_pending() {
     }
 }
 
-// Where the kernel has a symbol is known when the session begins.
+// The kernel's symbols have addresses only at run time. A hidden global holds the address; the session sets it at the
+// start.
 hir::Expr* Functions::symbol_address(const std::string& symbol, Range range) {
     hir::Global*& global = notes_.addresses[symbol];
     if (!global) {
@@ -115,7 +117,8 @@ hir::Function* Functions::define(hir::Function& function) {
     return known;
 }
 
-// What a function calls itself with goes on to know what its caller knew.
+// Completes recursive calls: the function passes its additional parameters (values from the probed function's entry) on
+// to itself.
 void Functions::finish_open_calls(Instance& instance) {
     size_t written = instance.entry->ast->params.size();
     const std::vector<hir::Local*>& params = instance.function->params;
@@ -132,8 +135,8 @@ void Functions::finish_open_calls(Instance& instance) {
     }
 }
 
-// Built at once, since what it needs from the entry is part of the call, and so that instances that come out the same
-// are one.
+// The body is built immediately, for two reasons: the values that it needs from the entry are arguments of the call,
+// and instances with equal bodies can be merged.
 Instance& Functions::instantiate(NamedFunction& entry, const ResolvedPoint& point, const hir::Handler& handler,
                                  bool inside_entry, std::vector<const Type*> arguments) {
     for (Instance& have : instances_)
@@ -156,7 +159,7 @@ Instance& Functions::instantiate(NamedFunction& entry, const ResolvedPoint& poin
     number_locals(function, locals);
     instance.complete = true;
     finish_open_calls(instance);
-    if (!instance.open_calls.empty()) // it calls itself, so its name is in it
+    if (!instance.open_calls.empty()) // its body contains its own name, so it equals no other
         return instance;
     auto key = [](const Instance& of) {
         std::string out = hir::identity(*of.function);
@@ -211,7 +214,7 @@ void Functions::drop_uncalled() {
         if (called.count(function))
             kept.push_back(function);
     std::vector<const ast::Function*> uncalled;
-    // By index: looking at a function can bring in library files with more.
+    // Iterate by index: building a function can load library files, which append functions.
     for (size_t i = 0; i < names_.functions().size(); i++) {
         NamedFunction& entry = names_.functions()[i];
         if (c_.diags.sources().is_tapset(entry.file) || is_called(entry, called))

@@ -1,5 +1,5 @@
-// Functions that are called, and their instances. A function that mentions nothing of the probe point is built once;
-// any other is built for each point that it is called from.
+// Functions and their instances. A function that does not mention the probe point is built once. Any other function is
+// built for each point from which it is called.
 #pragma once
 
 #include <deque>
@@ -15,17 +15,17 @@
 
 namespace sonde {
 
-// A function whose body means something else from caller to caller: built for one probe point, and for what the
-// arguments point at.
+// A function whose body depends on the caller: it is built for one probe point, and for the C types of its arguments.
 struct Instance {
     NamedFunction* entry = nullptr;
     hir::Function* function = nullptr;
     const hir::Handler* handler = nullptr;
     bool inside_entry = false;
     std::vector<const Type*> arguments;
-    // What it wants to know from the probed function's entry: arguments of their own after the written ones.
+    // Values that the function needs from the probed function's entry. They are passed after the arguments in the
+    // source.
     std::vector<hir::Expr*> entry_values;
-    struct OpenCall { // made from inside, before all entry values were known
+    struct OpenCall { // a recursive call, built before all entry values were known
         hir::Call* call;
         const hir::Function* from;
     };
@@ -35,7 +35,7 @@ struct Instance {
 
 class Functions;
 
-// What bodies are built with.
+// Everything that building a body needs.
 struct Building {
     hir::Program& program;
     SemaContext& context;
@@ -52,21 +52,23 @@ class Functions {
 
     Building building() { return {program_, c_, names_, notes_, reaches_, *this}; }
 
-    // The one for all callers. Its body is built by build_pending().
+    // Returns the function that all callers share. build_pending() builds its body.
     hir::Function* instantiate(NamedFunction& entry);
-    // A function that analysis makes, and no file has.
+    // Adds a function that the analysis has generated.
     NamedFunction& add(const ast::Function& made, FileId file) { return made_.emplace_back(&made, file, nullptr); }
-    // The instance for a call from a body of `handler` at `point`; owned here.
+    // Returns the instance for calls from `handler` at `point`. Owned here.
     Instance& instantiate(NamedFunction& entry, const ResolvedPoint& point, const hir::Handler& handler,
                           bool inside_entry, std::vector<const Type*> arguments);
+    // Builds the bodies of all functions that were requested so far.
     void build_pending();
     hir::Function* define(hir::Function& function);                    // Binder::define
     hir::Expr* symbol_address(const std::string& symbol, Range range); // Binder::symbol_address
 
     size_t instance_count() const { return instances_.size(); }
-    // Takes back all instances after the first `count`: those of a trial may lack what could not be built.
+    // Removes all instances after the first `count`. Those of a trial may be incomplete.
     void drop_instances_after(size_t count);
-    // Looks at user functions that nobody calls, for errors in their names; says that they are unused; drops them.
+    // Removes functions that nobody calls. Builds the script's own ones first to report errors in them, and warns that
+    // they are unused.
     void drop_uncalled();
 
   private:

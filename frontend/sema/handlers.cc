@@ -1,8 +1,18 @@
-// Handlers, and which probe points share one.
+// Builds handlers, and decides which probe points share one.
 //
-// A body that mentions nothing of the probe point is built once for all points of a probe. Any other is built for each
-// point, and points whose bodies come out the same (by their dump) share a handler: a variable that lives in the same
-// place at a thousand points needs one program, not a thousand.
+// The problem. `process("x").function("*")` has thousands of points. A BPF program for each would take minutes to
+// compile and verify. But `$x` may be in another register at each point, or may not exist.
+//
+// The idea. If the body does not mention the probe point, build it once for all points of the probe (by_key). Otherwise
+// build its HIR for each point, and let points with equal HIR (hir::identity()) share a handler (by_body). A variable
+// that is in the same place at a thousand points then needs one program.
+//
+// A sharing key also contains everything about the point that changes how code is generated or attached, such as the
+// probe kind or the conditions of aliases. If you add such a property to ResolvedPoint, add it to the key in
+// build_probe(). Otherwise two different points share a handler, and one of them gives wrong values.
+//
+// A handler that names a variable which does not exist at some points is left out there, with a warning. It is an error
+// if no point remains.
 #include <algorithm>
 #include <set>
 
@@ -25,7 +35,7 @@ namespace sonde {
 
 namespace {
 
-// The name that `name = expression` sets; else null.
+// Returns the name that a statement `name = expression` assigns; else null.
 const std::string* only_sets(const ast::Stmt& stmt) {
     if (stmt.kind != ast::StmtKind::Expression)
         return nullptr;
@@ -38,7 +48,7 @@ const std::string* only_sets(const ast::Stmt& stmt) {
     return &ast::as<ast::NameExpr>(*assign.target).name;
 }
 
-// All names in a handler's body, and in what aliases add to it but for the targets of such assignments.
+// Returns all names in a handler's body and in the blocks of its aliases, except the targets of simple assignments.
 std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Probe& probe) {
     std::set<std::string> names;
     auto visit = [&](const ast::Expr& expr) {
@@ -84,7 +94,7 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
                 handler->condition ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
                                    : value;
     };
-    // Before all others: what is noted of the arrival is taken away, whatever else is asked.
+    // This must run first: it consumes the arrival note, whether or not the handler's other conditions hold.
     const int64_t which = number_at_place(resolved.point);
     require(build_first_arrival(body, resolved.point, which, probe.points[0]->range));
     require(build_callers(body, probe.points[0]->range));
@@ -92,7 +102,7 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions)
         require(build_condition(body, *condition.expr, condition.file));
-    // What an alias of the library computes and nobody asks for costs nothing.
+    // Drop assignments in library aliases whose variable the handler does not use.
     std::set<std::string> mentioned = mentioned_names(expansion, probe);
     for (const Expansion::Piece& piece : expansion.prologues) {
         ast::BlockStmt wanted = *piece.block;
@@ -117,7 +127,7 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
                                      "the return: each round would write over it",
                                      resolved.point.function.name))
             .help("save the value in an array by `tid()` in a probe of the function's entry");
-    // A goroutine's entry values are kept by another measure (codegen/bpf/entry_values.cc).
+    // Entry values of Go functions belong to the goroutine and are stored differently (codegen/bpf/entry_values.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
         handler->return_address =
             bind_return_address(resolved.point, in_.context.arena, in_.context.diags, in_.context.env);
@@ -126,12 +136,12 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
 
 namespace {
 
-// What depends on the place: others of the same point may have it.
+// Whether the problem is specific to this place; other places of the same point may not have it.
 bool is_about_place(DiagId id) {
     return id == DiagId::VariableUnavailable || id == DiagId::UnknownVariable || id == DiagId::NoDebugInfo;
 }
 
-// "f@x.c:10 at 0x1139"
+// Describes a place: "f@x.c:10 at 0x1139".
 std::string place_of(const ResolvedPoint& point) {
     const std::string& text = point.point.pp;
     size_t begin = text.rfind("(\""), end = text.find("\")", begin == std::string::npos ? 0 : begin);
@@ -154,7 +164,7 @@ hir::Handler* Handlers::try_handler(const ast::Probe& probe, FileId file, const 
             return nullptr;
         }
     }
-    return build_handler(probe, file, resolved); // for its reports
+    return build_handler(probe, file, resolved); // to report its errors
 }
 
 void Handlers::warn_of_left_out(const ast::Probe& probe,
@@ -191,7 +201,7 @@ void Handlers::keep_handler(hir::Handler& handler) {
 
 namespace {
 
-// The conditions that aliases add, as a text that is equal for equal ones.
+// Returns a key for the conditions that aliases add.
 std::string conditions_of(const Expansion& expansion) {
     std::string key;
     for (const Expansion::Condition& condition : expansion.conditions)
@@ -199,7 +209,7 @@ std::string conditions_of(const Expansion& expansion) {
     return key;
 }
 
-// The code that they add.
+// Returns a key for the blocks that aliases add.
 std::string code_of(const Expansion& expansion) {
     std::string key;
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues}) {
@@ -210,14 +220,14 @@ std::string code_of(const Expansion& expansion) {
     return key;
 }
 
-// What a pattern finds beside the functions that debug information describes, start-up code above all, has no
-// variables: a handler that names some is not for it.
+// Whether a pattern has found a function without debug information in a program that has debug information. Most of
+// these are start-up code. They have no variables, so a handler that names variables is not meant for them.
 bool is_beside(const ResolvedPoint& point) {
     return point.module && !point.mark && !point.plt && !point.function.has_debug_info &&
            point.module->has_debug_info() && has_wildcard(point.point.pn);
 }
 
-// The `$variables` that it may ask for with `@defined` before it reads them.
+// Adds the `$variables` that the body checks with `@defined`.
 void add_asked_for(const ast::Stmt& body, std::set<std::string>& names) {
     for_each_expr(body, [&](const ast::Expr& expr) {
         const ast::Expr* asked = nullptr;
@@ -266,7 +276,7 @@ void Handlers::keep_arrival_notes(const ast::Probe& probe, FileId file, const Ex
             shared->points.push_back(note->points[0]);
         }
     }
-    // The next point at this place has notes of its own.
+    // The next point at this place gets separate notes.
     arrivals_at_[place_key(resolved.point.point)]++;
 }
 
@@ -339,25 +349,28 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         return;
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
-    std::vector<std::pair<std::string, std::string>> left_out;      // places, and why
-    std::map<const Expansion*, Expander::Resolved*> first_left_out; // by the points as they are written
+    std::vector<std::pair<std::string, std::string>> left_out; // places, with the reasons
+    // for each point as written, the first place that was left out
+    std::map<const Expansion*, Expander::Resolved*> first_left_out;
     std::set<const Expansion*> built;
     std::map<std::string, hir::Handler*> notes;
-    std::map<std::string, int> met; // system calls' and tracepoints' points
+    std::map<std::string, int> met; // number of points so far, for system calls and tracepoints
     auto is_tracepoint = [](const Expander::Resolved& one) {
         return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
     };
-    // Without a cookie a program does not know which of several points it is at.
+    // Without a cookie, a program cannot tell which of several tracepoints it is at, so each point needs its own
+    // program.
     if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 &&
         !in_.context.env.kernel_probing().tracepoint_cookie)
         for (Expander::Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
-    // So many system calls that a text for each, compiled for each, is worth less than one routine that reads a table.
+    // For many system calls, one routine that reads a table is smaller than separate code for each call.
     constexpr int many_calls = 8;
     const bool has_many =
         std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
         in_.context.env.kernel_probing && in_.context.env.kernel_probing().may_goto;
-    std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many; // with their keys
+    // with their sharing keys
+    std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many;
     for (Expander::Resolved& resolved : points) {
         resolved.point.is_among_many = has_many && resolved.point.syscall;
         auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
@@ -370,7 +383,8 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             if (needs_variables(reach.targets, asked_for))
                 continue;
         }
-        // Before the prologue parameters may be in registers, which have no address and cannot be written.
+        // Before the prologue, parameters may be in registers. A register has no address, and a handler cannot write to
+        // it. So move the probe there only if the handler does neither.
         if (!reach.writes && !reach.address)
             place_cheaply(resolved.point, reach.targets);
         keep_readable_calls(resolved.point, reach.targets);
@@ -386,11 +400,13 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             point.timer.interval_ns, point.timer.random_ns, point.syscall != nullptr, point.is_exit,
             conditions_of(*resolved.expansion), point.alone ? point.point.pp : "",
             point.jump_condition ? *point.jump_condition : -1, point.leaves_by_jump && reach.result, point.after_call);
-        // Of one process' events each point that is about it has its run; programs have one file each.
+        // Process events: points for different processes need different handlers, and so do points with and without a
+        // program's path.
         if (plan::is_task_event(point.kind))
             key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
-        // One program tells system calls apart by their numbers, so a point that is named twice takes two. So do those
-        // of packets, and of tracepoints without cookies.
+        // One program tells system calls apart by number, so it cannot run twice for a call that the script names
+        // twice. The second point needs a second program. The same holds for packets, and for tracepoints without
+        // cookies.
         if (point.alone && (is_tracepoint(resolved) || plan::is_about(point.kind, plan::Subject::Packet)))
             key += fmt::format(" {}", met[point.point.pp]++);
         if (point.syscall)
@@ -398,7 +414,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
                 " {} {}", point.is_exit,
                 met[fmt::format("{} {} {}", point.point.pp, point.point.number,
                                 point.point.narrow_calls.empty() ? 0 : point.point.narrow_calls[0].number)]++);
-        // Each timer has its run, also beside another one of that interval.
+        // Each timer runs separately, even if another one has the same interval.
         if (point.timer.interval_ns != 0)
             key += fmt::format(" {} {}", point.point.pp, met[point.point.pp]++);
         if (!reach.point && point.callers.empty() && point.repeats.empty()) {
@@ -418,7 +434,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         hir::Handler* handler =
             points.size() > 1 ? try_handler(probe, file, resolved, why) : build_handler(probe, file, resolved);
         if (in_.context.diags.error_count() > errors)
-            return; // the other points would only say it again
+            return; // the other points would give the same errors
         if (!handler) {
             left_out.emplace_back(place_of(point), why);
             first_left_out.try_emplace(resolved.expansion, &resolved);
@@ -439,7 +455,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
             among_many[shared].emplace_back(&resolved, key);
         shared->points.push_back(point.point);
     }
-    // Of each point some place has to remain.
+    // Every point as written must keep at least one place.
     for (const auto& [expansion, first] : first_left_out)
         if (!built.contains(expansion)) {
             build_handler(probe, file, *first); // reports why
@@ -447,7 +463,8 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
         }
     if (!left_out.empty())
         warn_of_left_out(probe, left_out, points.size() - left_out.size());
-    // The routine for many calls is checked with each handler that has it, which is worth less for a few.
+    // The verifier checks the routine for many calls again in every handler that contains it. For only a few calls,
+    // separate code is cheaper.
     constexpr size_t few = 8;
     for (auto& [handler, built] : among_many) {
         if (built.size() > few || !has_point_number(*handler))

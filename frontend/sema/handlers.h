@@ -1,4 +1,4 @@
-// Handlers of a script's probes, and which probe points share one.
+// Builds the handlers of a script's probes, and decides which probe points share one.
 #pragma once
 
 #include <map>
@@ -13,34 +13,38 @@ class Handlers {
   public:
     Handlers(const Building& building, Expander& expander) : in_(building), expander_(expander) {}
 
-    // Resolves the probe's points and builds the handlers that they need into the program.
+    // Resolves the probe's points, builds the handlers for them, and adds these to the program. Reports errors.
     void build_probe(const ast::Probe& probe, FileId file);
 
   private:
-    // The handler of the probe for one point, not yet the program's.
+    // Builds the handler for one point, without adding it to the program.
     hir::Handler* build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved);
-    // The same for one of several points; null: something that the handler names is not there (`why`).
+    // The same if the probe has several points. Returns null if the handler needs a variable that does not exist at
+    // this point, and sets `why` to the reason.
     hir::Handler* try_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
                               std::string& why);
-    // Warns of points that have none: pairs of the place and the reason. `others`: points that have one.
+    // Warns of places without a handler; `left_out` has the places and the reasons. `others` is the number of places
+    // with a handler.
     void warn_of_left_out(const ast::Probe& probe, const std::vector<std::pair<std::string, std::string>>& left_out,
                           size_t others);
-    // Names it, and puts it into the program.
+    // Names the handler and adds it to the program.
     void keep_handler(hir::Handler& handler);
-    // Of points whose place is arrived at more than once in a call: how many others at that place have their handlers.
+    // For points whose place can be reached several times in one call: returns the number of other points at this place
+    // that have handlers.
     int64_t number_at_place(const ResolvedPoint& point);
-    // Puts what notes the point's further arrivals into the program, before the handler. `notes`: those of the probe.
+    // Adds the handlers that record further arrivals at the point's place; they must precede the handler itself.
+    // `notes` are those of the same probe, for sharing.
     void keep_arrival_notes(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
                             hir::Handler& handler, std::map<std::string, hir::Handler*>& notes);
-    // Of the whole handler, with what the aliases add.
+    // Returns the uses of the probe point in the whole handler, including the blocks of aliases.
     Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
-    // Drops the functions of patterns that are also left by jumps to others if the handler reads their results. False
-    // after an error.
+    // If the handler reads the function's result, drops functions matched by a pattern that can end in a tail call,
+    // where the result is unknown. Returns false after reporting an error.
     bool keep_known_results(const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points);
 
     Building in_;
     Expander& expander_;
-    std::map<std::string, int64_t> arrivals_at_; // by place: the points that have notes
+    std::map<std::string, int64_t> arrivals_at_; // by place: the number of points that have arrival notes
 };
 
 } // namespace sonde

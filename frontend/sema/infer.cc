@@ -1,7 +1,18 @@
-// Type inference to a fixed point.
+// Type inference.
 //
-// Every declaration has one slot (long, string, statistic); expressions push what they know into slots and pull from
-// them, until nothing changes. The place that fixed a slot is kept, so that a contradiction can show both sides.
+// Every declaration has one type: number, string or statistic. The script rarely declares it, so it follows from the
+// uses. In `a = f(b)`, `a` has the type of f's result, which may come from f's parameter, which has the type of `b`.
+//
+// The pass visits all expressions. Each visit takes what is known about an expression's parts, and adds what the
+// context requires: `x + 1` requires a number. This is repeated until no type changes (a fixed point). A type never
+// changes once it is known, so the iteration ends.
+//
+// The place that first determined a type is recorded (Notes::fixed_at). If another place contradicts it, the message
+// shows both.
+//
+// Types that are still unknown at the end are settled: a variable that nobody reads becomes a number, anything else is
+// an error. Errors for values of functions without a result are only reported in the last pass, after settling, because
+// an earlier pass may not have seen all uses.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -32,7 +43,7 @@ const char* type_word(ValueType type) {
     return "of unknown type";
 }
 
-// The place of the whole expression: an operator's own range is the operator.
+// Returns the range of the whole expression; for a binary operator, Expr::range is only the operator.
 Range place(const hir::Expr& expr) {
     if (expr.kind != hir::ExprKind::Binary)
         return expr.range;
@@ -60,7 +71,8 @@ class Inference {
 
   private:
     void pass() {
-        // Types go to callees with arguments and come back with results: there and back in turns.
+        // Types flow to callees through arguments and back through results, so alternate the direction to converge
+        // faster.
         std::vector<hir::Function*> functions = program_.functions;
         if (forth_ = !forth_; forth_)
             std::reverse(functions.begin(), functions.end());
@@ -81,7 +93,7 @@ class Inference {
         handler_ = nullptr;
     }
 
-    // What is still open: what nobody reads is a number, the rest an error.
+    // Settles the types that are still unknown.
     void settle() {
         for (hir::Function* function : program_.functions) {
             settle(function->params);
@@ -131,7 +143,7 @@ class Inference {
         }
     }
 
-    // Whether some handler has such a local, as in `probe f { n++ } probe end { println(n) }`.
+    // Whether a handler has a local with this name, as in `probe f { n++ } probe end { println(n) }`.
     bool is_assigned_in_a_handler(std::string_view name) const {
         return std::ranges::any_of(program_.handlers, [&](const hir::Handler* handler) {
             return std::ranges::any_of(handler->locals, [&](const hir::Local* one) {
@@ -164,7 +176,8 @@ class Inference {
                        fmt::format("nothing says whether `{}` is a number or a string", name));
     }
 
-    // Brings `slot` and `type` together; `owner` keys the place where the slot was fixed.
+    // Requires that the declaration with the type `slot` has the type `type`. `owner` is the declaration (the key in
+    // Notes::fixed_at). Reports a contradiction.
     ValueType unify(ValueType& slot, const void* owner, ValueType type, Range range, const std::string& name) {
         if (type == ValueType::Unknown || slot == type)
             return slot;
@@ -190,12 +203,12 @@ class Inference {
 
     static bool is_value(ValueType type) { return type == ValueType::Long || type == ValueType::String; }
 
-    // `is_sum`: it stands beside a `+`.
+    // Requires that the expression has this type. `is_sum`: it is an operand of `+`.
     void want(hir::Expr& expr, ValueType type, bool is_sum = false) {
         ValueType have = infer(expr, type);
         if (have == ValueType::Unknown || have == type || (have == ValueType::Void && !is_settled_))
             return;
-        // A variable has said so itself, with the place that fixed it.
+        // For a variable, unify() has reported the error, with the place that determined the type.
         if (have != ValueType::Void && owner_of(expr))
             return;
         if (have == ValueType::Void)
@@ -212,7 +225,7 @@ class Inference {
             report.help("`a . b` puts texts together, `a .= b` appends");
     }
 
-    // `$x.member` and `1.5` are read as texts that are put together, and are meant as something else.
+    // `$x.member` and `1.5` parse as a concatenation, but the user means something else.
     void concat(hir::Concat& expr) {
         const std::string_view left = c_.diags.sources().text(place(*expr.left)),
                                right = c_.diags.sources().text(place(*expr.right));
@@ -250,11 +263,11 @@ class Inference {
             report.note(declared, "declared here");
     }
 
-    // A number or a string, no matter which; says what it is instead. Unknown while that is open.
+    // Requires a number or a string, and returns which one. Returns Unknown if that is not known yet.
     ValueType want_value(hir::Expr& expr, ValueType hint) {
         ValueType type = infer(expr, is_value(hint) ? hint : ValueType::Unknown);
         if (type == ValueType::Void && !is_settled_)
-            return ValueType::Unknown; // another use may say what it is
+            return ValueType::Unknown; // another use may determine the type
         if (type == ValueType::Void)
             no_value(expr);
         else if (type == ValueType::Stats)
@@ -265,7 +278,7 @@ class Inference {
         return ValueType::Unknown;
     }
 
-    // The two must have one type, a number or a string.
+    // Requires that both expressions are numbers or both are strings.
     ValueType same(hir::Expr& left, hir::Expr& right, ValueType expected) {
         ValueType type = want_value(left, expected);
         ValueType other = want_value(right, ValueType::Unknown);
@@ -279,7 +292,7 @@ class Inference {
             report.note(place(left), fmt::format("because this is {}", type_word(type)));
             if (const void* owner = owner_of(right))
                 note_fixed(report, owner, name_of(right), other);
-            // `$name == "tea"`, where $name is a `char *`
+            // `$name == "tea"`, where $name is a `char *`.
             const hir::Expr& number = type == ValueType::Long ? left : right;
             says_text(report, c_type_of(notes_, number), std::string(c_.diags.sources().text(place(number))));
         }
@@ -346,7 +359,7 @@ class Inference {
         }
         case ExprKind::Logical:
             want(*as_mutable<Logical>(expr).left, ValueType::Long);
-            // `count && exit()`: what gives no value is run there for what it does.
+            // In `count && exit()`, the right side has no value and is run for its effect.
             if (infer(*as_mutable<Logical>(expr).right, ValueType::Long) != ValueType::Void)
                 want(*as_mutable<Logical>(expr).right, ValueType::Long);
             return ValueType::Long;
@@ -411,7 +424,7 @@ class Inference {
             return infer(*handler_->entry_values[as<EntryRead>(expr).index], expected);
         case ExprKind::TextNumber:
         case ExprKind::NumberedText:
-            break; // made of expressions that have their types
+            break; // their operands already have types
         }
         UNREACHABLE("expression kind");
     }
@@ -439,7 +452,7 @@ class Inference {
 
     ValueType primitive(hir::Intrinsic& call, ValueType expected) {
         auto found = notes_.primitives.find(&call);
-        if (found == notes_.primitives.end()) { // made by the binding of a `$variable`: right as it is
+        if (found == notes_.primitives.end()) { // generated for a `$variable`: has correct types
             for (hir::Expr* arg : call.args)
                 infer(*arg, ValueType::Unknown);
             return call.type;
@@ -484,7 +497,7 @@ class Inference {
             value = want_value(*expr.value, target == ValueType::Unknown ? expected : target);
         if (value == ValueType::Unknown)
             return target;
-        // The contradiction is the value's: it is what does not fit into the variable.
+        // Report the contradiction at the value, because it does not fit the variable.
         if (target != ValueType::Unknown && value != target) {
             DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*expr.value),
                                                 fmt::format("cannot assign {} to `{}`, which is {}", type_word(value),
@@ -495,7 +508,7 @@ class Inference {
         return target == ValueType::Unknown ? slot_from(*expr.target, value, expr.range) : target;
     }
 
-    // Fixes a target's type because of the whole assignment at `range`.
+    // Determines the type of a target by the assignment at `range`.
     ValueType slot_from(hir::Expr& target, ValueType type, Range range) {
         if (target.kind == hir::ExprKind::LocalRef) {
             hir::Local& local = *hir::as_mutable<hir::LocalRef>(target).local;
@@ -507,7 +520,7 @@ class Inference {
         return target.type = type;
     }
 
-    // The declaration whose slot the expression shows; null if it is no variable.
+    // Returns the declaration that the expression names, or null if it is not a variable.
     static const void* owner_of(const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::LocalRef)
             return hir::as<hir::LocalRef>(expr).local;
@@ -534,7 +547,7 @@ class Inference {
             hir::Expr& arg = *print.args[next++];
             if (d.kind == Directive::Histogram) {
                 infer(arg, ValueType::Stats);
-            } else if (d.conversion == 0) { // print(x): by x
+            } else if (d.conversion == 0) { // print(x): the type of x decides
                 ValueType type = want_value(arg, ValueType::Unknown);
                 if (type == ValueType::Unknown)
                     continue;
@@ -549,12 +562,12 @@ class Inference {
         return print.to_string ? ValueType::String : of_nothing(print, expected);
     }
 
-    // What gives nothing is 0 or "" where a value is wanted.
+    // Returns the type of an expression that has no value: where a value is needed, it is 0 or "".
     static ValueType of_nothing(const hir::Expr& expr, ValueType expected) {
         return is_value(expected) ? expected : is_value(expr.type) ? expr.type : ValueType::Void;
     }
 
-    // An expression whose value nobody uses: either side of `?:` may give nothing.
+    // Infers an expression whose value is not used. Both results of `?:` may then be without a value.
     void unused(hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Ternary) {
             auto& choice = hir::as_mutable<hir::Ternary>(expr);
@@ -568,7 +581,8 @@ class Inference {
         }
     }
 
-    // An address of characters, where text is wanted; false if it is none of these.
+    // Adds advice if a string was expected and the type is a pointer to (or an array of) characters. Returns whether it
+    // did.
     static bool says_text(DiagBuilder& report, const Type* type, const std::string& written) {
         type = type ? strip(type) : nullptr;
         if (!type || (type->kind != Type::Pointer && type->kind != Type::Array) || !type->target)
@@ -692,7 +706,7 @@ class Inference {
     void returns(hir::Return& stmt) {
         if (!function_ || function_->result == ValueType::Void)
             return;
-        if (!stmt.value) { // `return` in a function that gives a value elsewhere: 0 or ""
+        if (!stmt.value) { // `return` without a value, in a function that returns a value elsewhere: 0 or ""
             if (function_->result == ValueType::Long)
                 stmt.value = c_.arena.make<hir::ConstLong>(stmt.range, 0);
             else if (function_->result == ValueType::String)
@@ -723,7 +737,7 @@ class Inference {
     bool changed_ = false;
     bool forth_ = false;
     bool is_settled_ = false;
-    std::set<const hir::Global*> used_; // whose type matters
+    std::set<const hir::Global*> used_; // globals whose type matters
 };
 
 void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaContext& context) {

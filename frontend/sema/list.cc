@@ -1,4 +1,4 @@
-// -l and -L: what a probe point stands for, aliases by their own names.
+// -l and -L: lists the points that a probe point stands for. Aliases are listed by their own names.
 #include <map>
 #include <set>
 
@@ -9,8 +9,8 @@
 namespace sonde {
 namespace {
 
-// " name:string argstr:string": what handlers of the alias find set. Names that begin with two underscores are the
-// library's own business.
+// Returns the variables that the alias sets, such as " name:string argstr:string". Omits internal variables of the
+// library, whose names begin with two underscores.
 std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& point,
                             std::vector<const ast::File*> files, Library& library, ProbeEnvironment& env, Arena& arena,
                             Diagnostics& diags) {
@@ -19,7 +19,7 @@ std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& p
     file.id = alias.range.file;
     file.probes = {&probe};
     SemaOptions options;
-    options.unoptimized = true; // nobody asks for them here
+    options.unoptimized = true; // unused variables are the ones to list
     options.skip_bad_variables = true;
     Diagnostics::Suppress quiet(diags);
     files.push_back(&file);
@@ -28,7 +28,7 @@ std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& p
     if (!program || program->handlers.empty())
         return out;
     for (const hir::Local* local : program->handlers[0]->locals) {
-        // One alias serves a system call's entry too, where its result is not known.
+        // Some aliases also serve a system call's entry, where the result is not known yet.
         bool later = point.syscall && !point.is_exit && (local->name == "retval" || local->name == "retstr");
         if (!later && !local->name.starts_with("__") && local->type != hir::ValueType::Unknown)
             out += fmt::format(" {}:{}", local->name, local->type == hir::ValueType::String ? "string" : "long");
@@ -55,7 +55,7 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
         names.add_file(*file);
     Expander expander(context, names);
     std::set<std::string> lines;
-    std::map<std::string, std::string> variables; // by the alias
+    std::map<std::string, std::string> variables; // by alias
     for (const Expander::Resolved& resolved : expander.resolve(points, 0)) {
         const Expansion& expansion = *resolved.expansion;
         if (!expansion.alias) {

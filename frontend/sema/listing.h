@@ -1,4 +1,4 @@
-// -p2: what a script has become, in the form that readers of SystemTap's listing expect.
+// -p2: prints the analyzed script in the form of SystemTap's listing, for programs that read it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sonde::hir {
 
-// Globals, functions and probe points with their types; --dump=hir has the bodies too.
+// Lists globals, functions and probe points with their types. (--dump=hir also prints the bodies.)
 std::string listing(const Program& program);
 
 } // namespace sonde::hir

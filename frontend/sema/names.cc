@@ -1,7 +1,7 @@
-// Names: functions, globals, files, and the library behind them.
+// Looks up functions, globals and aliases, in the script and in the library.
 //
-// Globals and functions of all files share one namespace; private ones are seen in their own file only. Library files
-// come in when one of their names is asked for.
+// The globals and functions of all files share one namespace; private ones are visible only in their own file. A
+// library file is loaded when one of its names is first used.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ void Names::add_file(const ast::File& file) {
         add_global(*global, file.id);
     for (const ast::Function* function : file.functions) {
         std::vector<NamedFunction*>& same = functions_by_name_[function->name];
-        if (same.size() == max_nesting) { // `next` can go through all of them
+        if (same.size() == max_nesting) { // `next` can call all of them in turn
             c_.report_once(DiagId::BadDeclaration, function->name_range,
                            fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
             break;
@@ -78,7 +78,7 @@ void Names::add_file(const ast::File& file) {
 
 std::vector<std::string> Names::function_names() const {
     std::vector<std::string> names;
-    // The script's own come first: of equally near names the first is suggested.
+    // The script's names come first: if several names are equally similar, the first one is suggested.
     for (const NamedFunction& entry : functions_)
         if (!entry.ast->name.starts_with("__"))
             names.push_back(entry.ast->name);
@@ -87,7 +87,7 @@ std::vector<std::string> Names::function_names() const {
     return names;
 }
 
-// For "did you mean": what prints is not declared anywhere.
+// Names for "did you mean". Print functions are not declared anywhere.
 std::vector<std::string> Names::callable_names() const {
     std::vector<std::string> names = function_names();
     for (const char* printer : {"print", "println", "printd", "printdln", "printf"}) {
@@ -105,8 +105,8 @@ std::vector<std::string> Names::global_names() const {
     return names;
 }
 
-// A file's private ones hide what others see. Then the lowest priority number wins: the script's 0 before the library's
-// 1, then the first.
+// A private function hides the public ones with its name. Among the rest, the lowest priority number comes first (the
+// script's default is 0, the library's 1), then the order of declaration.
 std::vector<NamedFunction*> Names::overloads(const std::string& name, size_t arity, FileId from) {
     std::vector<NamedFunction*> fitting;
     for (NamedFunction* entry : functions_by_name_[name])
@@ -187,7 +187,7 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
     }
     if (best)
         return best;
-    std::vector<const NamedFunction*> others; // of other arity
+    std::vector<const NamedFunction*> others; // with another number of parameters
     for (const NamedFunction* entry : functions_by_name_[name])
         if (!entry->ast->is_private || entry->file == from)
             others.push_back(entry);
@@ -260,14 +260,15 @@ Shape::Kind Names::shape_of(const hir::Global& global) const {
     return found == shapes_.end() ? Shape::Open : found->second.kind;
 }
 
-// Once all of the library's are there that the script uses.
+// Call this after all library files that the script uses are loaded.
 void Names::mark_settable_globals() const {
     for (const auto& entry : globals_)
         if (entry.hir)
             entry.hir->is_settable = c_.options.settable_globals && !entry.ast->is_private;
 }
 
-// -G name=value. A number's text fits a string variable too, so only other texts fix the type.
+// Applies -G name=value. A number is also valid for a string variable, so only a text that is not a number determines
+// the variable's type.
 void Names::apply_overrides(FileId main_file) {
     for (const auto& [name, value] : c_.options.global_overrides) {
         hir::Global* global = find_global(name, main_file);
@@ -282,7 +283,7 @@ void Names::apply_overrides(FileId main_file) {
                 .suggest(nearest_name(name, global_names()));
             continue;
         }
-        if (shape_of(*global) == Shape::Array) { // as SystemTap's modules, which have no parameter for one
+        if (shape_of(*global) == Shape::Array) { // as in SystemTap, whose modules have no parameters for arrays
             c_.diags.report(DiagId::NoSuchGlobal, {}, fmt::format("-G {}={}: `{}` is an array", name, value, name));
             continue;
         }

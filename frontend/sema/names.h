@@ -1,5 +1,5 @@
-// What is known by name: functions, globals and aliases of all files. Library files come in when one of their names is
-// asked for, and bring all of their names with them.
+// All names: functions, globals and aliases of all files. A library file is loaded with all its names when one of them
+// is first used.
 #pragma once
 
 #include <deque>
@@ -15,10 +15,11 @@
 
 namespace sonde {
 
+// A declared function, or an overload of it.
 struct NamedFunction {
     const ast::Function* ast = nullptr;
     FileId file = 0;
-    hir::Function* hir = nullptr; // the one for all callers; null until called
+    hir::Function* hir = nullptr; // the function that all callers share; null until it is called
 };
 
 struct GlobalEntry {
@@ -27,7 +28,7 @@ struct GlobalEntry {
     hir::Global* hir = nullptr;
 };
 
-// Whether a global is an array, and the place that says so.
+// Whether a global is a scalar or an array, and the place in the script that determines it.
 struct Shape {
     enum Kind { Open, Scalar, Array } kind = Open;
     Range range;
@@ -44,43 +45,44 @@ class Names {
     Names(SemaContext& context, Notes& notes) : c_(context), notes_(notes) {}
 
     void add_file(const ast::File& file);
-    // The probes of library files that have come in, one by one; nullopt after the last.
+    // Returns the next probe of the library files loaded so far; nullopt if no more.
     std::optional<LibraryProbe> next_library_probe();
 
-    // All that could be meant, in the order in which `next` goes through them.
+    // Returns all functions that the call could mean, in the order in which `next` visits them.
     std::vector<NamedFunction*> overloads(const std::string& name, size_t arity, FileId from);
-    // The function to call, or null after a report. Library files are pulled in as needed.
+    // Returns the function to call, or null after reporting an error. Loads library files as needed.
     NamedFunction* find_function(const std::string& name, size_t arity, FileId from, Range range);
-    void pull_in_function(const std::string& name); // from the library
-    // Of any arity, in the files here or in the library.
+    void pull_in_function(const std::string& name); // loads library files with such a function
+    // Whether the script or the library has a function with this name and any number of parameters.
     bool has_function(const std::string& name) const;
-    // In the order in which files came in. Lookups can append to it.
+    // All functions, in the order in which their files were loaded. A lookup can append to the list.
     std::deque<NamedFunction>& functions() { return functions_; }
 
-    // Null if there is none; `of_library`: only the library's count.
+    // Returns the global, or null. With `of_library`, only globals of the library are considered.
     hir::Global* find_global(const std::string& name, FileId from, bool of_library = false);
     std::vector<std::string> global_names() const; // for "did you mean"
     const std::deque<GlobalEntry>& globals() const { return globals_; }
-    // Fixes what the global is, or says that it is the other one already; false then.
+    // Determines whether the global is a scalar or an array. If it is already the other one, reports an error and
+    // returns false.
     bool use_as(hir::Global& global, Shape::Kind kind, Range range);
     Shape::Kind shape_of(const hir::Global& global) const;
-    // -G name=value, for the main script's names.
+    // Applies -G name=value to globals of the main script.
     void apply_overrides(FileId main_file);
     bool is_overridden(const hir::Global& global) const { return overridden_.contains(&global); }
     void mark_settable_globals() const;
 
-    void pull_in_aliases(const std::string& first_component); // may be a pattern
+    void pull_in_aliases(const std::string& first_component); // the name may be a pattern
     const Aliases& aliases() const { return aliases_; }
 
-    // Declarations in C, of all files that have come in.
+    // The C declarations of all files loaded so far.
     const std::vector<ast::CBlock>& c_blocks() const { return c_blocks_; }
 
   private:
     void add_global(const ast::Global& global, FileId file);
-    // True if it is a function of SystemTap's that cannot be, which is then said.
+    // If SystemTap has a function with this name that sonde cannot support, reports that and returns true.
     bool report_refused(const std::string& name, Range range);
     std::vector<std::string> function_names() const; // for "did you mean"
-    std::vector<std::string> callable_names() const; // those, and what prints
+    std::vector<std::string> callable_names() const; // these and the print functions
 
     SemaContext& c_;
     Notes& notes_;

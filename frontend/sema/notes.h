@@ -1,7 +1,7 @@
-// What building notes for the phases after it, beside the program itself.
+// Notes that building takes for later phases.
 //
-// HIR says what a script does. These notes say what is known of it before types are: where a type was fixed, what
-// values point at, which locals are used. Nothing after the analysis reads them.
+// HIR describes what the script does. Notes holds facts that are known before types are, and that only the analysis
+// needs: where a type was determined, what values point to, which locals are used. Nothing after the analysis reads it.
 #pragma once
 
 #include <map>
@@ -20,34 +20,36 @@
 namespace sonde {
 
 struct Notes {
-    // What a script variable that was assigned a typed pointer points at, so that `x->member` is known.
+    // The C type that a script variable points to after it was assigned a typed pointer, so that `x->member` has a
+    // meaning.
     struct CType {
         const Type* type = nullptr;
-        const Type* other = nullptr; // it was assigned something else, too: then neither counts
+        const Type* other = nullptr; // a second, different type was assigned; then neither is used
     };
 
     std::set<const hir::Local*> assigned, read;
-    std::set<const hir::Local*> bound;  // by foreach, catch or a call: assigned, and not to be called unused
-    std::set<const hir::Local*> traced; // never assigned, and what is traced has a variable of that name
-    std::unordered_map<const void*, Range> fixed_at; // where a slot (Local*, Global*, Function*, key) got its type
-    std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives; // their declarations
-    std::unordered_map<const hir::Expr*, const Type*> c_types;                  // of values that come from typed memory
-    std::unordered_map<const void*, CType> c_types_of_variables; // of Local*, Global*, Function* (its result)
-    std::set<const hir::Assign*> resets;                         // `delete local`: the value follows the type
-    std::map<const hir::Foreach*, Range> stat_sorted;            // `a @sum -`: the elements have to be statistics
+    std::set<const hir::Local*> bound;  // assigned by foreach, catch or a call; never reported as unused
+    std::set<const hir::Local*> traced; // never assigned, while the traced program has a variable with this name
+    std::unordered_map<const void*, Range> fixed_at; // where a Local*, Global*, Function* or key got its type
+    std::unordered_map<const hir::Intrinsic*, const ast::Function*> primitives; // the declarations of primitives
+    std::unordered_map<const hir::Expr*, const Type*> c_types;   // C types of values that come from typed memory
+    std::unordered_map<const void*, CType> c_types_of_variables; // for a Local*, Global* or Function* (its result)
+    std::set<const hir::Assign*> resets;              // `delete local`: the value is 0 or "", depending on the type
+    std::map<const hir::Foreach*, Range> stat_sorted; // `a @sum -`: the elements must be statistics
     std::vector<hir::Print*> histogram_prints;
-    std::set<hir::Global*> asked; // `n in @hist_log(x)`: x counts as read, though nothing of it is
-    std::vector<std::pair<hir::Regex*, Range>> regexes; // with their literals
-    std::vector<hir::Handler*> never_handlers;          // of `probe never`: checked, not run
-    std::map<const hir::Handler*, Range> heads;         // their first points, as the narrow place of a whole handler
-    CallTexts call_texts;                               // of system calls, made by one function
-    hir::Global* arrivals = nullptr;                    // notes of loops (arrivals.h); null: no probed place needs any
-    std::map<std::string, hir::Global*> addresses;      // of symbols (Binder::symbol_address), by the symbol
+    std::set<hir::Global*> asked;                       // used in `n in @hist_log(x)`: counts as a read of x
+    std::vector<std::pair<hir::Regex*, Range>> regexes; // with the ranges of their literals
+    std::vector<hir::Handler*> never_handlers;          // for `probe never`: checked but not run
+    // the first point of each probe, as a short range for messages about the whole handler
+    std::map<const hir::Handler*, Range> heads;
+    CallTexts call_texts;                          // argument texts of system calls that one function computes
+    hir::Global* arrivals = nullptr;               // arrival notes (arrivals.h); null if no point needs them
+    std::map<std::string, hir::Global*> addresses; // by symbol (Binder::symbol_address)
 };
 
-// c_types.cc: what a value points at; null for a plain number.
+// c_types.cc: returns the type that a value points to, or null for a plain number.
 const Type* c_type_of(const Notes& notes, const hir::Expr& expr);
-// The variable (Local*, Global* or Function*) is given that value. Nothing is noted for a null variable.
+// Records that a variable (Local*, Global* or Function*) is assigned the value. Does nothing if `variable` is null.
 void note_c_type(Notes& notes, const void* variable, const hir::Expr& value);
 
 } // namespace sonde

@@ -1,5 +1,5 @@
-// The phases after building, in the order in which analyze.cc runs them. Each takes the program and what building has
-// noted.
+// The phases after building, in the order in which analyze.cc runs them. They read the program and the notes that
+// building has taken.
 #pragma once
 
 #include "frontend/hir/hir.h"
@@ -9,25 +9,25 @@
 
 namespace sonde {
 
-// infer.cc: gives every expression, variable and function its type. Needs every name resolved.
+// infer.cc: gives every expression, variable and function a type. Requires that all names are resolved.
 void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaContext& context);
 
-// What follows needs every expression's type.
+// All following phases require that every expression has a type.
 
-// c_code.cc: handlers that call C run in the kernel, and the program gets the declarations for it.
+// c_code.cc: moves handlers that call C into the kernel, and adds the C declarations that they need to the program.
 void place_c_code(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context);
-// check.cc: makes programs of the regular expressions.
+// check.cc: compiles the regular expressions.
 void compile_regexes(const Notes& notes, SemaContext& context);
-// check.cc: reports arrays that are changed in a loop over them.
+// check.cc: reports arrays that are changed in a loop over the same array.
 void check_foreach(const hir::Program& program, const Notes& notes, SemaContext& context);
 // check.cc: warns of handlers that do nothing.
 void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context);
-// usage.cc: where globals live, what statistics keep, what is printed at the end. Puts the globals that are used into
-// the program.
+// usage.cc: decides where globals are stored, what statistics keep, and what is printed at the end. Adds the used
+// globals to the program.
 void analyze_usage(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context);
-// usage.cc: what a printed histogram's record carries. After analyze_usage().
+// usage.cc: determines the contents of the records for printed histograms. Requires analyze_usage().
 void finish_histograms(const Notes& notes);
-// usage.cc: callees before callers; functions that call themselves are marked.
+// usage.cc: sorts functions so that callees come before callers, and marks recursive functions.
 void order_functions(hir::Program& program, SemaContext& context);
 
 } // namespace sonde

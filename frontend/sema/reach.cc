@@ -1,4 +1,4 @@
-// What a body mentions of its probe point, itself or in functions that it calls.
+// Finds the uses of the probe point in a body and in the functions that it calls.
 #include "frontend/sema/reach.h"
 
 #include <set>
@@ -41,7 +41,7 @@ bool reads_result(const ast::Expr& expr) {
         const auto& target = ast::as<ast::TargetExpr>(expr);
         return target.base == ast::TargetExpr::Variable && target.name.starts_with("$return");
     }
-    if (expr.kind == ast::ExprKind::AtOperator) // of the library's returnval()
+    if (expr.kind == ast::ExprKind::AtOperator) // the library's returnval()
         return ast::as<ast::AtOperatorExpr>(expr).name == "@__result";
     const hir::Primitive* primitive =
         expr.kind == ast::ExprKind::Call ? hir::find_primitive(ast::as<ast::CallExpr>(expr).name) : nullptr;
@@ -51,7 +51,7 @@ bool reads_result(const ast::Expr& expr) {
 
 Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId file) {
     Reach reach;
-    // A list, and no recursion: functions may call each other as deep as they like.
+    // Uses a list instead of recursion, because functions can call each other to any depth.
     Todo todo = {{&body, c_code, file}};
     std::set<const NamedFunction*> seen;
     while (!todo.empty()) {
@@ -84,7 +84,7 @@ Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId fi
     return reach;
 }
 
-// In the functions of that name.
+// Adds the bodies of the functions with this name to the list.
 void Reaches::go_on(const std::string& name, size_t arity, FileId from, Todo& todo,
                     std::set<const NamedFunction*>& seen) {
     std::vector<NamedFunction*> callees = names_.overloads(name, arity, from);
@@ -97,7 +97,7 @@ void Reaches::go_on(const std::string& name, size_t arity, FileId from, Todo& to
             todo.push_back({callee->ast->body, callee->ast->embedded, callee->file});
 }
 
-// In what the text in C calls, itself or by the declarations that it may use.
+// Adds the functions that a C text calls, directly or through the declarations that it may use.
 void Reaches::go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunction*>& seen) {
     std::vector<std::string_view> texts = {part.c_code};
     for (const ast::CBlock& block : names_.c_blocks())

@@ -1,4 +1,4 @@
-// What a body mentions of the probe point that runs it. A body that mentions nothing is built once for all points.
+// Finds the uses of the probe point in a body. A body without any is built once for all points.
 #pragma once
 
 #include <map>
@@ -11,27 +11,27 @@
 
 namespace sonde {
 
-// Of a body itself, and of the functions that it calls.
+// The uses of the probe point in a body and in all functions that it calls.
 struct Reach {
-    bool point = false; // `$x`, @defined ...: it has to be built for each point
+    bool point = false; // uses `$x`, @defined ...: must be built for each point
     std::vector<const ast::TargetExpr*> targets;
-    bool writes = false;                    // some of them are assigned to
-    const ast::Expr* sets_result = nullptr; // `$return = value`, the first one
-    bool address = false;                   // `&$x`: a variable has to be in memory
+    bool writes = false;                    // assigns to a target
+    const ast::Expr* sets_result = nullptr; // the first `$return = value`; null if none
+    bool address = false;                   // uses `&$x`, so the variable must be in memory
     bool registers = false;
-    const ast::Expr* result = nullptr; // reads the function's result, the first one
+    const ast::Expr* result = nullptr; // the first read of the function's result; null if none
 };
 
 class Reaches {
   public:
     explicit Reaches(Names& names) : names_(names) {}
 
-    // `file`: where the body's names are looked up.
+    // `file` is the file whose names are visible in the body.
     Reach of_body(const ast::Stmt& body, FileId file) { return of_body(body, "", file); }
     const Reach& of_function(const NamedFunction& entry);
 
   private:
-    // A body, in the language or in C.
+    // A body to scan, in the script language or in C.
     struct Part {
         const ast::Stmt* stmt;
         std::string_view c_code;

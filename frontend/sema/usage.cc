@@ -1,4 +1,5 @@
-// Who touches what: which globals live in the kernel, what statistics keep, what is printed at the end, who calls whom.
+// Determines how globals and functions are used: which globals must be in the kernel, what statistics keep, what is
+// printed at the end, and which functions call each other.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,7 +23,8 @@ struct Touches {
     }
 };
 
-// Collects over expressions, parents first: an assignment marks its target before the target itself is seen.
+// Collects the uses in expressions. Parents are visited first, so an assignment marks its target as written before the
+// target is visited as an expression.
 class Collector {
   public:
     Touches out;
@@ -103,7 +105,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
     std::map<hir::Function*, Touches> functions;
     for (hir::Function* function : program.functions)
         functions[function] = touches_of(*function->body);
-    // Of everything that a handler runs, functions included.
+    // Returns the uses in everything that a handler runs, including functions.
     auto touches_of_handler = [&](const hir::Handler& handler) {
         Collector collector;
         for_each_stmt(*handler.body, [&](const hir::Stmt& stmt) { collector.statement(stmt); });
@@ -153,11 +155,11 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         const auto type = notes.c_types_of_variables.find(global);
         global->print_as_pointer = type != notes.c_types_of_variables.end() && !type->second.other &&
                                    strip(type->second.type)->kind == Type::Pointer;
-        // -u keeps what is unused if it can have a place: an array that nothing uses has no keys.
+        // -u keeps unused globals if they can be stored. An array that is never used has unknown keys and cannot.
         bool placeable = names.shape_of(*global) != Shape::Array || global->is_array();
         if (!running.globals.count(global) && !(context.options.unoptimized && !library && placeable))
             continue;
-        if (names.shape_of(*global) == Shape::Array && global->keys.empty()) { // `delete a` is all there is
+        if (names.shape_of(*global) == Shape::Array && global->keys.empty()) { // the only use is `delete a`
             global->keys.push_back(hir::ValueType::Long);
         }
         if (global->is_array() && global->capacity == 0)
@@ -167,7 +169,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
                 return name.empty() || name == global->name;
             });
             global->stats.unicode = context.options.hist_unicode;
-            // They take 15 KB a statistic.
+            // The data for percentiles takes 15 KB per statistic.
             constexpr uint64_t most_elements = 2048;
             const bool for_metrics = context.options.keeps_distributions && !global->stats.buckets() &&
                                      (!global->is_array() || global->capacity <= most_elements);
@@ -177,7 +179,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
     }
-    // Those that analysis has made.
+    // Globals that the analysis has generated.
     auto add_own = [&](hir::Global* global) {
         if (!running.globals.count(global))
             return;
@@ -189,7 +191,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
     add_own(notes.arrivals);
 }
 
-// What a printed histogram's record carries follows from all of the script's extractors.
+// A printed histogram's record contains data for all extractors that the script uses on the statistic.
 void finish_histograms(const Notes& notes) {
     for (hir::Print* print : notes.histogram_prints) {
         size_t arg = 0;
@@ -203,7 +205,8 @@ void finish_histograms(const Notes& notes) {
     }
 }
 
-// Callees before callers; what calls itself is marked. Leaves out what only `probe never` calls.
+// Sorts functions so that callees come before callers, marks recursive functions, and drops those that only `probe
+// never` calls.
 void order_functions(hir::Program& program, SemaContext& context) {
     std::map<hir::Function*, std::set<hir::Function*>> callees;
     for (hir::Function* function : program.functions)
@@ -222,7 +225,7 @@ void order_functions(hir::Program& program, SemaContext& context) {
             return;
         }
         std::vector<hir::Function*> next(callees[function].begin(), callees[function].end());
-        // Not by address: the order is the same in every run.
+        // Do not sort by address, so that the order is the same in every run.
         std::sort(next.begin(), next.end(), [&](auto* a, auto* b) { return position[a] < position[b]; });
         for (hir::Function* callee : next)
             visit(callee, depth + 1);
