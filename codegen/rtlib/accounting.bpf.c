@@ -1,4 +1,4 @@
-/* What a hit needs only where something is in its way: once for all handlers, which stay small. */
+/* Rare steps of a hit, shared by all handlers so that these stay small. */
 #include "rt.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
@@ -7,7 +7,7 @@ extern u8 sonde_counts; /* a map, defined by the script's module */
 
 enum { COUNTS = 6 }; /* words of plan::ProbeCounts */
 
-/* Adds 1 to one of the probe's counts; gives what it was. */
+/* Adds 1 to one of the probe's counts and returns the old value. */
 ONCE u64 sonde_rt_count(u64 probe, u64 field)
 {
     u32 index = (u32)probe;
@@ -19,7 +19,7 @@ ONCE u64 sonde_rt_count(u64 probe, u64 field)
 
 enum { MORE_TRIES = 7 };
 
-/* The first free one of the slots after `first`, which is busy now; null if there is none near. */
+/* Claims the first free slot of those after `first`, which is busy. Returns null if the next ones are busy, too. */
 RT u64* sonde_rt_claim(void* map, u64 first, u64 slots)
 {
 #pragma clang loop unroll(full)

@@ -1,10 +1,11 @@
-/* What the runtime asks the kernel about a file that it has mapped itself. */
+/* Tells the runtime about a file that the runtime has mapped itself. */
 #include "../../runtime/session_words.h"
 #include "files.h"
 
 extern struct sonde_session_words sonde_data;
 
-/* The inode of what lies at the address, in the session's own memory; 0: none. */
+/* Finds the inode of the file that is mapped at this address in the session's own memory; 0 if no file is mapped
+ * there. */
 __attribute__((section("raw_tracepoint"), used)) int sonde_ask_file(u64* ctx)
 {
     struct mapped in = {};

@@ -1,13 +1,13 @@
-/* System calls of 32-bit programs: which one it is, and its arguments where a 64-bit program has them. */
+/* System calls of 32-bit programs: identifies the call, and stores its arguments where 64-bit programs have them. */
 #include "../../runtime/calls_32.h"
 #include "kernel_task.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 
-enum { WORDS = 8 }; /* at most in an array, a power of 2 */
+enum { WORDS = 8 }; /* largest number of words in an array, a power of 2 */
 struct array {
     u64 address;
-    u32 count; /* words; 0: the call has none */
+    u32 count; /* words; 0: the call has no array */
 };
 
 static u64 narrow_register(u64 regs, u64 at)
@@ -17,11 +17,11 @@ static u64 narrow_register(u64 regs, u64 at)
     return (u32)value;
 }
 
-/* The call's number in plans, and its array; -1 if there is no such call. */
+/* Returns the call's number in plans, and the array with its arguments. Returns -1 if the call does not exist. */
 static s64 find_call(u64 regs, u64 number, struct array* array)
 {
     enum { SEMCTL = 3, MSGRCV = 12, LAST_IPC = 24, LAST_SOCKET = 20 };
-    /* Arguments by the number of socketcall(): net/socket.c, nargs. */
+    /* Number of arguments by the first argument of socketcall() (net/socket.c, nargs). */
     static const u8 counts[32] = {0, 3, 3, 3, 2, 3, 3, 3, 4, 4, 4, 6, 6, 2, 5, 5, 3, 3, 4, 5, 4};
     array->count = 0;
     if (number != SONDE_CALL_OLD_SELECT && number != SONDE_CALL_OLD_MMAP && number != SONDE_CALL_SOCKETCALL &&
@@ -54,7 +54,7 @@ static s64 find_call(u64 regs, u64 number, struct array* array)
     return (s64)(SONDE_INNER_IPC + inner);
 }
 
-/* -1 too where the array cannot be read: the kernel refuses such a call before it does anything. */
+/* Also returns -1 if the array cannot be read: the kernel refuses such a call before doing anything. */
 static s64 read_call(u64 regs, u64 number, u32* words)
 {
     struct array array = {0, 0};
@@ -65,15 +65,15 @@ static s64 read_call(u64 regs, u64 number, u32* words)
                                                                                                                : call;
 }
 
-/* From SONDE_INNER_CALLS on. */
+/* Returns the call's number minus SONDE_INNER_CALLS. */
 RT s64 sonde_rt_inner_call(u64 regs, u64 number)
 {
-    u32 words[WORDS] = {0}; /* kernels up to 6.1 want all of it set where the size is not known */
+    u32 words[WORDS] = {0}; /* kernels up to 6.1 require initialized memory if the size is not constant */
     return read_call(regs, number, words) - SONDE_INNER_CALLS;
 }
 
-/* Fills `out`, which has what struct pt_regs of 64 bits has from r10 to rdi; gives where that structure would begin.
- * `tables`: the bytes of each call's arguments, by its number in plans. */
+/* Fills `out`, which has the layout of the 64-bit struct pt_regs from r10 to rdi. Returns the address where that
+ * structure would begin. `tables`: the sizes of each call's arguments, by its number in plans. */
 RT s64 sonde_rt_call_registers(u64 regs, u64 number, const u64* tables, u64* out)
 {
     static const u8 narrow[8] = {SONDE_REGS_BX, SONDE_REGS_CX, SONDE_REGS_DX,
@@ -114,7 +114,8 @@ RT s64 sonde_rt_call_registers(u64 regs, u64 number, const u64* tables, u64* out
         }
         out[wide[i]] = value;
     }
-    /* As a number: the verifier would go both ways through all of the handler, one with a pointer and one without. */
+    /* Returns the address as a number. The verifier would check the rest of the handler twice otherwise, once with a
+     * pointer and once without. */
     u64* self = out;
     u64 address = 0;
     bpf_probe_read_kernel(&address, sizeof address, &self);

@@ -1,11 +1,11 @@
-/* Whether a control group's folder is a container's, by its name. */
+/* Recognizes control groups of containers by their folder names. */
 #pragma once
 
 #include "../../runtime/group_names.h"
 #include "rt.h"
 
-/* Whether a runtime names containers' groups so: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope,
- * crio-ID.scope, and where it makes the folders itself ID, which has 64 characters. */
+/* Whether a container runtime uses such names: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope or
+ * crio-ID.scope. If a runtime creates the folder itself, the name is the ID, which has 64 characters. */
 static inline int is_container(const u8* name) {
     static const char prefixes[4][8] = {"libpod-", "docker-", "cri-con", "crio-"};
     for (u32 i = 0; i < 4; i++) {

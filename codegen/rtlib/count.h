@@ -1,4 +1,4 @@
-/* Reading the current processor's counters (struct sonde_counted in counters.h). */
+/* Reads the current processor's performance counters (struct sonde_counted in counters.h). */
 #pragma once
 
 #include "../../runtime/session_words.h"
@@ -13,7 +13,7 @@ static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1
 static u32 (*const bpf_get_smp_processor_id)(void) = (void*)8;
 static long (*const bpf_perf_event_read_value)(void* map, u64 flags, void* value, u32 size) = (void*)55;
 
-/* A counter's place on this processor, in both maps. */
+/* A counter's index for this processor, in both maps. */
 static inline u32 place_of(u32 counter) { return bpf_get_smp_processor_id() * (u32)sonde_data.counters + counter; }
 
 static inline u64* last_of(u32 counter) {

@@ -1,4 +1,5 @@
-/* What was counted in the current thread since a handler first asked there; a difference of two is exact. */
+/* Performance counters: the value for the current thread since a handler first asked there. The difference of two
+ * values is exact. */
 #include "count.h"
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -6,7 +7,7 @@ static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
 enum { no_exist = 1 };
 
-/* -1: this processor does not count. */
+/* Returns -1 if this processor does not count. */
 RT s64 sonde_rt_counter(u64 counter)
 {
     u32 key[2] = {(u32)bpf_get_current_pid_tgid(), (u32)counter};
@@ -18,7 +19,7 @@ RT s64 sonde_rt_counter(u64 counter)
     }
     if (!total || !last)
         return -1;
-    /* The thread may be switched off in between. */
+    /* Repeat if the thread was preempted in between, because then the total has changed. */
     for (int attempt = 0; attempt < 4; attempt++) {
         before = *total;
         if (read_counter((u32)counter, &now))

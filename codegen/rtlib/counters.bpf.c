@@ -1,4 +1,5 @@
-/* Gives what each processor has counted to the thread that ran there, when it is switched off. Linked as a whole. */
+/* When a thread is switched off, adds to its total what the processor has counted. All programs of this file are
+ * linked. */
 #include "count.h"
 
 __attribute__((section("raw_tp/sched_switch"), used)) int sonde_count_switch(u64* context)

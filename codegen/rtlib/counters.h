@@ -1,9 +1,9 @@
-/* Counters that handlers read: each processor counts for itself, and what it has counted while a thread ran is the
- * thread's. */
+/* Performance counters that handlers read. Each processor counts separately. The difference while a thread runs
+ * belongs to the thread. */
 #pragma once
 
-enum { SONDE_COUNTERS = 16 }; /* of a script at most */
+enum { SONDE_COUNTERS = 16 }; /* maximum for a script */
 
 struct sonde_counted {
-    unsigned long long last; /* what the processor's counter was when its thread was switched to */
+    unsigned long long last; /* the processor's counter when the current thread began to run */
 };

@@ -1,4 +1,4 @@
-/* Looking up mappings and the tables of files. */
+/* Finds the mapping at an address, and rows in the tables of files. */
 #include "files.h"
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -44,12 +44,12 @@ static void remember(struct mapped* m)
         known->list[__sync_fetch_and_add(&known->count, 1) & (SONDE_KNOWN_MOST - 1)] = m->at;
 }
 
-/* Tells the runtime of a mapping once, in front of everything that is printed about it, and at once: the process may not
- * live long. */
+/* Reports a mapping to the runtime once, before any output about it, and wakes the runtime immediately, because the
+ * process may end soon. */
 static void tell(struct mapped* m)
 {
     u64 known = 1;
-    struct sonde_mapping mapping = m->at; /* a key has to lie on the stack or in a map (until 6.2) */
+    struct sonde_mapping mapping = m->at; /* a key must be on the stack or in a map (until 6.2) */
     if (bpf_map_lookup_elem(&sonde_mapped, &mapping))
         return;
     struct record* record = bpf_ringbuf_reserve(&sonde_events, sizeof *record, 0);
@@ -70,14 +70,13 @@ struct wanted {
     struct mapped* m;
     struct sonde_known* known;
 };
-/* While nothing is found, what a search works on lies where the answer will be: all calls that lead here share a stack
- * of 512 bytes. */
-#define BUSY(w) ((w)->m->code)     /* the list is locked */
-#define NODE(w) ((w)->m->at.start) /* in the tree of mappings */
+/* While nothing is found, the fields for the result contain the search's state: all these calls share a stack of 512
+ * bytes. */
+#define BUSY(w) ((w)->m->code)     /* the list of mappings is locked */
+#define NODE(w) ((w)->m->at.start) /* a node of the tree of mappings */
 #define SLOT(w) ((w)->m->at.end)
 
-/* The list is locked while some thread of the process maps or unmaps something, and for as long as that one does not
- * run. */
+/* The list is locked while a thread of the process maps or unmaps memory, and also while that thread is not running. */
 static long take(struct task_struct* task, struct vm_area_struct* vma, struct wanted* w)
 {
     return take_mapping(task, vma, w->m);
@@ -94,11 +93,13 @@ static long ask(u64 i, struct wanted* w)
     return 1;
 }
 
-/* So the tree is read as it is, without its lock. Its nodes are not changed but replaced while others may read them, and
- * what is found is looked at again: a mapping that holds the address, in this process. If it is not, the walk begins
- * anew. A node's pivots are the last addresses of what its slots lead to; 0 after the first: there are no more
- * (Documentation/core-api/maple_tree.rst, include/linux/maple_tree.h: an entry's bits 3 to 6 are the kind of the node
- * that it leads to, a node has 256 bytes). */
+/* Finds the mapping without the lock, by reading the tree itself. The kernel does not change nodes that others may
+ * be reading, but replaces them. So the result is checked: it must be a mapping of this process that contains the
+ * address. If it is not, the search starts again.
+ *
+ * A node's pivots are the last addresses in the ranges of its slots; a pivot of 0 after the first one ends the list.
+ * Bits 3 to 6 of an entry are the type of the node that it points to. A node has 256 bytes. See
+ * Documentation/core-api/maple_tree.rst and include/linux/maple_tree.h. */
 enum { NODE_BYTES = 256, LEAF = 1, GAPPED_RANGE = 3, TREE_STEPS = 256 };
 static u64 own_memory(void)
 {
@@ -112,7 +113,7 @@ static inline void begin_descent(struct wanted* w)
     READ(NODE(w), ((struct mm_struct___tree*)mm)->mm_mt.ma_root);
     SLOT(w) = unknown_zero(NODE(w));
 }
-/* 1 if that is the mapping. */
+/* Returns 1 if this is the mapping. */
 static long read_mapping(struct vm_area_struct* vma, struct wanted* w)
 {
     struct mapped* m = w->m;
@@ -147,7 +148,7 @@ static long descend(u64 i, struct wanted* w)
         at += kind == GAPPED_RANGE ? OFFSET(maple_arange_64, pivot) : OFFSET(maple_range_64, pivot);
         bpf_probe_read_kernel(&word, sizeof word, (void*)(at + 8 * SLOT(w)));
         if (word < w->address && (word || SLOT(w) == 0)) {
-            SLOT(w) += 1 + unknown_zero(word); /* else the verifier would look at each slot */
+            SLOT(w) += 1 + unknown_zero(word); /* the sum hides SLOT from the verifier, which would check each slot otherwise */
             return 0;
         }
         at = NODE(w) & ~(u64)(NODE_BYTES - 1);
@@ -164,7 +165,7 @@ static long descend(u64 i, struct wanted* w)
     return w->found;
 }
 
-/* Before 6.1, what handlers have met in this process. */
+/* Before 6.1 the kernel has no such tree. Then only the mappings are known that handlers have seen in this process. */
 static long recall(u64 i, struct wanted* w)
 {
     struct sonde_mapping* mapping = &w->known->list[(w->known->count - 1 - i) & (SONDE_KNOWN_MOST - 1)];
@@ -175,13 +176,13 @@ static long recall(u64 i, struct wanted* w)
     return 1;
 }
 
-/* Into m, all of it 0 but for the process; 1 if there is one. */
+/* Searches the mapping and fills `m`, in which only the process is set. Returns 1 if there is one. */
 static inline u64 search_mapping(u64 address, struct mapped* m)
 {
     struct wanted w = {address, 0, m, 0};
     LOOP(FEW_TRIES, ask, &w);
     if (!w.found && BUSY(&w) && HAS(mm_struct___tree, mm_mt)) {
-        /* Verifiers before 6.7 look at a callback once, with what they know when the loop begins: nothing, then. */
+        /* Verifiers before 6.7 check a callback once, with the values before the loop, when nothing is found yet. */
         begin_descent(&w);
         w.found = unknown_zero(NODE(&w));
         LOOP(TREE_STEPS, descend, &w);
@@ -194,7 +195,7 @@ static inline u64 search_mapping(u64 address, struct mapped* m)
         LOOP(MANY_TRIES, ask, &w);
     return w.found;
 }
-/* The kernel's own code in a process is an ELF file without an inode. */
+/* The vDSO, which is kernel code in each process, is an ELF file without an inode. */
 static inline void identify_vdso(struct mapped* m)
 {
     struct vdso_image* image = 0;
@@ -252,7 +253,7 @@ ONCE int sonde_rt_find_row(struct row* r)
 {
     if (!r)
         return 0;
-    u64 inode = r->inode; /* a key has to lie on the stack or in a map (until 6.2) */
+    u64 inode = r->inode; /* a key must be on the stack or in a map (until 6.2) */
     void* table = bpf_map_lookup_elem(&sonde_files, &inode);
     if (!table)
         return 0;

@@ -1,7 +1,7 @@
-/* Which file a user address lies in, and that file's table (runtime/symbols/file_table.h).
+/* Finds the file that is mapped at a user address, and the file's table (runtime/symbols/file_table.h).
  *
- * The kernel's own list of mappings says it at that moment: nothing has to be kept about processes, and it is right
- * whatever they have loaded meanwhile. */
+ * The kernel's own list of mappings is read at that moment. So nothing has to be stored about processes, and the
+ * result is right even for files that were loaded just before. */
 #pragma once
 
 #include "kernel_task.h"
@@ -15,7 +15,7 @@ struct vm_area_struct {
     struct file* vm_file;
     struct mm_struct* vm_mm;
 };
-/* Since 6.1 a process's mappings are the leaves of a maple tree (mm: start tracking VMAs with maple tree). */
+/* Since 6.1 a process' mappings are the leaves of a maple tree (mm: start tracking VMAs with maple tree). */
 struct maple_tree {
     void* ma_root;
 };
@@ -41,12 +41,13 @@ static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* c
 
 struct mapped {
     struct sonde_mapping at;
-    u64 code;   /* it may be executed */
+    u64 code;   /* it is executable */
     u64 dentry; /* of the file */
 };
 enum { VM_EXEC = 4 };
-/* The kernel gives an inode's memory, and its number, to another file when the file is gone; that has another
- * generation then. `load` is how a member gets into `word`: all of them use the same one, as stack is scarce. */
+/* A checksum of a file's inode. The kernel reuses an inode's memory and its number when the file is deleted, but the
+ * new file has another generation. `load` reads a member into `word`; all members use the same variable, because
+ * there is little stack. */
 #define ADD(word, load, member) (load(word, member), sum_ = sonde_mix(sum_, word, 0xff51afd7ed558ccdull))
 #define EDITION(inode, word, load)                                                                                     \
     ({                                                                                                                 \
@@ -85,16 +86,17 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
     return 0;
 }
 
-/* Fills m, which may have the answer to the last question; 1 if `address` lies in something. */
+/* Finds the mapping that contains `address` and fills m. m may contain the result of the last call. Returns 1 if
+ * there is a mapping. */
 int sonde_rt_find_mapping(u64 address, struct mapped* m);
 
 /* Rows of a file's table. */
 enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS };
 struct row {
-    u64 inode, kind, place; /* wanted */
-    u64 first, second;      /* found: the row's words; those for unwinding have one */
+    u64 inode, kind, place; /* input */
+    u64 first, second;      /* result: the row's words; rows for unwinding have one */
 };
-/* The last row that begins at `place` or before; 1 if there is one. */
+/* Finds the last row that begins at or before `place`. Returns 1 if there is one. */
 int sonde_rt_find_row(struct row* r);
 
 static inline u64 element(void* table, u32 index) {

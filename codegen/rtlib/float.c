@@ -1,11 +1,11 @@
-/* Arithmetic on IEEE 754 doubles without a floating point unit: BPF has none.
+/* Arithmetic on IEEE 754 doubles with integer instructions, because BPF has no floating point.
  *
- * A number on its way is a sign, an exponent and a significand whose leading bit is bit 62: sig * 2^(exp - 62). The 10 lowest bits
- * are beyond a double's precision; the lowest one stands for all that was shifted out. Results are rounded to the nearest, ties
- * to even (IEEE 754-2019, 4.3.1). */
+ * During a computation, a number is a sign, an exponent, and a significand whose leading bit is bit 62: sig * 2^(exp
+ * - 62). The lowest 10 bits are beyond a double's precision; the lowest bit is set if any bit was shifted out.
+ * Results are rounded to nearest, ties to even (IEEE 754-2019, 4.3.1). */
 #include "rt.h"
 
-/* BPF passes no structs to functions. */
+/* BPF cannot pass structs to functions. */
 #define FP_INLINE static inline __attribute__((always_inline))
 #define FP_SIGN (1ull << 63)
 #define FP_INF (0x7ffull << 52)
@@ -21,17 +21,17 @@ FP_INLINE int is_nan(u64 x) { return (x & ~FP_SIGN) > FP_INF; }
 FP_INLINE int is_inf(u64 x) { return (x & ~FP_SIGN) == FP_INF; }
 FP_INLINE int is_zero(u64 x) { return (x << 1) == 0; }
 
-/* The verifier goes on from both sides of each branch, so what every operation does is computed without any: by bits that are
- * hidden from the compiler, which would make branches of them again. */
+/* The verifier follows both sides of each branch. So the common operations are computed without branches, with masks
+ * that are hidden from the compiler, which would create branches otherwise. */
 
-/* 1, and 0 for 0. */
+/* 1 for any number but 0, and 0 for 0. */
 FP_INLINE u64 any(u64 x)
 {
     u64 sign = x | (0 - x);
     __asm__ volatile("" : "+r"(sign));
     return sign >> 63;
 }
-/* All ones for a negative number, and 0. */
+/* All bits set for a negative number, otherwise 0. */
 FP_INLINE u64 below_zero(s64 x)
 {
     s64 mask = x >> 63;
@@ -39,7 +39,8 @@ FP_INLINE u64 below_zero(s64 x)
     return (u64)mask;
 }
 
-/* How far a number has to be shifted until bit 62 is its leading one; it is not 0. By halves: BPF cannot count zeros. */
+/* The number of places to shift until bit 62 is the leading one; x must not be 0. Works by halves, because BPF has
+ * no instruction to count zeros. */
 FP_INLINE u64 leading(u64 x)
 {
     u64 n = 0;
@@ -59,11 +60,11 @@ FP_INLINE u64 leading(u64 x)
     return n;
 }
 
-/* Shifts to the right; what is lost is remembered in the lowest bit. */
+/* Shifts to the right and sets the lowest bit if any bit was lost. */
 FP_INLINE u64 shift_right(u64 x, u64 by)
 {
     s64 beyond = (s64)(by - 63);
-    by = 63 + ((u64)beyond & below_zero(beyond)); /* 63 at most, which leaves no more than whether there was a number */
+    by = 63 + ((u64)beyond & below_zero(beyond)); /* at most 63, which leaves only whether any bit was set */
     return x >> by | any(x << 1 << (63 - by));
 }
 
@@ -84,9 +85,9 @@ FP_INLINE u64 pack(struct fp x)
         return x.sign | FP_INF;
     u64 small = below_zero(exp - 1), sig = shift_right(x.sig, (u64)(1 - exp) & small);
     exp = (s64)((u64)exp & ~small);
-    /* To the nearest, and to the even one of two. */
+    /* Round to nearest, ties to even. */
     sig = (sig >> 10) + (((sig & 1023) + 511 + (sig >> 10 & 1)) >> 10);
-    /* A carry out of the significand is what the exponent has to become. */
+    /* A carry out of the significand increases the exponent. */
     return x.sign | (((u64)exp - any((u64)exp)) << 52) + sig;
 }
 
@@ -134,18 +135,18 @@ ONCE u64 sonde_rt_fp_mul(u64 a, u64 b)
     if (is_zero(a) || is_zero(b))
         return sign;
     struct fp x = unpack(a), y = unpack(b);
-    /* The product of two 63-bit numbers, by halves. */
+    /* Multiplies two 63-bit numbers by halves. */
     u64 xl = x.sig & 0xffffffff, xh = x.sig >> 32, yl = y.sig & 0xffffffff, yh = y.sig >> 32;
     u64 low = xl * yl, middle = xh * yl + (low >> 32), other = xl * yh + (middle & 0xffffffff);
     u64 high = xh * yh + (middle >> 32) + (other >> 32);
     low = other << 32 | (low & 0xffffffff);
-    /* Its leading bit is 124 or 125. */
+    /* The product's leading bit is bit 124 or 125. */
     u64 by = 2 - (high >> 61);
     struct fp out = {sign, (high << by | low >> (64 - by)) | ((low << by) != 0), x.exp + y.exp + 2 - (s64)by};
     return pack(out);
 }
 
-/* ---- one bit of the result a turn ---- */
+/* ---- algorithms that compute one bit of the result in each iteration ---- */
 
 struct division {
     u64 rest, by, quotient;
@@ -181,7 +182,7 @@ ONCE u64 sonde_rt_fp_div(u64 a, u64 b)
 }
 
 struct root {
-    u64 rest, root, high, low; /* of what is taken the root of, the bits still to come */
+    u64 rest, root, high, low; /* bits of the operand that are still to be used */
 };
 static long root_step(u64 i, struct root* r)
 {
@@ -205,7 +206,7 @@ ONCE u64 sonde_rt_fp_sqrt(u64 a)
     if (is_inf(a))
         return a;
     struct fp x = unpack(a);
-    /* 56 bits of the root, and whether it goes on: of an even exponent, so that it can be halved. */
+    /* 56 bits of the root, and a bit for the rest. The exponent is made even, because it is halved. */
     u64 sig = x.sig << (x.exp & 1);
     u64 zero = unknown_zero(a);
     struct root r = {zero, zero, sig, zero};
@@ -215,7 +216,7 @@ ONCE u64 sonde_rt_fp_sqrt(u64 a)
 }
 
 struct remainder {
-    u64 rest, by, odd; /* odd: the quotient's lowest bit so far */
+    u64 rest, by, odd; /* odd: lowest bit of the quotient */
 };
 static long remainder_step(u64 i, struct remainder* r)
 {
@@ -226,7 +227,8 @@ static long remainder_step(u64 i, struct remainder* r)
     return 0;
 }
 
-/* x - y * n, where n is the integer nearest to x / y, the even one of two (IEEE 754-2019, 5.3.1). */
+/* x - y * n, where n is the integer nearest to x / y, and the even one if two are equally near (IEEE 754-2019,
+ * 5.3.1). */
 ONCE u64 sonde_rt_fp_rem(u64 a, u64 b)
 {
     if (is_nan(a) || is_nan(b) || is_inf(a) || is_zero(b))
@@ -257,7 +259,7 @@ ONCE u64 sonde_rt_fp_rem(u64 a, u64 b)
     return pack(out);
 }
 
-/* ---- to and from integers ---- */
+/* ---- conversions from and to integers ---- */
 
 ONCE u64 sonde_rt_long_to_fp(u64 number)
 {
@@ -275,8 +277,8 @@ ONCE u64 sonde_rt_long_to_fp(u64 number)
     return pack(out);
 }
 
-/* mode: 0 nearest even, 1 to zero, 2 down, 3 up, 4 nearest and away from zero, 6 to odd. What is no number of 64 bits is the
- * smallest one, as the processor gives. */
+/* mode: 0 nearest even, 1 to zero, 2 down, 3 up, 4 nearest and away from zero, 6 to odd. If the result does not fit
+ * into 64 bits, returns the smallest number, as the processor does. */
 ONCE s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact)
 {
     (void)exact;
@@ -286,7 +288,7 @@ ONCE s64 sonde_rt_fp_to_long(u64 a, u64 mode, u64 exact)
     if (is_nan(a) || is_inf(a) || x.exp > 62)
         return (s64)FP_SIGN;
     u64 by = x.exp < -1 ? 64 : (u64)(62 - x.exp), whole = by > 63 ? 0 : x.sig >> by;
-    u64 rest = by == 0 ? 0 : by > 63 ? 1 : x.sig << (64 - by); /* 1 << 63 is a half */
+    u64 rest = by == 0 ? 0 : by > 63 ? 1 : x.sig << (64 - by); /* 1 << 63 is one half */
     u64 more = 0;
     if (mode == 0)
         more = rest > FP_SIGN || (rest == FP_SIGN && (whole & 1));

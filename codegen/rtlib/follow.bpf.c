@@ -1,5 +1,5 @@
-/* The target's process tree: the command joins when it begins, children when they are forked, and they leave when they
- * are freed. */
+/* Keeps the set of processes that belong to the target: the command joins when it begins, children join when they
+ * are forked, and processes leave when they are freed. */
 #include "../../runtime/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
@@ -35,7 +35,7 @@ static inline void leave(u32 process)
         __sync_fetch_and_and(word, ~bit_of(process));
 }
 
-/* A raw tracepoint, not tp_btf: that would make libbpf read all the kernel's types. The parent is the current task. */
+/* A raw tracepoint, because libbpf would read all kernel types for tp_btf. The parent is the current task. */
 __attribute__((section("raw_tp/sched_process_fork"), used)) int sonde_follow_fork(u64* ctx)
 {
     struct task_struct* child = (void*)ctx[1];
@@ -48,12 +48,12 @@ __attribute__((section("raw_tp/sched_process_fork"), used)) int sonde_follow_for
     return 0;
 }
 
-/* Before that, the command's process is this program, waiting. */
+/* Before its exec, the command's process is sonde itself, waiting. */
 __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exec(void* ctx)
 {
     u32 tgid = (u32)(bpf_get_current_pid_tgid() >> 32);
     (void)ctx;
-    /* The target's number is the session's; the bits are the kernel's. */
+    /* The target's number is in the session's namespace; the bits are by the kernel's number. */
     u32 number = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : tgid;
     if (number == sonde_data.target) {
         join(tgid);
@@ -62,8 +62,9 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
     return 0;
 }
 
-/* A process id may come again, as somebody else's. At its exit a process has not closed its files yet, and of two threads that
- * end at once both may find themselves the last: the number is given back when the first thread's task is freed, after all others'. */
+/* A process leaves when the kernel frees the task of its first thread, which happens after all other threads are
+ * freed. Leaving earlier would be wrong: the kernel reuses process ids, an exiting process still closes its files,
+ * and two threads that exit at once may both find that they are the last one. */
 __attribute__((section("raw_tp/sched_process_free"), used)) int sonde_follow_exit(u64* ctx)
 {
     struct task_struct* task = (void*)ctx[0];

@@ -1,5 +1,5 @@
-/* What functions' entries saved for their returns belongs to a forked child too: it returns from the functions that its
- * parent was in, as another thread. */
+/* Copies the values that functions' entries have saved when a process forks. The child returns from the same
+ * functions as its parent, but as another thread. */
 #include "fork.h"
 #include "kernel_task.h"
 
@@ -10,7 +10,7 @@ static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* cont
 
 extern u8 sonde_savers; /* a map, defined by the script's module */
 
-/* Notes that the thread has something saved. */
+/* Records that the current thread has saved values. */
 RT u64 sonde_rt_saves(void)
 {
     u32 index = (u32)bpf_get_current_pid_tgid() % SONDE_SAVERS;
@@ -20,7 +20,8 @@ RT u64 sonde_rt_saves(void)
     return 0;
 }
 
-/* At a fork, in the parent. 0: there is nothing to copy. A new thread has a stack of its own. */
+/* Call it at a fork, in the parent. Returns 0 if there is nothing to copy. A new thread of the same process has its
+ * own stack and gets nothing. */
 RT u64 sonde_rt_forks(u64* context, struct sonde_fork* f)
 {
     struct task_struct *child = (void*)context[1], *parent = (void*)context[0];
@@ -42,7 +43,7 @@ RT u64 sonde_rt_forks(u64* context, struct sonde_fork* f)
     return 1;
 }
 
-/* Calls below the stack pointer have returned. */
+/* Calls below the stack pointer have returned already. */
 static long copy_call(void* map, const u64* key, const u8* value, struct sonde_fork* f)
 {
     u64 copy[2] = {f->child, key[1]};

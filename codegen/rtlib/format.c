@@ -1,6 +1,5 @@
 /* Numbers and padded strings for sprintf in handlers. `spec` packs a directive:
- * bits 0-7 conversion (d u x X o p c s), 8-15 flag (0 + - space #, or 0), 16-39 width, 40-63 precision + 1 (0: none).
- */
+ * bits 0-7 conversion (d u x X o p c s), 8-15 flag (0 + - space #, or 0), 16-39 width, 40-63 precision + 1 (0: none). */
 #include "rt.h"
 
 RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);
@@ -10,7 +9,7 @@ RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);
 #define SPEC_WIDTH(spec) (((spec) >> 16) & 0xffffff)
 #define SPEC_PRECISION(spec) (((spec) >> 40) & 0xffffff)
 
-/* Appends the first `count` bytes of `fill`, which is as long as a string can be. */
+/* Appends the first `count` bytes of `fill`, which has the length of the longest string. */
 static inline u64 append_fill(u8* slot, u64 len, u64 count, const u8* fill) {
     if (count == 0)
         return len;
@@ -22,7 +21,7 @@ static inline u64 append_fill(u8* slot, u64 len, u64 count, const u8* fill) {
 }
 static inline u64 append_blanks(u8* slot, u64 len, u64 count) { return append_fill(slot, len, count, sonde_rt_blanks); }
 
-/* Appends text of `size` characters padded to the directive's width. */
+/* Appends text of `size` characters, padded to the directive's width. */
 static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64 spec) {
     u64 width = SPEC_WIDTH(spec);
     u64 blanks = width > size ? width - size : 0;
@@ -34,7 +33,7 @@ static inline u64 append_padded(u8* slot, u64 len, const u8* text, u64 size, u64
     return len;
 }
 
-#define DIGITS 23 /* of 64 bits in octal, and a sign */
+#define DIGITS 23 /* 64 bits in octal, and a sign */
 
 struct digits {
     u8* text; /* they end at DIGITS */
@@ -48,7 +47,7 @@ static long digits_step(u64 i, struct digits* d) {
     d->used = i + 1;
     return d->rest == 0;
 }
-/* d u x X o p; p is #x that may have another flag. */
+/* d u x X o p; p is #x and can have another flag. */
 ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec) {
     NEED(to);
     u8 *slot = to->text, *text = SCRATCH(slot);
@@ -57,22 +56,22 @@ ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spe
     if (conversion == 'p')
         conversion = 'x';
     u64 sign = conversion == 'd' ? (u64)(value >> 63) : 0;
-    __asm__ volatile("" : "+r"(sign)); /* or the compiler makes it a branch */
+    __asm__ volatile("" : "+r"(sign)); /* prevents a branch */
     u64 magnitude = ((u64)value ^ sign) - sign;
     u64 base = conversion == 'o' ? 8 : conversion == 'x' || conversion == 'X' ? 16 : 10;
     struct digits d = {text, opaque(text + 32, magnitude), base, conversion == 'X' ? 'A' : 'a', opaque(text + 32, 0)};
     text[DIGITS] = 0;
     LOOP(DIGITS, digits_step, &d);
     if (SPEC_WIDTH(spec) == 0 && precision == 0 && (flag == 0 || flag == '#') && !(alternative && base == 8)) {
-        /* As most directives are: the digits, and before them what nothing covers if it is not wanted. */
+        /* The common case: the digits, and before them a prefix, which is left out if it is not wanted. */
         u64 first = DIGITS - d.used, prefix = alternative && base == 16 ? 2 : sign & 1;
         text[(first - 2) & 31] = '0';
         text[(first - 1) & 31] = base == 16 ? conversion : '-';
         u64 start = first - prefix;
-        __asm__ volatile("" : "+r"(start)); /* nothing may be subtracted from a pointer */
+        __asm__ volatile("" : "+r"(start)); /* BPF cannot subtract from a pointer */
         return sonde_rt_append(slot, len, text + (start & 31));
     }
-    u64 used = opaque(text + 32, d.used) & 31; /* else all below is checked once for every number of digits */
+    u64 used = opaque(text + 32, d.used) & 31; /* hides the number: the verifier would check the code below once for each number of digits */
     u8* head = text + 40;
     *(u32*)head = 0;
     u64 prefix = 0;
@@ -99,14 +98,14 @@ ONCE u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spe
     len = sonde_rt_append(slot, len, head);
     len = append_fill(slot, len, zeros, sonde_rt_noughts);
     u64 start = (DIGITS - used) & 31;
-    __asm__ volatile("" : "+r"(start)); /* a sum, not a difference: nothing may be subtracted from a pointer */
+    __asm__ volatile("" : "+r"(start)); /* a sum, because BPF cannot subtract from a pointer */
     len = sonde_rt_append(slot, len, text + start);
     if (flag == '-')
         len = append_blanks(slot, len, blanks);
     return len;
 }
 
-/* s; text_len is its length. The text may be cut for the precision. */
+/* s; text_len is its length. The precision can shorten the text. */
 ONCE u64 sonde_rt_append_string(struct sonde_slot* to, u64 len, struct sonde_slot* text, u64 text_len, u64 spec) {
     NEED(to && text);
     u64 precision = SPEC_PRECISION(spec);
@@ -117,7 +116,7 @@ ONCE u64 sonde_rt_append_string(struct sonde_slot* to, u64 len, struct sonde_slo
     return append_padded(to->text, len, text->text, text_len, spec);
 }
 
-/* c; `#` writes what is not printable, and what C escapes between single quotes, as an escape. */
+/* c; `#` escapes characters that are not printable, and those that C escapes between single quotes. */
 ONCE u64 sonde_rt_append_char(struct sonde_slot* to, u64 len, s64 value, u64 spec) {
     NEED(to);
     u8 *slot = to->text, *text = SCRATCH(slot);
@@ -171,9 +170,11 @@ static inline u64 put2(u8* text, u64 at, u64 value) {
     return at + 2;
 }
 
-/* "Thu Jan  1 00:00:00 1970", UTC, of seconds since the epoch; 0 if that is before
- * 1901-12-13 or after the year 9999. Days to civil date: a proleptic Gregorian calendar of
- * 400-year eras of 146,097 days, years beginning in March. */
+/* Formats seconds since the epoch as "Thu Jan  1 00:00:00 1970" in UTC. Returns 0 for times before 1901-12-13 or
+ * after the year 9999.
+ *
+ * Converts days to a date in a proleptic Gregorian calendar with eras of 400 years (146,097 days) and years that
+ * begin in March. */
 ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds) {
     static const u8 names[] = "ThuFriSatSunMonTueWedJanFebMarAprMayJunJulAugSepOctNovDec";
     NEED(to);
@@ -181,7 +182,7 @@ ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds) {
     slot[0] = 0;
     if (seconds < -2147483648ll || seconds > 253402300799ll)
         return 0;
-    u64 since = (u64)(seconds + 146097 * 86400ll); /* an era earlier: not negative */
+    u64 since = (u64)(seconds + 146097 * 86400ll); /* one era later, so that it is not negative */
     u64 days = since / 86400, clock = since % 86400;
     u64 z = days + 719468;
     u64 era = z / 146097, doe = z % 146097;
@@ -193,7 +194,7 @@ ONCE u64 sonde_rt_ctime(struct sonde_slot* to, s64 seconds) {
     u64 year = yoe + era * 400 + (month < 2) - 400;
     u8* text = SCRATCH(slot);
     u64 weekday = days % 7 & 7, month_at = 21 + 3 * (month & 15);
-    __asm__ volatile("" : "+r"(weekday), "+r"(month_at)); /* bounds that the verifier sees, where it looks */
+    __asm__ volatile("" : "+r"(weekday), "+r"(month_at)); /* hides the numbers from the compiler; the verifier sees the masks */
     copy_bytes(text, 3, names + 3 * (weekday & 7));
     text[3] = ' ';
     copy_bytes(text + 4, 3, names + (month_at & 127));

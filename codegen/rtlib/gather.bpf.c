@@ -1,11 +1,12 @@
-/* What one handler prints is one piece: its records are gathered in its frame, and sent as one at its end. */
+/* Collects the records of one run of a handler in its frame, and sends them together at its end. So output of other
+ * handlers cannot come in between. */
 #include "../../runtime/batch.h"
 #include "rt.h"
 
 static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
 static u64 (*const bpf_ringbuf_query)(void* ring, u64 flags) = (void*)134;
 
-extern u8 sonde_events; /* the map */
+extern u8 sonde_events; /* the ring buffer */
 
 enum { NO_WAKEUP = 1, FORCE_WAKEUP = 2, WAKE_AT_BYTES = 64 << 10 };
 enum { MOST_PIECES = 1 << 16 };
@@ -17,7 +18,7 @@ static inline void send(struct sonde_batch* b, u32 last)
     b->header.format = (b->sent ? 0 : SONDE_FIRST_PIECE) | last;
     b->header.row = (u32)b->id;
     b->header.size = (u32)used;
-    /* As with single records, the reader is woken when much waits. */
+    /* As for single records, wake the reader only when many bytes wait. */
     u64 flags = bpf_ringbuf_query(&sonde_events, 0) >= WAKE_AT_BYTES ? FORCE_WAKEUP : NO_WAKEUP;
     if (bpf_ringbuf_output(&sonde_events, &b->header, sizeof b->header + used, flags) < 0)
         b->lost = 1;
@@ -32,16 +33,17 @@ static inline void copy(struct sonde_batch* b, u64 from, u64 size)
         return;
     if (size > SONDE_BATCH_BYTES)
         size = SONDE_BATCH_BYTES;
-    /* By a mask, as the verifier of 6.1 forgets what a comparison says of another copy of the number. */
+    /* masked: the verifier of 6.1 has forgotten the comparison, which was made with another copy of the number */
     u64 count = masked(size - 1, SONDE_BATCH_BYTES - 1) + 1;
     bpf_probe_read_kernel(b->bytes + masked(used, SONDE_BATCH_BYTES - 1), (u32)count, (const void*)from);
     b->used = used + count;
 }
 
-struct adding { /* on the stack, as bpf_loop() wants it */
+struct adding { /* on the stack, as bpf_loop() requires */
     struct sonde_batch* batch;
 };
-/* What is left lies in the batch, where the verifier remembers none of it: it would check each round by itself. */
+/* The progress is stored in the batch, whose contents the verifier does not track. It would check each iteration
+ * separately otherwise. */
 static long add_piece(u64 i, const struct adding* a)
 {
     (void)i;
@@ -55,7 +57,7 @@ static long add_piece(u64 i, const struct adding* a)
     return left == size || b->lost;
 }
 
-/* Adds the record of `size` bytes at b->record. Pieces end anywhere in a record. */
+/* Adds the record of `size` bytes at b->record. A piece may end anywhere within a record. */
 ONCE s64 sonde_rt_add_record(struct sonde_batch* b, u64 size)
 {
     NEED(b);
@@ -71,7 +73,7 @@ ONCE s64 sonde_rt_add_record(struct sonde_batch* b, u64 size)
     return 0;
 }
 
-/* At the handler's end. 1: the ring had no room, and the runtime gets nothing of this run. */
+/* Call it at the handler's end. Returns 1 if the ring buffer was full; then the runtime gets no record of this run. */
 ONCE s64 sonde_rt_send_records(struct sonde_batch* b)
 {
     NEED(b);

@@ -1,4 +1,4 @@
-/* A task's control group in the unified hierarchy (cgroup v2), and its names. */
+/* A task's control group in the unified hierarchy (cgroup v2), and the group's names. */
 #include "container_name.h"
 #include "kernel_task.h"
 
@@ -23,7 +23,8 @@ RT s64 sonde_rt_group(u64 task)
     return (s64)id;
 }
 
-/* Which of the names: plan::GroupKind. The session has named all groups; of one that is not known there is the folder's name. */
+/* kind: plan::GroupKind. The session has stored names for all groups that it knows. For others, this returns the
+ * folder's name. */
 RT s64 sonde_rt_group_text(u8* slot, u64 task, u64 kind, void* names)
 {
     static const u32 offsets[4] = {__builtin_offsetof(struct sonde_group_names, container), __builtin_offsetof(struct sonde_group_names, pod),

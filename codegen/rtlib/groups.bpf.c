@@ -1,6 +1,6 @@
-/* Programs that keep the maps of control groups while a session runs: a group that is made below one that the session is limited to
- * belongs to it at once, and so does one that comes again (a container or a unit that is restarted). The session is told of every
- * new one, to name it. Linked as a whole. */
+/* Keeps the maps of control groups up to date while a session runs. A new group below one of the session's groups
+ * belongs to the session immediately, for example a restarted container or unit. Also sends each new group to the
+ * session, which finds its names. All programs of this file are linked. */
 #include "container_name.h"
 #include "kernel_task.h"
 
@@ -15,7 +15,7 @@ enum { NEW_GROUP = 19 }; /* plan::NewGroup */
 
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
 
-/* Its number; 0: it is one of the old hierarchies (cgroup v1), which have numbers of their own. */
+/* The group's id, or 0 if it belongs to an old hierarchy (cgroup v1), whose ids are separate. */
 static inline u64 number_of(struct cgroup* group)
 {
     struct cgroup_root* root = 0;
@@ -39,8 +39,9 @@ static inline int ends_in(const char* name, s64 size, const char* end, u32 lengt
     return size > length && same == length;
 }
 
-/* Until the session has named a new group, a millisecond later, it has the names of the one above, its path, and of a container or a unit
- * the folder's name. One at a time: the kernel's cgroup_mutex is held. */
+/* Until the session has found the names of a new group, about a millisecond later, the group has the names of its
+ * parent, its own path, and for a container or unit the folder's name. Only one call runs at a time, because the
+ * kernel holds cgroup_mutex. */
 static inline void name_group(u64 id, const struct sonde_group_birth* birth, s64 size, const char* path)
 {
     u32 zero = 0;
@@ -80,7 +81,7 @@ PROGRAM("raw_tp/cgroup_mkdir") sonde_group_born(u64* context)
     return 0;
 }
 
-/* Its last task has gone for good. */
+/* Called when the group has been removed and its last task is gone. */
 PROGRAM("raw_tp/cgroup_release") sonde_group_gone(u64* context)
 {
     u64 id = number_of((void*)context[0]);

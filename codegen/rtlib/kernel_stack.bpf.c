@@ -1,11 +1,11 @@
-/* Kernel stacks: the kernel walks them itself. What leads from the probed place to the handler is left out: trampolines,
- * the dispatch of tracepoints, the handler. */
+/* Kernel stacks. The kernel unwinds them; this removes the frames between the probed function and the handler:
+ * trampolines, the dispatch of tracepoints, and the handler itself. */
 #include "rt.h"
 
 #include "../../runtime/symbols/stack.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
-/* 4.18, bpf: add bpf_get_stack helper; in raw tracepoints and trampolines since 5.5 */
+/* 4.18, bpf: add bpf_get_stack helper; since 5.5 in raw tracepoints and trampolines */
 static long (*const bpf_get_stack)(void* context, void* buffer, u32 size, u64 flags) = (void*)67;
 
 extern u8 sonde_dispatch; /* a map, defined by the script's module */
@@ -13,26 +13,26 @@ extern u8 sonde_dispatch; /* a map, defined by the script's module */
 struct search {
     struct sonde_stack* stack;
     struct sonde_dispatch* dispatch;
-    u64 first;   /* of the addresses that count */
-    u64 found;   /* the probed function is among them, or its caller is */
-    u64 word[2]; /* a trampoline's return address is one of these */
-    u64 own;     /* the first one of the kernel's own code, no module's and no program's; 0: none yet */
+    u64 first;   /* index of the first address that counts */
+    u64 found;   /* found the probed function, or its caller */
+    u64 word[2]; /* one of these is a trampoline's return address */
+    u64 own;     /* index of the first address in the kernel itself, not in a module or BPF program; 0 if not found */
 };
-/* Where modules and programs lie (Documentation/arch/x86/x86_64/mm.rst). */
+/* Addresses of modules and BPF programs (Documentation/arch/x86/x86_64/mm.rst). */
 #define MODULES 0xffffffffc0000000ull
 static long look(u64 n, struct search* s)
 {
     u64 i = n + 1;
     u64 address = s->stack->address[i & (SONDE_STACK_MOST - 1)];
     if (s->stack->rip) {
-        /* The call of a trampoline is the function's first instruction, or the one after endbr64. */
+        /* The trampoline is called by the function's first instruction, or by the second one after endbr64. */
         u64 called = address - s->stack->rip < 16, jumped = address == s->word[0] || address == s->word[1];
         if (!called && !(jumped && address)) {
             if (s->own == 0 && address < MODULES)
                 s->own = i;
             return 0;
         }
-        /* Else the function has jumped to it (seen on 7.2), and it will return to the function's caller. */
+        /* Otherwise the function has jumped to the trampoline (seen on 7.2), which returns to the function's caller. */
         s->first = called ? i : i - 1;
         s->found = 1;
         return 1;
@@ -43,36 +43,37 @@ static long look(u64 n, struct search* s)
     return 0;
 }
 
-/* A trampoline keeps the function's arguments, which are the handler's context; after them its result, if some handler
- * wants that; then rbp, which leads to the frame before, and where it will return to (arch/x86/net/bpf_jit_comp.c,
- * arch_prepare_bpf_trampoline). */
+/* Reads a trampoline's frame. It contains the function's arguments, which are the handler's context; then the
+ * result, if a handler needs it; then rbp, which points to the previous frame, and the return address
+ * (arch/x86/net/bpf_jit_comp.c, arch_prepare_bpf_trampoline). */
 static inline void read_frame(struct search* s, void* context)
 {
     struct sonde_stack* stack = s->stack;
     u64 words = stack->rsp - 2;
     if (stack->rsp < 2)
         return;
-    /* From map memory it is a number, not the pointer that a program may not reckon with. */
+    /* Through map memory it becomes a number; programs must not compute with the pointer. */
     *(volatile u64*)&stack->depth = (u64)context;
     u64 frame = *(volatile u64*)&stack->depth;
     bpf_probe_read_kernel(s->word, sizeof s->word, (void*)(frame + 8 * (words + 1)));
 }
 
-/* The stack with its addresses, of which there are at most `most`; unwound unless that is done. */
+/* The stack with at most `most` addresses. Unwinds it unless that has happened already. */
 RT struct sonde_stack* sonde_rt_kernel_stack(void* context, struct sonde_stack* stack, u64 most, u64 row)
 {
     if (stack->state == SONDE_STACK_FRESH) {
         u32 index = row;
         struct search s = {stack, bpf_map_lookup_elem(&sonde_dispatch, &index), 1, 0, {}, 0};
         read_frame(&s, context);
-        /* The first place is kept for a function that has been left. */
+        /* The first element remains free for a function that has returned. */
         long size = stack->rsp ? bpf_get_stack(context, &stack->address[1], 8 * (SONDE_STACK_MOST - 1), 0) : 0;
         u64 frames = size > 0 ? (u64)size / 8 : 0, count = frames + 1;
         if (s.dispatch)
             LOOP(frames < SONDE_DISPATCH_MOST ? frames : SONDE_DISPATCH_MOST, look, &s);
         if (stack->rip && stack->rsp && !s.found)
             s.first = stack->rbp ? 0 : 1;
-        /* A return probe of the same function has replaced that return address: the unwinder knows better. */
+        /* Another return probe of the same function has replaced the return address; then the unwinder's addresses
+         * are right. */
         if (stack->rsp > 1 && !s.found && s.own)
             s.first = s.own - 1;
         u64 first = s.first & SONDE_DISPATCH_MOST;

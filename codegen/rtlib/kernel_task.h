@@ -1,7 +1,7 @@
-/* What the kernel knows of a task and its program, by CO-RE.
+/* The kernel's structures for a task and its program, by CO-RE.
  *
- * Everything that is linked to one script must take a struct from here: where two definitions have one name, LLVM
- * takes the number of a member in one for that in the other. */
+ * All files that are linked into one script must use the structures of this header. If two definitions have the same
+ * name, LLVM confuses the indices of their members. */
 #pragma once
 
 #include "pt_regs.h"
@@ -9,7 +9,7 @@
 
 #define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
 
-/* Where the kernel has a member, in bytes, and whether it has it. */
+/* The offset of a member in bytes, and whether this kernel has the member. */
 #define OFFSET(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 0)
 #define HAS(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 2)
 
@@ -18,7 +18,7 @@ struct inode {
     u64 i_ino;
     u32 i_flags, i_generation;
 };
-/* When a file was written last: as it is called since 6.11, since 6.7, before. */
+/* The time of the last write to a file, under its names since 6.11, since 6.7, and before. */
 struct timespec64 {
     s64 tv_sec, tv_nsec;
 };
@@ -36,7 +36,7 @@ struct qstr {
     const u8* name;
 };
 struct dentry {
-    struct dentry* d_parent; /* its own of the root */
+    struct dentry* d_parent; /* the root's own */
     struct qstr d_name;
 };
 struct path {
@@ -47,7 +47,7 @@ struct file {
     struct path f_path;
 };
 struct mm_context {
-    void* vdso; /* where the kernel's own code for programs is mapped, and which one it is */
+    void* vdso; /* where the vDSO (kernel code for programs) is mapped, and which one it is */
     struct vdso_image* vdso_image;
 };
 struct vdso_image {
@@ -74,14 +74,14 @@ struct counter {
 struct signal_struct {
     struct counter live; /* threads that have not exited */
 };
-/* A function that returns to a uretprobe, and to where it would without. */
+/* A function that returns to a uretprobe, and its original return address. */
 struct return_instance {
     u64 stack, orig_ret_vaddr;
     struct return_instance* next;
 };
 struct uprobe_task {
     struct return_instance* return_instances; /* the newest */
-    u32 depth;                                /* how many there are */
+    u32 depth;                                /* their number */
 };
 struct kernfs_node {
     u64 id;
@@ -113,7 +113,7 @@ struct task_struct {
     u32 flags;
     s32 pid, tgid;
     struct mm_struct* mm;
-    u64 self_exec_id; /* another one after each exec */
+    u64 self_exec_id; /* changes at each exec */
     struct task_struct* real_parent;
     const struct cred* cred;
     struct files_struct* files;
@@ -127,13 +127,13 @@ struct task_struct {
 #pragma clang attribute pop
 
 static struct task_struct* (*const bpf_get_current_task)(void) = (void*)35;
-/* Loads through that are loads, where the other's need a helper. */
+/* Loads through this pointer are direct; loads through the other one need a helper. */
 static struct task_struct* (*const bpf_get_current_task_btf)(void) = (void*)158;
 
-/* 5.15, bpf: Add bpf_task_pt_regs() helper: the registers with which a task entered the kernel. */
+/* The registers with which a task entered the kernel (5.15, bpf: Add bpf_task_pt_regs() helper). */
 static void* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
 
-/* The kernel's half of the addresses. */
+/* Whether this is a kernel address. */
 static inline int is_pointer(u64 value) { return (s64)value < 0; }
 
 static inline int is_thread(struct task_struct* task) {
@@ -143,7 +143,7 @@ static inline int is_thread(struct task_struct* task) {
     return pid != tgid;
 }
 
-/* The inode of the file that the task's process runs; 0: it is the kernel's own, or ends. */
+/* The inode of the program that the task's process runs. 0 for kernel threads and exiting processes. */
 static inline u64 program_of(struct task_struct* task) {
     struct mm_struct* mm = 0;
     struct file* file = 0;
@@ -154,7 +154,7 @@ static inline u64 program_of(struct task_struct* task) {
     return (u64)inode;
 }
 
-/* At the exit of the process' last thread: do_exit() counts a thread as gone before it says so. */
+/* Whether the last thread of the process exits. do_exit() decrements the counter before its tracepoint. */
 static inline int is_last(struct task_struct* task) {
     struct signal_struct* signal = 0;
     s32 live = 1;

@@ -1,5 +1,5 @@
-/* The lock of handlers that share globals (frontend/passes/exclusion.cc): a word in the data area, 1 while it is held.
- * Tracing programs get no bpf_spin_lock; the host takes this one too. */
+/* The lock of handlers that share globals (frontend/passes/exclusion.cc): a word in the data area that is 1 while
+ * the lock is held. Tracing programs cannot use bpf_spin_lock. Handlers on the host use the same lock. */
 #include "rt.h"
 
 static u64 (*const bpf_get_smp_processor_id)(void) = (void*)8;
@@ -17,11 +17,18 @@ static long take(u64 i, struct waiting* w)
     w->got = 1;
     return 1;
 }
-/* 1 if it was had within some milliseconds. A holder that sleeps or was preempted for longer costs the others their hit:
- * nobody may wait without end in the kernel. A handler of the session's has left its thread's number and, in the lower half,
- * its processor's and 2. Where that is this processor and a handler cannot be preempted, it would wait for what it keeps
- * from running. Where it is this thread, the hit is the session's handler's own doing (a system call that its work on an
- * array takes), and nothing that the system did: 2. */
+/* Takes the lock, waiting at most a few milliseconds. Returns 1 if it succeeded, 0 if not, and 2 if the hit does not
+ * count.
+ *
+ * Nothing may wait without limit in the kernel. So if the holder sleeps or is preempted for longer, the waiting
+ * handlers skip their hits.
+ *
+ * A handler of the session stores its thread's number in the upper half of the word, and its processor's number plus
+ * 2 in the lower half. Two cases follow from this:
+ * * The holder was on this processor, and this handler cannot be preempted. Waiting is useless, because the holder
+ *   cannot run.
+ * * The holder is this thread. Then a system call of the session's own handler caused the hit, for example an access
+ *   to an array. The result is 2. */
 RT u64 sonde_rt_lock(u64* word, u64 preemptible)
 {
     u64 holder = __sync_val_compare_and_swap(word, 0, 1);

@@ -1,7 +1,11 @@
-/* A program of the target that copies its own code, for large pages, copies the breakpoints along, and a copy has no
- * uprobe behind it: the first hit would end the program. The copy takes the place of the code by mprotect() or mremap().
- * This program sits at both, stops the process there, and the session puts the instructions back into the copy
- * (runtime/moved_text.h). Linked as a whole. */
+/* Stops processes of the target that move their own code.
+ *
+ * The problem: some programs copy their code to large pages. The copy contains the breakpoints, but the kernel has
+ * no uprobe for the copy's addresses, so the first hit would kill the program. The program then maps the copy over
+ * the original code with mprotect() or mremap().
+ *
+ * The idea: this program is attached to both. It stops the process, and the session restores the original
+ * instructions in the copy (runtime/moved_text.h). All programs of this file are linked. */
 #include "../../runtime/moved_text_event.h"
 #include "../../runtime/session_words.h"
 #include "kernel_task.h"

@@ -1,4 +1,4 @@
-/* A task's numbers in the session's PID namespace; 0: it has none there. */
+/* A task's numbers in the session's PID namespace; 0 if it has no number there. */
 #pragma once
 
 #include "rt.h"

@@ -1,4 +1,5 @@
-/* What the session's process has opened: how it points the kernel's side at a file or a task. */
+/* Finds files and tasks that the session has opened: this is how the session tells the kernel side which file or
+ * task it means. */
 #pragma once
 
 #include "kernel_task.h"
@@ -36,7 +37,7 @@ static inline struct inode* opened_inode(u64 fd) {
     return inode;
 }
 
-/* The task whose folder in /proc that is; null: it is gone. */
+/* The task whose folder in /proc was opened; null if it is gone. */
 static inline struct task_struct* opened_task(u64 fd) {
     struct proc_inode* inode = (void*)((u64)opened_inode(fd) - OFFSET(proc_inode, vfs_inode));
     struct pid* pid = 0;

@@ -1,5 +1,5 @@
-/* The current task's numbers where the session is in a PID namespace of its own. Nothing here is relocated by the
- * kernel's types, so that a script that asks for pid() needs none. */
+/* The current task's numbers if the session is in its own PID namespace. This file does not use relocations by BTF,
+ * so scripts with pid() run on kernels without BTF. */
 #include "numbering.h"
 
 static u64 (*const bpf_get_current_task)(void) = (void*)35;

@@ -25,6 +25,6 @@ enum {
     SONDE_REGS_SS = 160
 };
 
-/* The code segment of 64-bit programs; its two lowest bits are the privilege (arch/x86/include/asm/segment.h). */
+/* The code segment of 64-bit programs. Its two lowest bits are the privilege level (arch/x86/include/asm/segment.h). */
 enum { SONDE_USER_CS = 0x33, SONDE_CS_PRIVILEGE = 3 };
 enum { SONDE_CARRY_FLAG = 1, SONDE_ZERO_FLAG = 0x40 }; /* in SONDE_REGS_FLAGS */

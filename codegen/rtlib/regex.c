@@ -1,5 +1,5 @@
-/* Regular expressions (base/regex.h says what the ops do). What changes while matching is in memory of a map: the
- * verifier does not know it, and looks at one step instead of all. */
+/* Matches regular expressions (base/regex.h explains the operations). The state is in map memory, whose contents the
+ * verifier does not track, so it checks one step instead of all. */
 #include "regex.h"
 #include "rt.h"
 
@@ -9,7 +9,7 @@ enum { NEXT_OP, READ_BACKWARD, READ_FORWARD };
 #define STATE 0x3fff
 #define INSIDE 0x4000
 #define EDGE 0x8000
-#define STEPS (1 << 23) /* bpf_loop's limit */
+#define STEPS (1 << 23) /* the limit of bpf_loop() */
 
 u64 sonde_rt_copy(u8* slot, const u8* src);
 
@@ -46,7 +46,7 @@ static long test_step(u64 i, struct test* t)
     t->s->cell = t->regex->test.inside;
     return 0;
 }
-/* 1 if the string has a match. */
+/* Returns 1 if the string has a match. */
 RT s64 sonde_rt_regex_test(const u8* slot, const struct sonde_regex* regex, struct sonde_regex_test* s)
 {
     struct test t = {slot, regex, s};
@@ -120,7 +120,7 @@ static inline long begin_op(struct match* m)
         read_forward(s, op, from);
         return 0;
     default:
-        if (op->code == LAST && from == to) { /* the only one is empty, or there is none */
+        if (op->code == LAST && from == to) { /* only one place is possible, or none */
             *register_of(s, op->out) = from;
             read_forward(s, op, from);
             return 0;
@@ -136,7 +136,7 @@ static inline long begin_op(struct match* m)
     return 0;
 }
 
-/* Marks the places from which what was read after them is in the language. */
+/* Marks the places from which the text that was read after them matches. */
 static inline long step_backward(struct match* m)
 {
     struct sonde_regex_state* s = m->s;
@@ -220,7 +220,7 @@ static long match_step(u64 i, struct match* m)
     return m->s->doing == READ_BACKWARD ? step_backward(m) : step_forward(m);
 }
 
-/* 1 if src has a match; the state then says where. */
+/* Returns 1 if src has a match, and stores its position in the state. */
 RT s64 sonde_rt_regex_match(struct sonde_regex_state* s, const u8* src, const struct sonde_regex* regex)
 {
     s->length = sonde_rt_copy(text_of(s), src);
@@ -237,7 +237,7 @@ RT s64 sonde_rt_regex_match(struct sonde_regex_state* s, const u8* src, const st
     return (s64)s->matched;
 }
 
-/* What group n has matched; gives its length. */
+/* Copies the text that group n has matched, and returns its length. */
 RT u64 sonde_rt_regex_group(u8* slot, struct sonde_regex_state* s, u64 n)
 {
     slot[0] = 0;

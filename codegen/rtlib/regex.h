@@ -1,6 +1,5 @@
-/* A regular expression as constant data (base/regex.h), and what a match leaves: shared by the code generator and the
- * routines. Everything has a size that is constant or a power of two, so that the verifier sees bounds.
- */
+/* A regular expression as constant data (base/regex.h), and the state of a match; shared by the code generator and
+ * the routines. All sizes are constants or powers of two, so that the verifier can check bounds. */
 #pragma once
 
 #define SONDE_REGEX_REGISTERS 256
@@ -15,12 +14,12 @@ struct sonde_regex_op {
     struct sonde_regex_start forward, backward;
 };
 struct sonde_regex {
-    unsigned int width;      /* cells of a state's row */
-    unsigned int table_at;   /* offset of the table from here; the ops are after this structure */
-    unsigned int table_mask; /* cells of the table - 1; a power of two - 1 */
-    unsigned int op_mask;    /* the same for ops */
+    unsigned int width;      /* cells in the row of a state */
+    unsigned int table_at;   /* offset of the table from here; the operations follow this structure */
+    unsigned int table_mask; /* number of cells in the table, a power of two, minus 1 */
+    unsigned int op_mask;    /* the same for operations */
     unsigned int groups;
-    unsigned int everywhere; /* the test has to begin at each place */
+    unsigned int everywhere; /* the test must start at each place */
     struct sonde_regex_start test;
     unsigned char classes[256];
 };
@@ -29,12 +28,12 @@ struct sonde_regex {
 struct sonde_regex_test {
     unsigned long long cell, at, start, found;
 };
-/* Followed by the string's slot and then by MAXSTRINGLEN bytes of marks. */
+/* Followed by the slot with the string, and by MAXSTRINGLEN bytes of marks. */
 struct sonde_regex_state {
-    unsigned long long matched; /* whether the last match was one */
-    unsigned long long groups;  /* of its expression */
-    unsigned long long length;  /* of its string */
-    /* While matching: the op, what is being done for it, the automaton's cell and place. */
+    unsigned long long matched; /* whether the last match succeeded */
+    unsigned long long groups;  /* of the expression */
+    unsigned long long length;  /* of the string */
+    /* During a match: the operation, its current step, and the automaton's cell and place. */
     unsigned long long op, doing, cell, at, start, stop, best, low;
     unsigned int begin[SONDE_REGEX_GROUPS], end[SONDE_REGEX_GROUPS];
     unsigned int registers[SONDE_REGEX_REGISTERS];

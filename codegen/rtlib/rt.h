@@ -1,18 +1,17 @@
-/* What the routines build on: one source, two targets.
+/* The basis of all routines, which are compiled for two targets.
  *
- * A string is NUL-terminated memory. A slot is a buffer of 2 * sonde_rt_max + 64 bytes, so that a write of the constant
- * size sonde_rt_max at an offset masked to sonde_rt_max - 1 is always inside: the verifier sees constant bounds.
- * sonde_rt_max is MAXSTRINGLEN, a power of two, defined as a constant by the module that a script becomes; it folds
- * when the module is linked.
+ * A string is memory that ends with a NUL. A slot is a buffer of 2 * sonde_rt_max + 64 bytes. A write of
+ * sonde_rt_max bytes at an offset that is masked to sonde_rt_max - 1 is always inside of it, and the verifier can
+ * check these constant bounds. sonde_rt_max is MAXSTRINGLEN, a power of two. The script's module defines it, and it
+ * becomes a constant when the module is linked.
  *
- * On BPF, loops over bytes are bpf_loop() callbacks: the verifier looks at one iteration instead of all (5.17, bpf: Add
- * bpf_loop helper).
+ * On BPF, loops over bytes are callbacks of bpf_loop(): the verifier checks one iteration instead of all (5.17, bpf:
+ * Add bpf_loop helper).
  *
- * ONCE routines are BPF's global functions: the verifier checks each of them once, whoever calls it and how often, and
- * knows nothing of what it gives back. It goes by the parameters' types (5.13, bpf: Support pointers in global func
- * args): numbers, and structures to read and write, or null. RT routines it checks with what each caller passes, so
- * these may take anything.
- */
+ * ONCE routines are BPF's global functions. The verifier checks each of them once, for all callers, and knows
+ * nothing about the result. It uses the parameters' types (5.13, bpf: Support pointers in global func args):
+ * numbers, and structures that can be read and written, or null. The verifier checks RT routines for each caller
+ * with that caller's values, so these may take any parameters. */
 #pragma once
 
 typedef unsigned char u8;
@@ -24,12 +23,12 @@ typedef long long s64;
 extern const u32 sonde_rt_max;      /* MAXSTRINGLEN */
 extern const u8 sonde_rt_zeros[];   /* at least sonde_rt_max NULs, and as many as the largest array value */
 extern const u8 sonde_rt_blanks[];  /* sonde_rt_max blanks and a NUL */
-extern const u8 sonde_rt_noughts[]; /* the same of the digit 0 */
+extern const u8 sonde_rt_noughts[]; /* the same with the digit 0 */
 
 #define MASK (sonde_rt_max - 1)
-/* Steps of a search that may begin anew at each character; bpf_loop() takes no more than 2^23. */
+/* Steps of a search that may start at each character; bpf_loop() allows at most 2^23. */
 #define PAIRS (sonde_rt_max < 2896 ? sonde_rt_max * sonde_rt_max : 1u << 23)
-/* A slot as a parameter of a ONCE routine; codegen gives the type the size that slots have. */
+/* The type of slots that are parameters of ONCE routines. codegen changes its size to that of the script's slots. */
 struct sonde_slot {
     u8 text[1];
 };
@@ -39,33 +38,33 @@ struct sonde_slot {
             return 0;                                                                                                  \
     } while (0)
 
-/* 64 bytes after a slot's string and its slack. What lies in map memory the verifier does not know: nothing there
- * makes one of its states differ from another. */
+/* 64 bytes of scratch memory after a slot's string and its reserve. It is map memory, whose contents the verifier
+ * does not track, so it does not make states differ. */
 #define SCRATCH(slot) ((slot) + 2 * sonde_rt_max)
 
-/* The smaller one of a and MASK, without a branch: the verifier would go on from both sides of it, for every string
- * that a handler puts together. */
+/* The smaller of a and MASK, without a branch. The verifier would follow both sides of a branch for every string
+ * that a handler builds. */
 static inline u64 cut(u64 a) {
     s64 beyond = (s64)(a - MASK), sign = beyond >> 63;
-    __asm__ volatile("" : "+r"(sign)); /* the compiler would make it a minimum, which is a branch again */
+    __asm__ volatile("" : "+r"(sign)); /* otherwise the compiler emits a minimum, which is a branch */
     return (MASK + (u64)(beyond & sign)) & MASK;
 }
 
-/* a & mask, also where the compiler knows that this changes nothing: it may know more of a script's number than the
+/* a & mask, even if the compiler knows that this has no effect. The compiler may know more about a number than the
  * verifier. */
 static inline u64 masked(u64 a, u64 mask) {
     __asm__ volatile("" : "+r"(a));
     return a & mask;
 }
 
-/* 1 if a is less than b, else 0; both below 2^63. Without a branch, as above. */
+/* 1 if a is less than b, otherwise 0; both must be below 2^63. No branch, as above. */
 static inline u64 below(u64 a, u64 b) {
     u64 less = a - b;
     __asm__ volatile("" : "+r"(less));
     return less >> 63;
 }
 
-/* 0, as the verifier cannot know it: the difference of something unknown and itself. */
+/* A 0 that the verifier does not know: the difference of an unknown number and itself. */
 static inline u64 unknown_zero(u64 unknown) {
     u64 same = unknown;
     __asm__ volatile("" : "+r"(same));
@@ -74,18 +73,18 @@ static inline u64 unknown_zero(u64 unknown) {
 
 #ifdef __bpf__
 #define RT __attribute__((noinline, visibility("hidden")))
-#define ONCE __attribute__((noinline, weak)) /* weak: the compiler may conclude no more than the verifier */
+#define ONCE __attribute__((noinline, weak)) /* weak: the compiler may draw no more conclusions than the verifier */
 static long (*const bpf_probe_read_kernel)(void* dst, u32 size, const void* src) = (void*)113;
 static long (*const bpf_probe_read_kernel_str)(void* dst, u32 size, const void* src) = (void*)115;
 static long (*const bpf_loop)(u32 count, void* callback, void* context, u64 flags) = (void*)181;
-/* Copies a string into size bytes; gives its length. Never fails for our own memory. */
+/* Copies a string, up to size bytes with the NUL, and returns its length. Never fails for our own memory. */
 static inline u64 copy_bounded(u8* dst, u32 size, const u8* src) {
     return (u64)(bpf_probe_read_kernel_str(dst, size, src) - 1) & MASK;
 }
 static inline void copy_bytes(u8* dst, u32 size, const u8* src) { bpf_probe_read_kernel(dst, size, src); }
 #define LOOP(count, callback, context) bpf_loop(count, (void*)callback, context, 0)
-/* x, as the verifier cannot know it. A loop whose counters it knows is checked once for every value; through memory of
- * a map, once. */
+/* Returns x, unknown to the verifier. The verifier checks a loop once for each value of a counter that it knows, but
+ * only once if the counter goes through map memory. */
 static inline u64 opaque(void* slot, u64 x) {
     *(volatile u64*)slot = x;
     return *(volatile u64*)slot;
@@ -121,7 +120,7 @@ static inline u64 opaque(void* slot, u64 x) {
     } while (0)
 #endif
 
-/* What C writes after a backslash for a character, or 0. A table: it has no branches for the verifier to follow. */
+/* The letter that C writes after a backslash for this character, or 0. A table, because it needs no branches. */
 static inline u8 escape(u8 c) {
     static const u8 letters[256] = {['\n'] = 'n', ['\t'] = 't', ['\r'] = 'r', ['\a'] = 'a', ['\b'] = 'b',
                                     ['\v'] = 'v', ['\f'] = 'f', ['"'] = '"',  ['\\'] = '\\'};

@@ -1,4 +1,4 @@
-// C++ access to the routines' bitcode, compiled when sonde is built.
+// The bitcode of the routines, which is compiled when sonde is built.
 #pragma once
 
 #include <span>
@@ -7,12 +7,12 @@ namespace sonde {
 
 std::span<const unsigned char> rtlib_bpf_bitcode();
 std::span<const unsigned char> rtlib_host_bitcode();
-std::span<const unsigned char> follow_bpf_bitcode();   // the programs that keep the target's process tree
-std::span<const unsigned char> groups_bpf_bitcode();   // those that keep the maps of control groups
-std::span<const unsigned char> ask_bpf_bitcode();      // the program that tells the runtime which file is which
-std::span<const unsigned char> counters_bpf_bitcode(); // the program that counts for threads
-std::span<const unsigned char> tasks_bpf_bitcode();    // the programs that keep what process probes are about
-std::span<const unsigned char> watch_bpf_bitcode();    // the programs that hold processes until they are watched
-std::span<const unsigned char> moved_bpf_bitcode();    // the program that stops processes that move their code
+std::span<const unsigned char> follow_bpf_bitcode();   // keeps the target's process tree
+std::span<const unsigned char> groups_bpf_bitcode();   // keep the maps of control groups
+std::span<const unsigned char> ask_bpf_bitcode();      // tells the runtime the inode of a file
+std::span<const unsigned char> counters_bpf_bitcode(); // counts for threads
+std::span<const unsigned char> tasks_bpf_bitcode();    // keep the subjects of process probes
+std::span<const unsigned char> watch_bpf_bitcode();    // hold processes until they are watched
+std::span<const unsigned char> moved_bpf_bitcode();    // stops processes that move their code
 
 } // namespace sonde

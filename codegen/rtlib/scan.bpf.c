@@ -1,4 +1,4 @@
-/* Walks over hash maps: foreach with its order, and slices. */
+/* Visits the elements of a hash map, for foreach with its order and for slices. */
 #include "rt.h"
 #include "scan.h"
 
@@ -24,15 +24,15 @@ static inline volatile struct sonde_scan_state* state_of(const struct sonde_scan
 }
 static inline u64 heap_size(const struct sonde_scan* s) { return (s->spec->slots * 4 + 7) & ~7ull; }
 
-/* A number below `slots`, a power of two, as the verifier sees too. No comparison: it would go on from both sides of it, with
- * all that follows. The compiler must not leave the `and` out because it knows better. */
+/* Returns i, limited to the number of slots (a power of two). A mask instead of a comparison, because the verifier
+ * would follow both sides of that. Hidden from the compiler, which may know that the mask has no effect. */
 static inline u64 bounded(const struct sonde_scan* s, u64 i)
 {
     __asm__ volatile("" : "+r"(i));
     return i & (s->spec->slots - 1);
 }
 
-/* The heap's node i. */
+/* Node i of the heap. */
 static inline volatile u32* node(const struct sonde_scan* s, u64 i)
 {
     return (volatile u32*)(s->area + sizeof(struct sonde_scan_state) + bounded(s, i) * 4);
@@ -44,7 +44,7 @@ static inline u8* entry(const struct sonde_scan* s, u64 i)
     return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + bounded(s, i) * size;
 }
 
-/* By reference: the visited element's key and payload, and after them two strings. */
+/* For entries by reference: the visited element's key and payload, followed by two strings. */
 static inline u8* visited(const struct sonde_scan* s)
 {
     return s->area + sizeof(struct sonde_scan_state) + heap_size(s) + s->spec->slots * SONDE_SCAN_REFERENCE;
@@ -54,8 +54,8 @@ static inline u8* text_area(const struct sonde_scan* s, u64 i)
     return visited(s) + SONDE_SCAN_KEY(s->spec->key_size) + s->spec->copy_size + i * sonde_rt_max;
 }
 
-/* Whether a key has the slice's components. Short strings are padded, so equal ones are equal words; others have the
- * maximum's size. */
+/* Whether the key has the slice's components. Short strings are padded, so they can be compared word by word. Other
+ * strings have the maximum size. */
 static inline int in_slice(const struct sonde_scan* s, const u8* key)
 {
 #pragma unroll
@@ -82,7 +82,7 @@ static inline int in_slice(const struct sonde_scan* s, const u8* key)
     return 1;
 }
 
-/* `e`: the entry of the element, which has no rank yet. */
+/* `e`: the entry of the element, without a rank yet. */
 static inline u64 statistic(struct block* b, u64 what, u8* e, const struct sonde_scan* s)
 {
     u64 count = b->count;
@@ -102,7 +102,7 @@ static inline u64 statistic(struct block* b, u64 what, u8* e, const struct sonde
         u64 q = m / count;
         return (b->sum < 0 ? 0 - q : q) + BIAS;
     }
-    case 6: /* a number before the call: the verifier takes no address there; the entry is not in use yet */
+    case 6: /* opaque, because the verifier forbids an address here; the entry is still unused */
         return count ? (u64)sonde_rt_percentile(b, opaque(e, (u64)b + s->spec->quantiles_at), s->spec->percentile) + BIAS
                      : BIAS;
     default:
@@ -115,7 +115,7 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
     (void)map;
     volatile struct sonde_scan_state* state = state_of(s);
     u64 insertion = *(const volatile u64*)value;
-    if (insertion == 0) /* it is being created */
+    if (insertion == 0) /* another processor is creating the element */
         return 0;
     if (s->spec->mask && !in_slice(s, key))
         return 0;
@@ -131,7 +131,7 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
             copy_bytes(e + SONDE_SCAN_ENTRY + SONDE_SCAN_KEY(s->spec->key_size), (u32)s->spec->copy_size, value + 8);
     }
     const u64 in_key = SONDE_SCAN_KEY(s->spec->key_size);
-    const u8* by = s->spec->at < in_key ? key + s->spec->at : value + 8 + (s->spec->at - in_key); /* after insertion */
+    const u8* by = s->spec->at < in_key ? key + s->spec->at : value + 8 + (s->spec->at - in_key); /* 8: skips the insertion number */
     u64 rank = 0;
     if (s->spec->rank == SONDE_RANK_LONG)
         rank = *(const u64*)by + BIAS;
@@ -148,8 +148,8 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
     return 0;
 }
 
-/* Whether entry a comes before entry b; elements that sort the same keep their insertion's order. Always inlined: kernels without
- * may_goto have eight frames for all calls, and a walk in a function that calls itself takes them. */
+/* Whether entry a comes before entry b. Elements that compare equal keep the order of their insertion. Always
+ * inlined: kernels without may_goto allow eight nested calls, and a foreach in a recursive function needs them all. */
 __attribute__((always_inline)) static inline int precedes(const struct sonde_scan* s, u64 a, u64 b)
 {
     u64* x = (u64*)entry(s, a);
@@ -172,7 +172,7 @@ __attribute__((always_inline)) static inline int precedes(const struct sonde_sca
     return x[1] < y[1];
 }
 
-/* One level down for the node that is sinking. */
+/* Moves the sinking node one level down. */
 static long sink(u64 n, const struct sonde_scan* s)
 {
     (void)n;
@@ -210,7 +210,7 @@ static long heapify(u64 n, const struct sonde_scan* s)
     return 0;
 }
 
-/* Takes down the elements and puts the first one on top. */
+/* Collects the elements and moves the first one to the top of the heap. */
 RT s64 sonde_rt_scan_begin(void* map, const struct sonde_scan* s, s64 limit)
 {
     volatile struct sonde_scan_state* state = state_of(s);
@@ -222,7 +222,7 @@ RT s64 sonde_rt_scan_begin(void* map, const struct sonde_scan* s, s64 limit)
     return 0;
 }
 
-/* The number of the next entry, or what is no entry's at the end. */
+/* Returns the index of the next entry, or -1 at the end. */
 RT s64 sonde_rt_scan_next(const struct sonde_scan* s)
 {
     volatile struct sonde_scan_state* state = state_of(s);
@@ -239,7 +239,8 @@ RT s64 sonde_rt_scan_next(const struct sonde_scan* s)
     return (s64)first;
 }
 
-/* By reference: makes the next entry the visited one. Gives 0, or 1 where it was deleted since, or -1 at the end. */
+/* For entries by reference: reads the next element. Returns 0, or 1 if the element was deleted meanwhile, or -1 at
+ * the end. */
 RT s64 sonde_rt_scan_visit(void* map, const struct sonde_scan* s)
 {
     s64 next = sonde_rt_scan_next(s);
@@ -265,7 +266,7 @@ static long find(void* map, const u8* key, const u8* value, const struct sonde_s
     state_of(s)->live = 1;
     return 1;
 }
-/* 1 if some element is in the slice. */
+/* Returns 1 if some element is in the slice. */
 RT s64 sonde_rt_scan_contains(void* map, const struct sonde_scan* s)
 {
     volatile struct sonde_scan_state* state = state_of(s);
@@ -281,7 +282,7 @@ static long erase(void* map, const u8* key, const u8* value, const struct sonde_
         bpf_map_delete_elem(map, key);
     return 0;
 }
-/* Deletes the elements in the slice, or all. */
+/* Deletes the elements in the slice, or all elements. */
 RT s64 sonde_rt_scan_delete(void* map, const struct sonde_scan* s)
 {
     bpf_for_each_map_elem(map, (void*)erase, (void*)s, 0);

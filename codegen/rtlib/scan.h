@@ -1,42 +1,41 @@
-/* What a foreach in a kernel handler walks: shared by the code that is generated for a loop and by the routines.
+/* The data of a foreach in a kernel handler, shared by generated code and routines.
  *
- * The spec is constant data: the verifier knows its members in the callbacks as the numbers that they are. What changes
- * is in the scan area, memory of a map: struct sonde_scan_state, then a heap of `slots` u32 (a multiple of 8 bytes in
- * all), then `slots` entries of u64 rank, u64 insertion, the key and from a multiple of 8 bytes on the payload.
+ * The spec is constant data, so the verifier knows its values in the callbacks. Data that changes is in the scan
+ * area, which is map memory: struct sonde_scan_state, then a heap of `slots` u32 (padded to 8 bytes), then `slots`
+ * entries. An entry is: u64 rank, u64 insertion number, the key, and, aligned to 8 bytes, the payload.
  *
- * Where copies of all elements would take too much, entries are by reference: rank, insertion, and the address of the
- * element's key in the map's memory. After them come one key with its payload, the visited element's, and two strings
- * for comparisons. A visit looks the key up: an element that was deleted since is passed over, as its memory may be
- * another's.
- */
+ * If copies of all elements would be too large, entries are by reference: rank, insertion number, and the address of
+ * the element's key in the map. After the entries follow one key with its payload (the visited element) and two
+ * strings for comparisons. A visit looks up the key. It skips elements that were deleted meanwhile, because their
+ * memory may belong to another element. */
 #pragma once
 
 enum sonde_scan_rank {
-    SONDE_RANK_INSERTION, /* as the elements were created */
+    SONDE_RANK_INSERTION, /* in the order of creation */
     SONDE_RANK_LONG,      /* by the int64 at `at` in key and payload */
     SONDE_RANK_INT,       /* by the int32 there */
     SONDE_RANK_UNSIGNED,  /* by the u32 there */
     SONDE_RANK_STRING,    /* by the string there */
-    SONDE_RANK_STATISTIC, /* + hir::StatValue: by that of the element's statistic */
+    SONDE_RANK_STATISTIC, /* + hir::StatValue: by this value of the element's statistic */
 };
 
 struct sonde_scan_spec {
-    unsigned long long mask; /* bit i: component i of the key must be the slice's; 0: every element */
+    unsigned long long mask; /* bit i: component i of the key must equal the slice's; 0: every element */
     unsigned long long components;
     unsigned long long offsets[9], sizes[9]; /* of the components, in bytes */
-    unsigned long long capacity;             /* elements of the array at most */
-    unsigned long long slots;                /* the same, or the next power of two */
+    unsigned long long capacity;             /* maximum number of elements */
+    unsigned long long slots;                /* the same, rounded up to a power of two */
     unsigned long long key_size;
-    unsigned long long copy_size; /* bytes of the payload that an entry keeps */
+    unsigned long long copy_size; /* bytes of the payload in an entry */
     unsigned long long rank;      /* sonde_scan_rank */
-    unsigned long long at;        /* offset from the key's begin */
+    unsigned long long at;        /* offset from the key's beginning */
     unsigned long long descending;
     unsigned long long by_reference;
-    unsigned long long quantiles_at; /* in the element's statistic: its buckets for percentiles */
+    unsigned long long quantiles_at; /* offset of the buckets for percentiles in the element's statistic */
     unsigned long long percentile;   /* in millionths */
 };
 
-/* On the handler's stack, and never written after it was filled. */
+/* On the handler's stack; never changed after it is filled. */
 struct sonde_scan {
     unsigned char* area;
     const unsigned char* slice; /* a key, or null */
@@ -45,12 +44,12 @@ struct sonde_scan {
 
 struct sonde_scan_state {
     unsigned long long live; /* elements in the heap */
-    unsigned long long left; /* visits that the limit still allows */
-    unsigned long long at;   /* where an element is sinking */
-    unsigned long long end;  /* heapify: the nodes before this one remain */
+    unsigned long long left; /* remaining visits if there is a limit */
+    unsigned long long at;   /* position of the sinking element */
+    unsigned long long end;  /* heapify: nodes that remain */
 };
 
-#define SONDE_SHORT_KEY 64  /* bytes of a key's component; a string is no longer, or has the maximum's size */
+#define SONDE_SHORT_KEY 64  /* bytes of a key's component; a longer string has the maximum size */
 #define SONDE_SCAN_ENTRY 16 /* bytes of an entry before its key */
 #define SONDE_SCAN_REFERENCE (SONDE_SCAN_ENTRY + 8) /* bytes of an entry by reference */
-#define SONDE_SCAN_KEY(size) (((size) + 7) & ~7ull) /* what a key takes there */
+#define SONDE_SCAN_KEY(size) (((size) + 7) & ~7ull) /* bytes of a key there */

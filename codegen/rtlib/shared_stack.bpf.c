@@ -1,7 +1,9 @@
-/* Stacks as keys of arrays (runtime/symbols/stack.h, struct sonde_shared): the text by which all processes know a stack.
+/* User stacks as array keys: finds the text that identifies a stack in all processes (runtime/symbols/stack.h,
+ * struct sonde_shared).
  *
- * A hit sums up the places of its stack, which unwinding has left beside the addresses, and looks up the text that the
- * first process with these places has noted. So nothing is written where a stack is met again, in whichever process. */
+ * A hit computes a checksum of the files and offsets of its stack, which unwinding has stored next to the addresses.
+ * Under this checksum it looks up the text that the first process with such a stack has stored. So nothing is
+ * written if the same stack occurs again, in any process. */
 #include "files.h"
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -36,7 +38,7 @@ static inline u64 count_frames(struct sonde_stacks* stacks, u64 first, s64 count
     u64 depth = stacks->user.depth & (2 * SONDE_STACK_MOST - 1), left = depth > first ? depth - first : 0;
     return count >= 0 && left > (u64)count ? (u64)count : left;
 }
-/* What `count` functions of the stack are in any process; 0: there are none. */
+/* Identifies `count` functions of the stack independently of the process. Returns 0 if there are none. */
 ONCE int sonde_rt_identify_stack(struct sonde_identity* to, struct sonde_stacks* stacks, u64 first, s64 count)
 {
     if (!to || !stacks)
@@ -47,7 +49,7 @@ ONCE int sonde_rt_identify_stack(struct sonde_identity* to, struct sonde_stacks*
     LOOP((u32)frames, add_place, &d);
     return frames > 0;
 }
-/* The text in the slot with its padding. */
+/* Identifies the padded text in the slot. */
 ONCE int sonde_rt_identify_text(struct sonde_identity* to, struct sonde_slot* slot)
 {
     if (!to || !slot)
@@ -72,7 +74,8 @@ struct sharing {
     s64 count;
     u64 has_no_room;
 };
-/* Until no other stack has the text. Where there is no room, it is not noted. */
+/* Appends zeros to the first addresses until no other stack has the same text. If the map is full, the text is not
+ * stored. */
 static long find_text(u64 noughts, struct sharing* s)
 {
     struct sonde_identity text = {};
@@ -91,8 +94,8 @@ static long copy_place(u64 i, struct sharing* s)
     to[1] = from->place;
     return 0;
 }
-/* A stack that is met for the first time: what is in the slot then is its text, padded. Without room in the map it is that
- * of this process, as if nothing were shared, which is counted. */
+/* Handles a stack that occurs for the first time. Stores its padded text in the slot. If the map is full, the text
+ * belongs to this process only, as if nothing were shared, and the case is counted. */
 RT u64 sonde_rt_share_stack(struct sonde_slot* slot, struct sonde_stacks* stacks, u64 first, s64 count,
                             const struct sonde_identity* key)
 {
@@ -104,7 +107,7 @@ RT u64 sonde_rt_share_stack(struct sonde_slot* slot, struct sonde_stacks* stacks
     shared->depth = frames < sonde_rt_places ? frames : sonde_rt_places;
     LOOP(sonde_rt_places, copy_place, &s);
     bpf_map_update_elem(&sonde_shared, key, slot->text, NEW_ONLY);
-    /* Another process may have been faster. */
+    /* Another process may have stored its text first. */
     const u8* text = bpf_map_lookup_elem(&sonde_shared, key);
     if (text)
         copy_bytes(slot->text, sonde_rt_max, text);
@@ -112,7 +115,7 @@ RT u64 sonde_rt_share_stack(struct sonde_slot* slot, struct sonde_stacks* stacks
         count_unshared();
     return 0;
 }
-/* The text by which all processes know the stack, padded: in the slot or elsewhere. */
+/* Returns the padded text that identifies the stack in all processes. It may be in the slot or elsewhere. */
 RT u8* sonde_rt_shared_stack(struct sonde_slot* slot, struct sonde_stacks* stacks, u64 first, s64 count)
 {
     struct sonde_identity identity = {};
@@ -124,7 +127,7 @@ RT u8* sonde_rt_shared_stack(struct sonde_slot* slot, struct sonde_stacks* stack
     sonde_rt_share_stack(slot, stacks, first, count, &identity);
     return slot->text;
 }
-/* All of a padded text. */
+/* Copies a padded text with its padding. */
 RT u64 sonde_rt_copy_padded(u8* to, const u8* text)
 {
     copy_bytes(to, sonde_rt_max, text);

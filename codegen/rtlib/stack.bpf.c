@@ -1,7 +1,26 @@
-/* User stacks: each function's caller by the tables of its file, and where there is none by frame pointers.
+/* Unwinds user stacks.
  *
- * They begin with the registers of what was hit in user space. Where the task is in the kernel, these are the ones that
- * the kernel saved when the task entered it, by a system call, a fault or an interrupt: it saves all of them. */
+ * The problem: most programs are compiled without frame pointers, so the stack itself does not show where a
+ * function's return address is. The `.eh_frame` tables of each file describe this, but a BPF program cannot
+ * interpret them quickly enough.
+ *
+ * The idea: the runtime converts the tables to compact rules (runtime/symbols), one for each range of code, and
+ * stores them in maps. A rule says where the caller's stack pointer is (the CFA, canonical frame address), and where
+ * the caller's rbp is saved. climb() goes from a function to its caller:
+ *
+ *    rip -> mapping -> file and offset -> rule (rule_of())
+ *    cfa = rsp + n or rbp + n;  return address at cfa - 8;  caller's rsp = cfa;  caller's rbp at cfa - m
+ *
+ * Some rules need more: an expression (run_steps()) or other registers (restore()). Registers are followed only if a
+ * rule needs them: then they are computed from the innermost function up to that one (work_out()). Without a rule, the
+ * next instructions may lead straight to a `ret` (leave_by()). Otherwise the walk assumes that the code has frame
+ * pointers, and marks the stack as doubtful.
+ *
+ * The walk begins with the registers at the hit. If the task is in the kernel, it begins with the registers that the
+ * kernel saved at the system call, fault or interrupt.
+ *
+ * What would break this: the verifier must not follow every path through every iteration. So all state that changes
+ * is in struct sonde_machine, in map memory, whose contents the verifier does not track. */
 #include "files.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
@@ -9,22 +28,22 @@ static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
-/* What the verifier would tell states apart by is not here, but in struct sonde_machine. */
+/* State that would let the verifier distinguish iterations is in struct sonde_machine instead. */
 struct walk {
     struct sonde_stacks* stacks;
     u64 rip, rsp, rbp;
     u64 most;
-    u64 returns; /* what the kernel has put off: the newest struct return_instance */
+    u64 returns; /* the newest struct return_instance: return addresses that uretprobes have replaced */
     struct mapped in;
 };
 
 extern u8 sonde_rules; /* a map, defined by the script's module */
 
-/* Programs call from the same places again and again: what was found for them is kept, for all processors. Nothing is
- * locked. A rule's two words match only if they were written together, for that place of that file; files keep their
- * tables as long as the session runs. */
+/* A cache of rules, shared by all processors, because programs call from the same places again and again. There is
+ * no lock: an entry's two words match only if they were written together, for the same offset of the same file.
+ * Files keep their tables as long as the session runs. */
 static u64 place_of(u64 address, struct mapped* in) { return address - in->at.start + in->at.offset; }
-/* The second half of a row's word; 0: there is none. Apart: callers have little stack. */
+/* The second half of a row's word; 0 if there is no row. Not inlined, because the callers have little stack. */
 RT u64 sonde_rt_row_value(struct mapped* in, u64 kind, u64 place)
 {
     struct row row = {in->at.inode, kind, place, 0, 0};
@@ -43,15 +62,15 @@ static u32 rule_at(u64 address, struct mapped* in)
             return (u32)what;
     }
     u32 rule = (u32)sonde_rt_row_value(in, UNWIND_ROWS, place);
-    if (kept && rule) { /* a file without a table may get one */
+    if (kept && rule) { /* a file without a table may get one later */
         kept->place_and_rule = place << 32 | rule;
         kept->mark = (place << 32 | rule) ^ file;
     }
     return rule;
 }
 
-/* A stack that is in use is in memory: nothing has to be waited for. What one read costs does not depend on its size, and
- * the words that are wanted lie near each other, so that some more are read along. */
+/* Reads a word of the user's stack. A stack in use is in memory, so the read need not wait. The cost of a read does
+ * not depend on its size, and the words that are needed are near each other, so a read fetches several. */
 static u64 read_word(struct sonde_stack* stack, u64 address, u64 size, u64* value)
 {
     u64 place = address - stack->window_at;
@@ -68,7 +87,7 @@ static u64 read_word(struct sonde_stack* stack, u64 address, u64 size, u64* valu
     return 1;
 }
 
-/* Where a function shall return to a uretprobe, the kernel has kept the address. */
+/* The search for a return address that a uretprobe has replaced. The kernel keeps the original. */
 struct returning {
     u64 next, place, address;
 };
@@ -88,7 +107,7 @@ static long find_return(u64 i, struct returning* r)
     return 0;
 }
 
-/* The process, as long as it runs the same program. */
+/* Identifies the process and the program that it runs. */
 static inline u64 who_runs(void)
 {
     struct task_struct* task = bpf_get_current_task_btf();
@@ -97,7 +116,8 @@ static inline u64 who_runs(void)
     READ(program, task->self_exec_id);
     return sonde_mix(sonde_mix(mm, process, 0xff51afd7ed558ccdull), program, 0xff51afd7ed558ccdull) | 1;
 }
-/* The same place has the same words in all processes. Apart: what climbs has little stack. */
+/* Stores the file and offset of function i, which are the same in all processes. Not inlined, because the caller has
+ * little stack. */
 RT u64 sonde_rt_note_place(struct walk* w, u64 i)
 {
     struct sonde_place* to = &w->stacks->place[i & (SONDE_STACK_MOST - 1)];
@@ -113,7 +133,8 @@ RT u64 sonde_rt_note_place(struct walk* w, u64 i)
     return 0;
 }
 
-/* Code that no table describes: frame pointers lead on, which it need not have. Apart, as above. */
+/* Marks the stack as doubtful: there is no rule for the code, and it need not use frame pointers. Not inlined, as
+ * above. */
 RT u64 sonde_rt_note_doubt(struct walk* w)
 {
     u64 inode = w->in.at.inode;
@@ -124,8 +145,8 @@ RT u64 sonde_rt_note_doubt(struct walk* w)
     return 0;
 }
 
-/* Where a function runs straight to its end from here, its instructions say what it has on the stack: this is exact for
- * return addresses in code without tables, such as that of `python3 -X perf`: add $8,%rsp; ret. */
+/* Interprets one instruction of code that runs straight to a `ret`, which shows where the return address is. This is
+ * exact for return addresses in code without tables. Example: `add $8,%rsp; ret` in the code of `python3 -X perf`. */
 static long leave_by(u64 i, struct sonde_machine** at)
 {
     (void)i;
@@ -169,7 +190,8 @@ static long leave_by(u64 i, struct sonde_machine** at)
     }
     return 0;
 }
-/* 1 if it does; then the machine's `cfa` and `kept` (where the caller's rbp is, or 0) are there. */
+/* Returns 1 if the code leads straight to a `ret`. Then the machine's `cfa` and `kept` (address of the caller's rbp,
+ * or 0) are valid. */
 RT u64 sonde_rt_leaves(struct walk* w, u64 word)
 {
     struct sonde_machine* m = &w->stacks->machine;
@@ -183,11 +205,12 @@ RT u64 sonde_rt_leaves(struct walk* w, u64 word)
     return m->leaves;
 }
 
-/* Programs of rules. All that they work on lies in memory of a map, where one step is for the verifier like another. */
+/* Interprets the expression of a rule. All its state is in map memory, so that all steps look the same to the
+ * verifier. */
 struct run {
     struct sonde_machine* m;
     void* table;
-    u64 mask; /* of a word */
+    u64 mask; /* mask for a word's bits */
 };
 static inline void push(struct sonde_machine* m, u64 value)
 {
@@ -268,7 +291,7 @@ static long take_step(u64 i, struct run* r)
     case SONDE_STEP_READ:
         m->read_at = *top;
         if (bpf_probe_read_user(&word, number & 8 ? 8 : number & 7, (const void*)*top) != 0) {
-            /* The caller is known without it: what depends on this word is not. */
+            /* If the caller's rip is known already, only what depends on this word is unknown. */
             if (!(m->set >> SONDE_RIP & 1))
                 return 1;
             m->failed = 1;
@@ -333,8 +356,8 @@ static long take_step(u64 i, struct run* r)
         return 1;
     }
 }
-/* Runs a rule's program for the function whose rip, rsp and rbp are in `registers`; 1 if it comes to its end. `fresh`: all
- * its registers are there, and become its caller's. */
+/* Runs a rule's program for the function whose rip, rsp and rbp are in `registers`. Returns 1 if the program
+ * succeeds. `fresh`: all registers are valid and become those of the caller. */
 enum { BASIC = 1u << SONDE_RIP | 1u << SONDE_RSP | 1u << SONDE_RBP };
 enum { OTHERS = 15 };
 RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
@@ -362,13 +385,14 @@ RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
     return 1;
 }
 
-/* Registers that a function has saved at distances from its CFA. All others are unchanged, also those that functions need
- * not keep: a rule names one at a call only where the called function keeps it (OpenSSL's assembly has its CFA in rax). */
+/* Restores registers that a function has saved at distances from its CFA. All others keep their values, even those
+ * that functions may change. A rule uses such a register at a call only if the called function preserves it
+ * (OpenSSL's assembly has its CFA in rax). */
 static long restore(u64 n, struct walk* w)
 {
     struct sonde_machine* m = &w->stacks->machine;
     u64 words = SONDE_SAVED_WORDS(m->saves, n), narrow = m->word == 4, reg = SONDE_SAVED_REGISTER(narrow, n);
-    u64 value = 0, is_there = 0, word = 8 - 4 * narrow; /* bounds that the verifier sees */
+    u64 value = 0, is_there = 0, word = 8 - 4 * narrow; /* the mask gives the verifier a bound */
     if (words == SONDE_SAVED_SAME)
         return 0;
     if (words != SONDE_SAVED_UNKNOWN)
@@ -379,7 +403,8 @@ static long restore(u64 n, struct walk* w)
     return 0;
 }
 
-/* The registers that the innermost function had: those that the kernel saved, if they belong to where the stack begins. */
+/* Loads the innermost function's registers. Those that the kernel saved are used only if they belong to the stack's
+ * start. */
 static inline void load_registers(struct walk* w)
 {
     struct sonde_machine* m = &w->stacks->machine;
@@ -393,7 +418,7 @@ static inline u32 rule_of(struct walk* w, u64 looked, u64* is_code)
     *is_code = sonde_rt_find_mapping(looked, &w->in) && w->in.code;
     return (*is_code ? rule_at(looked, &w->in) : SONDE_RULE(SONDE_RULE_RSP, 1, 0)) | (u32)w->stacks->machine.narrow;
 }
-/* From the registers of a function to those of its caller. */
+/* Computes the caller's registers from those of a function. */
 static inline void work_out(struct walk* w)
 {
     struct sonde_machine* m = &w->stacks->machine;
@@ -412,7 +437,7 @@ static inline void work_out(struct walk* w)
     m->since++;
 }
 
-/* Where a return address lies, a uretprobe may have replaced it. */
+/* The return address, or the original if a uretprobe has replaced it. */
 static inline u64 return_address(struct walk* w, u64 place, u64 back)
 {
     struct returning r = {w->returns, place, 0};
@@ -421,7 +446,7 @@ static inline u64 return_address(struct walk* w, u64 place, u64 back)
     LOOP(64, find_return, &r);
     return r.address ? r.address : back;
 }
-/* To the caller of function i by its program. */
+/* Finds the caller of function i by the rule's program. */
 static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
 {
     struct sonde_machine* m = &w->stacks->machine;
@@ -451,7 +476,7 @@ static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
     return w->rip == 0;
 }
 
-/* To the next function's caller; where it needs registers that were not followed, one step of following these. */
+/* One step: finds the next caller, or if this needs registers that were not followed, follows them by one function. */
 static long climb(u64 n, struct walk* w)
 {
     (void)n;
@@ -464,7 +489,8 @@ static long climb(u64 n, struct walk* w)
     u64 address = w->rip - !m->exact_now, i = m->at, is_code;
     u32 rule = rule_of(w, address, &is_code);
     m->state = SONDE_STACK_LOST;
-    /* What is no code was no return address. But the task may have been led there: by a call through a null pointer. */
+    /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
+     * null pointer. */
     if (!is_code && i)
         return 1;
     if (i >= w->most) {
@@ -479,7 +505,7 @@ static long climb(u64 n, struct walk* w)
     m->rbp[i] = w->rbp;
     sonde_rt_note_place(w, i);
 
-    /* Words of 8 bytes or 4, by arithmetic whose bounds the verifier sees. */
+    /* Words of 8 or 4 bytes, computed so that the verifier knows the bounds. */
     u64 word = 8 - ((rule & SONDE_RULE_NARROW) >> 1);
     u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_RBP(rule) * word, rbp = w->rbp, back = 0;
     switch (SONDE_RULE_KIND(rule)) {
@@ -491,7 +517,7 @@ static long climb(u64 n, struct walk* w)
         }
         if (cfa == 0)
             sonde_rt_note_doubt(w);
-        /* The outermost function has no frame pointer (psABI, 3.4.1). */
+        /* The outermost function has a frame pointer of 0 (psABI, 3.4.1). */
         if (rbp == 0) {
             m->state = SONDE_STACK_WHOLE;
             return 1;
@@ -526,7 +552,7 @@ static long climb(u64 n, struct walk* w)
     return back == 0;
 }
 
-/* Why a task in the kernel has no user stack; 0: it has one. */
+/* The reason why a task in the kernel has no user stack; 0 if it has one. */
 static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
 {
     enum { PF_EXITING = 4, PF_KTHREAD = 0x200000 };
@@ -548,10 +574,10 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
 /* Begins where the current task entered the kernel. */
 static inline void begin_at_entry(struct walk* w)
 {
-    enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED }; /* as they follow in pt_regs */
+    enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED }; /* in the order of pt_regs */
     enum { NARROW_CS = 0x23, PRIVILEGE = 3 }; /* arch/x86/include/asm/segment.h */
     struct task_struct* task = bpf_get_current_task_btf();
-    u64* saved = w->stacks->user.address; /* not in use yet */
+    u64* saved = w->stacks->user.address; /* not used yet */
     w->stacks->machine.state = why_none(&w->stacks->user, task);
     if (w->stacks->machine.state)
         return;
@@ -560,16 +586,16 @@ static inline void begin_at_entry(struct walk* w)
     bpf_probe_read_kernel(&w->rbp, sizeof w->rbp, registers + SONDE_REGS_BP);
     w->rip = saved[IP];
     w->rsp = saved[SP];
-    /* A thread of the kernel's in the process (io_uring's) has registers that never were in user space. */
+    /* A kernel thread in a process (for example of io_uring) has registers that never were in user space. */
     if ((saved[CS] & PRIVILEGE) != PRIVILEGE || (w->rip | w->rsp) == 0)
         w->stacks->machine.state = SONDE_STACK_KERNEL_THREAD;
     if ((saved[CS] & 0xffff) == NARROW_CS)
         w->stacks->machine.narrow = SONDE_RULE_NARROW;
-    /* After a system call rip is after its instruction, which may be its function's last one. */
+    /* After a system call, rip points after the instruction, which may be the function's last one. */
     w->stacks->machine.exact_now = (s64)saved[ORIG_AX] < 0;
 }
 
-/* Fills the user's stack, at most `most` addresses, unless that is done. */
+/* Unwinds the user's stack up to `most` addresses, unless that has happened already. */
 ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
 {
     if (!stacks || stacks->user.state != SONDE_STACK_FRESH)
@@ -591,19 +617,20 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     if (probes)
         READ(w.returns, probes->return_instances);
     m->at = m->since = m->wanted = m->loaded = 0;
-    /* Each function is climbed out of, and its registers are worked out, once; each may ask for that. */
+    /* Each function is left once, and its registers are computed once; each may require a restart. */
     LOOP(3 * ((u32)most + 1), climb, &w);
     stack->state = m->state ? m->state : SONDE_STACK_LOST;
     if (m->doubt == SONDE_STACK_EARLY ? m->state != SONDE_STACK_CUT : m->doubt && m->state != SONDE_STACK_LOST)
         stack->state = m->doubt;
     if (stack->state >= SONDE_STACK_COUNTED)
-        stack->rbp = 0; /* it is not counted yet */
+        stack->rbp = 0; /* not counted yet */
     return 0;
 }
 
 extern u8 sonde_no_stacks; /* a map, defined by the script's module */
 
-/* There is none, or not all of it, and no line of the output says so: once for each hit. rbp is not in use then. */
+/* Counts a missing or incomplete stack that does not appear in the output, once for each hit. Uses rbp as the mark,
+ * which is free then. */
 RT s64 sonde_rt_count_no_stack(struct sonde_stack* stack, u64 probe)
 {
     u32 index = (u32)probe;
@@ -627,16 +654,16 @@ struct text {
     struct sonde_stack* stack;
     u64 len, first, end, noughts;
 };
-/* Eight hexadecimal digits, as the bytes of a word in memory: each four bits get a byte, all at once. */
+/* Eight hexadecimal digits as the bytes of a word: each four bits become a byte, all in parallel. */
 static inline u64 hexadecimal(u64 bits)
 {
     u64 each = (bits | bits << 16) & 0x0000ffff0000ffff;
     each = (each | each << 8) & 0x00ff00ff00ff00ff;
     each = (each | each << 4) & 0x0f0f0f0f0f0f0f0f;
-    u64 letters = (each + 0x0606060606060606) >> 4 & 0x0101010101010101; /* 1 where it is 10 or more */
+    u64 letters = (each + 0x0606060606060606) >> 4 & 0x0101010101010101; /* 1 for digits above 9 */
     return __builtin_bswap64(each + 0x3030303030303030 + letters * ('a' - '0' - 10));
 }
-/* How many digits a number has. Without branches, as below(). */
+/* The number of hexadecimal digits of a number, without branches (see below()). */
 static inline u64 count_digits(u64 number)
 {
     u64 wide = 1 - below(number >> 32, 1), rest = number >> 32 * wide, digits = 8 * wide + 1;
@@ -664,7 +691,7 @@ static long add_address(u64 i, struct text* t)
         len = cut(len + 1);
     }
     if (len + LONGEST > MASK) {
-        /* Part of an address would be another one. */
+        /* Do not append a part of an address, because it would be another address. */
         if (i && len + 2 + count_digits(address) > MASK) {
             t->slot->text[masked(len - 1, MASK)] = 0;
             t->len = len - 1;
@@ -696,15 +723,15 @@ static inline void write_text(struct sonde_slot* slot, struct sonde_stack* stack
     slot->text[0] = 0;
     LOOP(SONDE_STACK_MOST, add_address, &t);
 }
-/* "0x1234 0x5678" of `count` addresses from the first one on; count < 0: all. */
+/* Writes `count` addresses, beginning with `first`, as "0x1234 0x5678". If count is negative, writes all. */
 ONCE s64 sonde_rt_stack_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count)
 {
     NEED(slot && stack);
     write_text(slot, stack, first, count, 0);
     return 0;
 }
-/* The same, padded with NULs, as one of the texts that mean these addresses: the lower three bits of `noughts` are how many
- * more digits the first one has, the next three those of the second one. */
+/* The same, padded with NULs, in one of several notations of the same addresses. The lower three bits of `noughts`
+ * are the number of additional leading zeros of the first address, the next three bits those of the second one. */
 ONCE int sonde_rt_padded_stack_text(struct sonde_slot* slot, struct sonde_stack* stack, u64 first, s64 count, u64 noughts)
 {
     NEED(slot && stack);

@@ -1,4 +1,4 @@
-/* Statistics: see plan::StatsBlock for the layout. Every update is atomic and all zero is the empty statistic. */
+/* Statistics; for the layout see plan::StatsBlock. Every update is atomic. A block of zeros is the empty statistic. */
 #include "rt.h"
 #include "../../runtime/quantile.h"
 
@@ -40,12 +40,12 @@ ONCE u64 sonde_rt_stat_add(struct block* b, s64 value) {
     return 0;
 }
 
-/* The sum of squares, in 128 bits. */
+/* The sum of squares in 128 bits. */
 ONCE u64 sonde_rt_stat_square(struct block* b, s64 value) {
     NEED(b);
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
     u64 low = m & 0xffffffff, high = m >> 32;
-    u64 cross = low * high; /* twice */
+    u64 cross = low * high; /* counts twice */
     u64 add_low = low * low + (cross << 33);
     u64 add_high = high * high + (cross >> 31) + (add_low < low * low);
     u64 old = __sync_fetch_and_add(&b->squares_low, add_low);
@@ -53,8 +53,8 @@ ONCE u64 sonde_rt_stat_square(struct block* b, s64 value) {
     return 0;
 }
 
-/* The bucket of a base-2 histogram: 64 for 0, upwards 64 + number of bits, negatives mirrored; 0 is the smallest
- * number's. */
+/* The bucket in a base-2 histogram. 64 is for 0; a positive number is in 64 + the number of its bits. Negative
+ * numbers are mirrored; bucket 0 is for the smallest number. */
 ONCE u64 sonde_rt_log_bucket(s64 value) {
     u64 m = value < 0 ? 0 - (u64)value : (u64)value;
     u64 bits = sonde_bits_of(m);
@@ -65,7 +65,7 @@ ONCE u64 sonde_rt_log_bucket(s64 value) {
 
 struct next_bucket {
     u64 counts;
-    u64 previous, previous_count; /* previous: its number and 1, 0 at the begin */
+    u64 previous, previous_count; /* previous: the bucket's number plus 1; 0 at the beginning */
     s64 direction;
     s64 best;
     u64 best_count;
@@ -82,8 +82,8 @@ static long next_bucket_step(u64 i, struct next_bucket* n) {
     }
     return 0;
 }
-/* The bucket after `previous` (its number and 1; 0: the first) in the order of counts, up or down, of equal ones by
- * number; -1 at the end. `counts` is the address of `total` of them. */
+/* The bucket that follows `previous` (its number plus 1; 0 for the first) in the order of counts, up or down. Equal
+ * counts are ordered by number. Returns -1 at the end. `counts`: address of `total` counts. */
 ONCE s64 sonde_rt_next_bucket(u64 counts, u64 total, u64 previous, s64 direction) {
     struct next_bucket n = {counts, previous, 0, direction, -1, 0};
     if (previous)
@@ -92,7 +92,7 @@ ONCE s64 sonde_rt_next_bucket(u64 counts, u64 total, u64 previous, s64 direction
     return n.best;
 }
 
-/* The bucket of a linear one: 0 underflow, then one a width, the last overflow. */
+/* The bucket in a linear histogram: 0 is underflow, then one for each width; the last is overflow. */
 ONCE u64 sonde_rt_linear_bucket(s64 value, s64 low, s64 high, s64 width) {
     u64 inner = ((u64)high - (u64)low) / (u64)width;
     if (value < low)
@@ -124,8 +124,8 @@ static inline void multiply(u64 a, u64 b, u64* high, u64* low) {
     *high = hh + (lh >> 32) + (hl >> 32) + (middle >> 32);
 }
 
-/* (sum of squares - sum^2 / n) / (n - 1), cut; 0 for fewer than two values. A remainder of sum^2 / n is
- * rounded up to 1: any fraction lowers the whole part of the second quotient in the same way. */
+/* (sum of squares - sum^2 / n) / (n - 1), truncated; 0 for fewer than two values. If sum^2 / n has a remainder, it
+ * is rounded up by 1, because any fraction lowers the integer part of the second quotient in the same way. */
 ONCE s64 sonde_rt_variance(struct block* b) {
     NEED(b);
     u64 n = b->count;
@@ -134,7 +134,8 @@ ONCE s64 sonde_rt_variance(struct block* b) {
     u64 s = b->sum < 0 ? 0 - (u64)b->sum : (u64)b->sum;
     u64 sum_high, sum_low, squares_high, squares_low;
     multiply(s, s, &sum_high, &sum_low);
-    /* sum^2 / n, then the difference to the squares, then / (n - 1): each step in 128 by 64 bits. */
+    /* sum^2 / n, then the difference to the squares, then / (n - 1): each step divides 128 by 64 bits. The quotients
+     * start with an unknown zero, because the verifier would follow each of their bits where the result is tested. */
     /* The quotients are unknown from the start: the verifier would follow each of their bits where the result is
      * tested. */
     struct divide d = {sum_high % n, sum_low, n, unknown_zero(n)};
@@ -168,9 +169,9 @@ static long walk_step(u64 i, struct walk* w) {
     w->found = (s64)(w->first + i);
     return 1;
 }
-/* The least value that so many millionths of all values are not above, as near as its bucket says; `counts` is the
- * address of the buckets. What other processors add meanwhile may be in the count and in no bucket yet: then it is the
- * largest value. */
+/* The smallest value that is not below the given millionths of all values, to the precision of the buckets.
+ * `counts`: address of the buckets. Another processor may have added a value to the count, but not to a bucket yet.
+ * In this case the result is the largest value. */
 ONCE s64 sonde_rt_percentile(struct block* b, u64 counts, u64 millionths) {
     NEED(b);
     const s64 least = (s64)(~b->min_biased - BIAS), most = (s64)(b->max_biased - BIAS);

@@ -1,13 +1,13 @@
-/* Strings. Parameters called `slot` are slots (rt.h); `src` is any NUL-terminated memory. */
+/* Strings. Parameters called `slot` are slots (rt.h); `src` is any memory that ends with a NUL. */
 #include "rt.h"
 
-/* Copies src; gives its length. */
+/* Copies src and returns its length. */
 RT u64 sonde_rt_copy(u8* slot, const u8* src) { return copy_bounded(slot, sonde_rt_max, src); }
 
-/* Copies what fits into size bytes. */
+/* Copies src, up to size bytes with the NUL. Returns the length. */
 RT u64 sonde_rt_copy_short(u8* to, u32 size, const u8* src) { return copy_bounded(to, size, src); }
 
-/* Appends src after the len bytes that are there; gives the new length, cut to what fits. */
+/* Appends src to the string of length len. Returns the new length. The result is truncated if it is too long. */
 RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src)
 {
     len &= MASK;
@@ -16,7 +16,7 @@ RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src)
     return cut(len + n);
 }
 
-/* Fills with NULs what follows the string of that length, so that the whole is a key of sonde_rt_max bytes. */
+/* Fills the rest after the string with NULs, which makes a key of sonde_rt_max bytes. */
 RT u64 sonde_rt_pad(u8* slot, u64 len)
 {
     copy_bytes(slot + (len & MASK), sonde_rt_max, sonde_rt_zeros);
@@ -37,7 +37,7 @@ static long compare_step(u64 i, struct compare* c)
     }
     return x == 0;
 }
-/* strcmp's sign, of sonde_rt_max bytes each. */
+/* Compares like strcmp, up to sonde_rt_max bytes. */
 RT s64 sonde_rt_compare_bytes(const u8* a, const u8* b)
 {
     struct compare c = {a, b, 0};
@@ -50,7 +50,7 @@ ONCE s64 sonde_rt_compare(struct sonde_slot* a, struct sonde_slot* b)
     return sonde_rt_compare_bytes(a->text, b->text);
 }
 
-/* `length` characters of src from `start` on; nothing where there is nothing. */
+/* `length` characters of src, beginning at `start`; empty if start is beyond the end. */
 RT u64 sonde_rt_substr(u8* slot, const u8* src_slot, s64 start, s64 length, u64 src_len)
 {
     slot[0] = 0;
@@ -88,7 +88,7 @@ static long find_step(u64 i, struct find* f)
     f->matched = 0;
     return f->at >= sonde_rt_max;
 }
-/* Where the first has the second; -1: nowhere. The scratch is overwritten. */
+/* The position of the second string in the first one; -1 if it does not occur. Overwrites the scratch. */
 ONCE s64 sonde_rt_strpos(struct sonde_slot* hay, struct sonde_slot* needle, struct sonde_slot* scratch)
 {
     NEED(hay && needle && scratch);
@@ -112,8 +112,8 @@ static long digit_step(u64 i, struct number* n)
     n->value = n->value * n->base + digit;
     return 0;
 }
-/* As the kernel reads numbers (simple_strtol): no blanks and no plus before them, no digits beyond f. The scratch is
- * overwritten. */
+/* Reads a number like the kernel (simple_strtol): no blanks and no plus before it, and no digits above f. Overwrites
+ * the scratch. */
 ONCE s64 sonde_rt_strtol(struct sonde_slot* src, s64 base, struct sonde_slot* scratch)
 {
     NEED(src && scratch);
@@ -165,7 +165,7 @@ static long token_step(u64 i, struct token* t)
     t->at++;
     return 0;
 }
-/* The next token of the text kept in the state after *position; an input that is not empty replaces the text first. */
+/* The next token of the text in `state`, from *position on. If the input is not empty, it replaces the text first. */
 ONCE s64 sonde_rt_tokenize(struct sonde_slot* to, struct sonde_slot* state, u64* position, struct sonde_slot* input,
                            struct sonde_slot* delimiters)
 {
@@ -208,7 +208,8 @@ static long cell_step(u64 i, struct cells* c)
     c->found = i;
     return 1;
 }
-/* Which of the `count` cells of 32 bytes has that name; -1: none. The table is an address that need not be known. */
+/* The index of the name among `count` cells of 32 bytes; -1 if it does not occur. The table is the address of the
+ * cells. */
 ONCE s64 sonde_rt_find_cell(u64 table, u64 count, struct sonde_slot* name)
 {
     NEED(name);

@@ -1,4 +1,4 @@
-/* Whom process probes are about: what handlers ask before they begin. */
+/* Finds out whether an event is about a process that a process probe is for. Handlers ask before they begin. */
 #include "opened.h"
 
 extern u8 sonde_subjects, sonde_tasks; /* maps, defined by the script's module */
@@ -9,7 +9,8 @@ enum { exiting = 4 }; /* PF_EXITING */
 
 RT s64 sonde_rt_program(u64 task) { return (s64)program_of(task ? (void*)task : bpf_get_current_task()); }
 
-/* The row of a group's point that is about this process, by its program, its number, or because it is about all; -1. */
+/* The row of the group's point that matches this process: by its program, by its number, or because the point is for
+ * all processes. -1 if no point matches. */
 RT s64 sonde_rt_subject(u64 program, u64 tgid, u64 group)
 {
     u64 key[2] = {program, group};
@@ -28,9 +29,10 @@ RT s64 sonde_rt_subject(u64 program, u64 tgid, u64 group)
     return row ? (s64)*row : -1;
 }
 
-/* The task that begins: a child at sched_process_fork(parent, child), the current one at sched_process_exec(task, its
- * old number, ...), and where the session looks at what runs already, the one whose folder in /proc it has opened. 0:
- * it is no process (or, if thread is 1, no other thread than a process' first). */
+/* The task that begins. At sched_process_fork(parent, child) it is the child. At sched_process_exec(task, old
+ * number, ...) it is the current one. When the session examines running processes, it is the task whose folder in
+ * /proc the session has opened. Returns 0 if the task is not a process; if `thread` is 1, returns 0 for a process'
+ * first thread. */
 RT s64 sonde_rt_begun(u64* context, u64 thread)
 {
     u64 first = context[0], second = context[1];
@@ -42,8 +44,8 @@ RT s64 sonde_rt_begun(u64* context, u64 thread)
     return task && is_thread(task) == (int)thread ? (s64)task : 0;
 }
 
-/* At sched_process_exit(task) and sched_process_exec(task, ...): the program of the task that ends, or of the process
- * that leaves it for another one; 0 if none does. */
+/* At sched_process_exit(task) and sched_process_exec(task, ...): the program of the task that ends, or of the
+ * process that replaces its program. 0 if neither happens. */
 RT s64 sonde_rt_ended(u64* context, u64 thread)
 {
     struct task_struct* task = (void*)context[0];

@@ -1,4 +1,4 @@
-/* What lies at a user address, as text. */
+/* Describes user addresses as text. */
 #include "files.h"
 
 u64 sonde_rt_append(u8* slot, u64 len, const u8* text);
@@ -23,13 +23,13 @@ static u64 add_char(u8* slot, u64 len, u8 c)
     return cut(len + 1);
 }
 
-/* What is found of an address; the texts' elements are in the file's table. It lies in the handler's frame: calls that
- * lead here share a stack of 512 bytes. */
+/* What is known about an address; texts are indices of elements in the file's table. It is in the handler's frame,
+ * because these calls share a stack of 512 bytes. */
 struct symbol {
-    u64 address, style, behind; /* wanted */
-    u64 inode;                  /* 0: nothing is known */
-    u32 module, path, text;     /* text: of the function or the source file; 0: not known */
-    u32 chain;                  /* of what is inlined there; 0: nothing */
+    u64 address, style, behind; /* input */
+    u64 inode;                  /* 0: unknown */
+    u32 module, path, text;     /* text: of the function or source file; 0: unknown */
+    u32 chain;                  /* the functions inlined there; 0: none */
     u64 offset, size, line;
     struct mapped in;
     struct row row;
@@ -40,9 +40,9 @@ static void begin_symbol(struct symbol* s, u64 address, u64 style)
 {
     *s = (struct symbol){.address = address, .style = style & SONDE_SYMBOL_STYLE, .behind = style >= SONDE_BEHIND_CALL};
 }
-/* A file's table; 0: there is none. */
+/* The file's table, or null. */
 static void* table_of(u64 inode) { return bpf_map_lookup_elem(&sonde_files, &inode); }
-/* The row of the address less `behind` in its file's table; 1 if there is one. */
+/* Finds the row for the address minus `behind` in its file's table. Returns 1 if there is one. */
 static inline int find_row(struct symbol* s, u64 kind, u64 behind)
 {
     s->row.inode = s->in.at.inode;
@@ -116,8 +116,8 @@ static long add_inlined(u64 i, struct chain* c)
     c->at = node >> 32;
     return 0;
 }
-/* `s` is memory for the search, here and below: SONDE_SYMBOL_BYTES.
- * "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task. */
+/* Writes "name (inlined) [path]" and a newline for each function that is inlined at an address in the current task.
+ * `s`, here and below: SONDE_SYMBOL_BYTES of memory for the search. */
 ONCE s64 sonde_rt_inlined(struct sonde_slot* to, u64 address, struct symbol* s)
 {
     NEED(to && s);
@@ -133,7 +133,7 @@ ONCE s64 sonde_rt_inlined(struct sonde_slot* to, u64 address, struct symbol* s)
     return 0;
 }
 
-/* "name", "name+offset" or "name+offset/size". */
+/* Appends "name", "name+offset" or "name+offset/size". */
 static u64 add_name(u8* slot, u64 len, void* table, struct symbol* s, u64 style)
 {
     len = add_text(slot, len, table, s->text);
@@ -143,8 +143,7 @@ static u64 add_name(u8* slot, u64 len, void* table, struct symbol* s, u64 style)
     return style == SONDE_SYMBOL_DATA ? add_hex(slot, add_char(slot, len, '/'), s->size) : len;
 }
 
-/* The name of the file that a mapping is of, which the kernel has, where its table does not exist: the file was met first
- * just now, or cannot be read. */
+/* Appends the mapped file's name from the kernel, for a file without a table: it was just found, or cannot be read. */
 static u64 add_file_name(u8* slot, struct symbol* s)
 {
     const u8* name = 0;
@@ -154,7 +153,7 @@ static u64 add_file_name(u8* slot, struct symbol* s)
     READ(name, dentry->d_name.name);
     return copy_bounded(slot, sonde_rt_max, name);
 }
-/* The text of an address in the current task; a SONDE_SYMBOL style. What is not known is the address in hexadecimal. */
+/* Describes an address in the current task, in a SONDE_SYMBOL style. An unknown address is printed in hexadecimal. */
 ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct symbol* s)
 {
     NEED(to && s);
@@ -211,7 +210,7 @@ ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct s
     return 0;
 }
 
-/* The same of an address of the kernel's. */
+/* The same for a kernel address. */
 ONCE int sonde_rt_find_kernel_symbol(struct symbol* s)
 {
     if (!s)

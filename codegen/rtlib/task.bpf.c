@@ -1,10 +1,10 @@
-/* A task's fields that no helper gives; 0 is the current one. */
+/* Fields of a task that no helper returns. 0 stands for the current task. */
 #include "kernel_task.h"
 #include "numbering.h"
 
 static struct task_struct* of(u64 task) { return task ? (void*)task : bpf_get_current_task(); }
 
-/* The process' number in the initial namespace, by which the kernel's side keeps processes. */
+/* The process' number in the initial PID namespace, by which the kernel side identifies processes. */
 RT s64 sonde_rt_kernel_pid(u64 task)
 {
     s32 number = 0;
@@ -12,7 +12,7 @@ RT s64 sonde_rt_kernel_pid(u64 task)
     return number;
 }
 
-/* What scripts see. */
+/* The numbers that scripts see. */
 RT s64 sonde_rt_pid(u64 task)
 {
     return sonde_numbering.level ? process_number((u64)of(task)) : sonde_rt_kernel_pid(task);
@@ -53,25 +53,25 @@ RT s64 sonde_rt_execname(u8* slot, u64 task)
     return bpf_probe_read_kernel_str(slot, 16, __builtin_preserve_access_index(&other->comm));
 }
 
-/* A text's end in 8 bytes of it: the highest bit of its first NUL, or 0. */
+/* Finds the end of a text in 8 bytes: the highest bit of the first NUL byte, or 0. */
 static inline u64 end_in(u64 bytes) { return (bytes - 0x0101010101010101ull) & ~bytes & 0x8080808080808080ull; }
-/* What stands before that end. */
+/* The bytes before that end. */
 static inline u64 before(u64 end, u64 bytes) { return bytes & (((end & -end) >> 7) - 1); }
 
-/* The current task's name, padded with NULs: two loads, where the helper copies byte by byte and counts. */
+/* The current task's name, padded with NULs. Two loads are faster than the helper, which copies byte by byte. */
 RT s64 sonde_rt_current_comm(u64* slot)
 {
     struct task_struct* self = bpf_get_current_task_btf();
     const u64* comm = (const u64*)__builtin_preserve_access_index(&self->comm);
     u64 first = comm[0], second = comm[1] & ~0ull >> 8;
     u64 end = end_in(first);
-    second &= ((end | -end) >> 63) - 1; /* nothing after an end */
+    second &= ((end | -end) >> 63) - 1; /* zero everything after an end */
     slot[0] = before(end, first);
     slot[1] = before(end_in(second), second);
     return 0;
 }
 
-/* Whether it is in a system call of the 32-bit kind, whose numbers are others. */
+/* Whether the task is in a 32-bit system call; these have other numbers. */
 RT s64 sonde_rt_in_32_bit_call(void)
 {
     enum { TS_COMPAT = 2 }; /* arch/x86/include/asm/thread_info.h */
@@ -79,7 +79,7 @@ RT s64 sonde_rt_in_32_bit_call(void)
         return (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) != 0;
     return 0;
 }
-/* The same of the one whose registers these are, also where the task does not tell. */
+/* The same for the task with these registers, even if the task does not have the flag. */
 RT s64 sonde_rt_in_compat_call(u64 regs)
 {
     if (HAS(task_struct, thread_info.status))
@@ -89,7 +89,7 @@ RT s64 sonde_rt_in_compat_call(u64 regs)
     return (cs & 0xffff) != SONDE_USER_CS;
 }
 
-/* Whether it has times of 32 bits: clock_gettime64 to sched_rr_get_interval_time64 have not (syscall_32.tbl). */
+/* Whether the call uses 32-bit times. clock_gettime64 to sched_rr_get_interval_time64 do not (syscall_32.tbl). */
 RT s64 sonde_rt_has_narrow_times(void)
 {
     enum { FIRST_OF_64 = 403, LAST_OF_64 = 423 };
@@ -101,7 +101,7 @@ RT s64 sonde_rt_has_narrow_times(void)
     return number < FIRST_OF_64 || number > LAST_OF_64;
 }
 
-/* As the program's last arch_prctl() or clone() has set it; the C libraries use no other way. */
+/* The value that the program's last arch_prctl() or clone() has set. C libraries set it in no other way. */
 RT s64 sonde_rt_thread_pointer(void)
 {
     u64 base = 0;
@@ -114,8 +114,8 @@ static u64 (*const bpf_jiffies64)(void) = (void*)118;
 RT s64 sonde_rt_random(void) { return bpf_get_prandom_u32(); }
 RT s64 sonde_rt_jiffies(void) { return (s64)bpf_jiffies64(); }
 
-/* The kernel's own table, as /proc/loadavg shows it. Its address is found when the program is loaded, where the kernel tells it
- * (CONFIG_KALLSYMS_ALL); -1 elsewhere. */
+/* The kernel's table behind /proc/loadavg. libbpf finds its address when it loads the program, if the kernel exports
+ * it (CONFIG_KALLSYMS_ALL). Otherwise the result is -1. */
 extern const void avenrun __attribute__((section(".ksyms"), weak));
 RT s64 sonde_rt_loadavg(u64 index)
 {
@@ -125,7 +125,7 @@ RT s64 sonde_rt_loadavg(u64 index)
     return load;
 }
 
-/* The kernel's direct map of all memory, and what it knows of the nodes: with one node there is no table. */
+/* The kernel's direct map of all memory, and its table of NUMA nodes. With one node there is no table. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct pglist_data {
     unsigned long node_start_pfn, node_spanned_pages;
@@ -173,7 +173,7 @@ RT s64 sonde_rt_memory_node(u64 address)
     return s.found;
 }
 
-/* Where the current task left user space; 0 for the kernel's own threads, and where the handler is about another task. */
+/* Where the current task left user space. 0 for kernel threads, and if the handler is about another task. */
 RT s64 sonde_rt_user_address(u64 about)
 {
     struct mm_struct* mm = 0;
@@ -186,7 +186,7 @@ RT s64 sonde_rt_user_address(u64 about)
     return (s64)ip;
 }
 
-/* Whether the current thread has so many calls under way whose returns the kernel follows. */
+/* Whether the kernel follows at least this number of pending returns in the current thread. */
 RT s64 sonde_rt_follows_returns(u64 count)
 {
     if (!HAS(uprobe_task, depth))

@@ -1,5 +1,5 @@
-/* Programs that keep the maps of process probes: which subjects there are, and which program each task runs, since an
- * exiting one has lost it. Linked as a whole. */
+/* Keeps the maps of process probes: the probed programs, and the program of each task, because an exiting task no
+ * longer knows its program. All programs of this file are linked. */
 #include "../../runtime/session_words.h"
 #include "opened.h"
 
@@ -13,7 +13,7 @@ static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
 enum { any = 0, no_exist = 1, exists = -17 /* EEXIST */ };
 
-/* Run by the session with the number of an open file, a group and a row. 0: there is no such file. */
+/* The session runs this with the number of an open file, a group, and a row. Returns 0 if the file does not exist. */
 PROGRAM("raw_tp/") sonde_add_subject(u64* context)
 {
     u64 key[2] = {(u64)opened_inode(context[0]), context[1]};
@@ -21,7 +21,7 @@ PROGRAM("raw_tp/") sonde_add_subject(u64* context)
     return key[0] != 0 && bpf_map_update_elem(&sonde_subjects, key, &row, any) == 0;
 }
 
-/* Whether some process probe is about the task. */
+/* Whether some process probe is for this task. */
 static inline int is_wanted(struct task_struct* task, u64 program)
 {
     u64 key[2] = {program, ~0ull};
@@ -59,7 +59,7 @@ PROGRAM("raw_tp/sched_process_fork") sonde_seen_fork(u64* context)
     return 0;
 }
 
-/* The thread that executes takes the process' number. */
+/* A thread that calls exec gets its process' number. */
 PROGRAM("raw_tp/sched_process_exec") sonde_seen_exec(u64* context)
 {
     u32 old = (u32)context[1];
@@ -74,7 +74,7 @@ PROGRAM("raw_tp/sched_process_exit") sonde_seen_exit(u64* context)
     s32 tid = 0, tgid = 0;
     READ(tid, task->pid);
     READ(tgid, task->tgid);
-    /* A process may go on without its first thread. */
+    /* A process can continue after its first thread has exited. */
     if (tid != tgid || is_last(task))
         bpf_map_delete_elem(&sonde_tasks, &tid);
     if (is_last(task))
@@ -82,7 +82,8 @@ PROGRAM("raw_tp/sched_process_exit") sonde_seen_exit(u64* context)
     return 0;
 }
 
-/* Run by the session with the number of an open folder in /proc: a task that ran before. 1: it was not known. */
+/* The session runs this with the number of an open folder in /proc, for tasks that ran before. Returns 1 if the task
+ * was unknown. */
 PROGRAM("raw_tp/") sonde_seen_task(u64* context)
 {
     struct task_struct* task = opened_task(context[0]);

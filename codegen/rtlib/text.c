@@ -1,4 +1,4 @@
-/* Strings for people, and strings made of strings. Parameters as in strings.c. */
+/* Strings for people, and strings composed of strings. Parameters are as in strings.c. */
 #include "rt.h"
 
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
@@ -6,25 +6,25 @@ u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 struct text {
     u8* dst;
     const u8* src;
-    u64 len, limit; /* limit: bytes of the result without the quote that closes it */
-    u64 safe;       /* what can stay if the rest does not fit: after it is room for `"...` */
+    u64 len, limit; /* limit: bytes of the result without the closing quote */
+    u64 safe;       /* length that can remain if the rest does not fit; leaves room for `"...` */
     u64 count, options, cut;
-    u64 at; /* in src */
+    u64 at; /* index in src */
 };
-/* The bytes of one character: `size` of them, and its number in hexadecimal: 4 digits, of a `large` one 8. Bytes that
- * are no UTF-8 stand for themselves, one by one, and have no digits. */
+/* One character: `size` bytes, and its code point in hexadecimal with 4 digits, or with 8 if it is `large`. Bytes
+ * that are not UTF-8 are characters of their own without digits. */
 struct character {
-    u64 size, large, many; /* many: it has more than one byte */
-    u64 digits;            /* the first digit in the highest 4 of 32 bits */
+    u64 size, large, many; /* many: it has several bytes */
+    u64 digits;            /* the first digit is in the highest 4 of 32 bits */
 };
-/* Without branches, as below(). `rest`: how many bytes there are. */
+/* Decodes a character without branches (see below()). `rest`: the number of bytes. */
 static inline struct character character_at(const u8* src, u64 rest) {
     u64 a = src[0], b = src[1] ^ 0x80, c = src[2] ^ 0x80,
-        d = src[3] ^ 0x80; /* of bytes that follow, only 6 bits are set */
+        d = src[3] ^ 0x80; /* continuation bytes then have only 6 bits set */
     u64 b_follows = below(b, 64), c_follows = b_follows & below(c, 64), d_follows = c_follows & below(d, 64);
     u64 two_number = (a & 0x1f) << 6 | (b & 63), three_number = (a & 15) << 12 | (b & 63) << 6 | (c & 63);
     u64 four_number = (a & 7) << 18 | (b & 63) << 12 | (c & 63) << 6 | (d & 63);
-    /* No longer form than a number needs, no half of a pair of UTF-16, nothing above 10FFFF (RFC 3629). */
+    /* Rejects forms that are longer than necessary, surrogates, and numbers above 10FFFF (RFC 3629). */
     u64 two = b_follows & below((a - 0xc2) & 0xff, 0x1e) & below(1, rest);
     u64 three = c_follows & below(a ^ 0xe0, 16) & below(0x7ff, three_number) &
                 (1 - below((three_number - 0xd800) & 0xffff, 0x800)) & below(2, rest);
@@ -34,15 +34,16 @@ static inline struct character character_at(const u8* src, u64 rest) {
                                 (four_number & (0 - four))};
     return out;
 }
-/* The digit at a shift. The verifier of 6.1 does not see that what is left of the number is inside the table. */
+/* The digit at this position. Masked, because the verifier of 6.1 does not recognize that the rest of the number is
+ * within the table. */
 static inline u8 digit_at(u64 digits, u64 shift) {
     static const u8 hexadecimal[16] = "0123456789ABCDEF";
     return hexadecimal[masked(digits >> shift, 15)];
 }
 static inline u8 either(u64 first, u8 a, u8 b) { return b ^ ((a ^ b) & (u8)(0 - first)); }
-/* One character, as itself, as a letter after a backslash, as three octal digits, and what takes several bytes of
- * UTF-8 as \uXXXX or \UXXXXXXXX. There is one branch, for the last iteration: of each other one the verifier would go
- * on from both sides. */
+/* Appends one character: as itself, as a letter after a backslash, as three octal digits, or if it has several bytes
+ * as \uXXXX or \UXXXXXXXX. There is only one branch, for the last iteration, because the verifier follows both sides
+ * of each branch. */
 static long text_step(u64 i, struct text* t) {
     (void)i;
     u64 at = t->at;
@@ -59,7 +60,7 @@ static long text_step(u64 i, struct text* t) {
         t->cut = (1 - ends) & (1 - (beyond & exact));
         return 1;
     }
-    /* What is too much here is overwritten by what follows. */
+    /* The next character overwrites bytes that are not needed. */
     u8 *out = t->dst + (len & MASK), digit = '0' + (c >> 6);
     out[0] = either(plain, c, '\\');
     out[1] = either(one.many, either(one.large, 'U', 'u'), either(escaped, letter, digit));
@@ -75,8 +76,8 @@ static long text_step(u64 i, struct text* t) {
     t->at = at + one.size;
     return 0;
 }
-/* `count` bytes of src with C's escapes, as at most `most` characters. options: 1 in double quotes, with "..."
- * after them if there would be more (then `most` is 5 at least); 2 NULs are characters like any other. */
+/* Escapes `count` bytes of src as in C, up to `most` characters. options: 1 adds double quotes, and dots after them
+ * if the text is cut (then `most` is at least 5); 2 treats NULs like other characters. */
 ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count, s64 most, u64 options) {
     NEED(to && src);
     u8* slot = to->text;
@@ -84,8 +85,8 @@ ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count,
     u64 least = quoted ? 5 : 0;
     u64 limit = most < 0 || (u64)most > MASK ? MASK : (u64)most < least ? least : (u64)most;
     u64 begin = opaque(slot, quoted);
-    /* Numbers that it thinks it knows would be taken for the only ones by a verifier that meets the loop inside a loop
-     * again (seen with a count of 0 in 6.18: the body was removed as dead). */
+    /* If the verifier meets this loop within another loop, it would assume that the numbers it knows are the only
+     * ones. Seen with a count of 0 in 6.18: it removed the body as dead code. */
     limit = opaque(slot, limit - quoted) + quoted;
     count = opaque(slot, count > MASK ? MASK : count);
     u64 first = opaque(slot, 0);
@@ -95,7 +96,7 @@ ONCE u64 sonde_rt_text(struct sonde_slot* to, struct sonde_slot* src, u64 count,
     LOOP(sonde_rt_max, text_step, &t);
     u64 len = opaque(SCRATCH(slot), t.len), cut = opaque(SCRATCH(slot), t.cut);
     if (quoted) {
-        /* Back to where the quote and the dots have room, if they have none after what was taken. */
+        /* If the quote and the dots do not fit, go back to where they do. */
         len ^= (len ^ t.safe) & (0 - (cut & below(limit, len + 4)));
         u8 *end = slot + (len & MASK), dot = '.' & (0 - cut);
         end[0] = '"';
@@ -138,14 +139,14 @@ static long replace_step(u64 i, struct replace* r) {
     r->matched = 0;
     return 0;
 }
-/* src with each `search` replaced, from the left; an empty one is nowhere. */
+/* Replaces each `search` in src, from the left. An empty `search` does not occur. */
 ONCE s64 sonde_rt_str_replace(struct sonde_slot* to, struct sonde_slot* src, struct sonde_slot* search,
                               struct sonde_slot* with) {
     NEED(to && src && search && with);
     u8* slot = to->text;
     if (search->text[0] == 0)
         return (s64)copy_bounded(slot, sonde_rt_max, src->text);
-    /* Each unknown for itself: as copies of one value, the verifier would expect them to stay equal. */
+    /* Each is opaque by itself: the verifier would expect copies of one value to remain equal. */
     struct replace r = {slot, src->text, search->text, with->text, opaque(slot, 0), opaque(slot, 0), opaque(slot, 0)};
     LOOP(PAIRS, replace_step, &r);
     slot[r.len & MASK] = 0;
@@ -155,13 +156,13 @@ ONCE s64 sonde_rt_str_replace(struct sonde_slot* to, struct sonde_slot* src, str
 struct flags {
     u8* dst;
     u64 table;
-    u64 len, left; /* left: bits that no name has said yet */
+    u64 len, left; /* left: bits that have no name yet */
 };
 struct flag_cell {
     u8 name[32];
     u64 bits;
 };
-/* The | before the next, unless it is the first. */
+/* Appends "|" unless this is the first name. */
 static u64 separated(struct flags* f) {
     u64 len = f->len & MASK;
     f->dst[len] = '|';
@@ -177,8 +178,8 @@ static long flag_step(u64 i, struct flags* f) {
     f->len = cut(len + copy_bounded(f->dst + len, 32, cell.name));
     return 0;
 }
-/* Appends to the `len` characters of the slot the names of a value's bits, with | between them, in the order of the
- * table, and what is left as a number. The table is the address of `count` flag cells. */
+/* Appends the names of a value's bits to the `len` characters in the slot, separated by "|", in the table's order.
+ * Remaining bits are appended as a number. The table is the address of `count` flag cells. */
 ONCE u64 sonde_rt_flags(struct sonde_slot* to, u64 len, u64 table, u64 count, u64 value) {
     NEED(to);
     u8* slot = to->text;

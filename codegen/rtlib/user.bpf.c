@@ -1,7 +1,8 @@
-/* Reading user memory, and writing it. Reading: the fast read first, and where the page is not in memory the one that can wait for it.
+/* Reads and writes user memory. A read first tries the fast helper. If the page is not in memory, it uses the one
+ * that can wait.
  *
- * Only a sleepable program may wait. `wait` is a constant where these are called, so that the verifier does not even see the
- * waiting read in others. */
+ * Only a sleepable program may wait. `wait` is a constant at each call, so other programs do not contain the waiting
+ * read. */
 #include "rt.h"
 
 enum { SONDE_WIDE_OK, SONDE_WIDE_FAULT, SONDE_WIDE_INVALID };
@@ -10,10 +11,10 @@ static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* addres
 static long (*const bpf_probe_read_user_str)(void* dst, u32 size, const void* address) = (void*)114;
 static long (*const bpf_probe_write_user)(void* address, const void* src, u32 size) = (void*)36;
 static long (*const bpf_copy_from_user)(void* dst, u32 size, const void* address) = (void*)148;
-/* 6.12, "bpf: Add bpf_copy_from_user_str kfunc"; without it such a string is an error that can be caught. */
+/* 6.12, "bpf: Add bpf_copy_from_user_str kfunc". Without it, such a string is an error that `try` can catch. */
 extern int bpf_copy_from_user_str(void* dst, u32 dst__sz, const void* unsafe_ptr__ign, u64 flags) __attribute__((section(".ksyms"), weak));
 
-/* Nonzero on a fault. size is 1, 2, 4 or 8. */
+/* Returns a number other than 0 on a fault. size is 1, 2, 4 or 8. */
 RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
 {
     size &= 15;
@@ -26,12 +27,12 @@ RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
     return bpf_copy_from_user(dst, size, (const void*)address) != 0;
 }
 
-/* size bytes, at most MAXSTRINGLEN - 1, into a slot, and a NUL after them; nonzero on a fault. */
+/* Reads size bytes (at most MAXSTRINGLEN - 1) into a slot and adds a NUL. Returns a number other than 0 on a fault. */
 RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 {
     u32 bound = (u32)masked(size, MASK);
     slot[bound] = 0;
-    if ((s64)address < 0) /* the kernel's half */
+    if ((s64)address < 0) /* a kernel address */
         return bpf_probe_read_kernel(slot, bound, (const void*)address) != 0;
     if (bpf_probe_read_user(slot, bound, (const void*)address) == 0)
         return 0;
@@ -40,7 +41,7 @@ RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
     return bpf_copy_from_user(slot, bound, (const void*)address) != 0;
 }
 
-/* At most size bytes with the NUL; negative on a fault, and the string is empty then. */
+/* Reads at most size bytes with the NUL. On a fault, returns a negative number and an empty string. */
 RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
 {
     slot[0] = 0;
@@ -51,7 +52,8 @@ RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
     return n;
 }
 
-/* The same of the kernel's memory. What lies in the user's half is the user's: the kernel's structures point there too. */
+/* The same for kernel memory. Addresses in the user's half are read as user memory, because kernel structures can
+ * point there, too. */
 RT s64 sonde_rt_read_kernel_string(u8* slot, u64 size, u64 address)
 {
     slot[0] = 0;
@@ -64,11 +66,11 @@ RT s64 sonde_rt_read_kernel_string(u8* slot, u64 size, u64 address)
 struct wide {
     u8* dst;
     u64 address, len, width;
-    u64 high; /* the first half of a pair, or 0 */
+    u64 high; /* the first half of a surrogate pair, or 0 */
     u64 status;
 };
 enum { READ_USER, READ_USER_WAIT, READ_KERNEL };
-/* Inlined: the verifier refuses a function that may sleep to every caller that may not. */
+/* Inlined: the verifier rejects a function that may sleep if any caller must not sleep. */
 static inline __attribute__((always_inline)) long wide_unit(u64 i, struct wide* w, int how)
 {
     u64 unit = 0;
@@ -82,7 +84,7 @@ static inline __attribute__((always_inline)) long wide_unit(u64 i, struct wide* 
     }
     u64 high = w->high;
     u64 is_low = unit >= 0xdc00 && unit < 0xe000, is_high = unit >= 0xd800 && unit < 0xdc00;
-    /* A pair is two halves of UTF-16 in their order. */
+    /* A surrogate pair must have both halves, in order. */
     if ((high != 0) != is_low || unit > 0x10ffff || (is_high && w->width == 4)) {
         w->status = SONDE_WIDE_INVALID;
         return 1;
@@ -122,7 +124,8 @@ static inline __attribute__((always_inline)) long wide_unit(u64 i, struct wide* 
 static long wide_step(u64 i, struct wide* w) { return wide_unit(i, w, READ_USER); }
 static long wide_step_wait(u64 i, struct wide* w) { return wide_unit(i, w, READ_USER_WAIT); }
 static long wide_step_kernel(u64 i, struct wide* w) { return wide_unit(i, w, READ_KERNEL); }
-/* A string of units of 2 or 4 bytes (UTF-16, UTF-32) as UTF-8, cut to what fits; a SONDE_WIDE value. */
+/* Reads a string with units of 2 or 4 bytes (UTF-16, UTF-32) as UTF-8, truncated if it is too long. Returns a
+ * SONDE_WIDE value. */
 RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
 {
     struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
@@ -134,7 +137,7 @@ RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
     return (s64)w.status;
 }
 
-/* Nonzero on a fault. size is 1, 2, 4 or 8. */
+/* Returns a number other than 0 on a fault. size is 1, 2, 4 or 8. */
 RT s64 sonde_rt_write_user(const u8* src, u32 size, u64 address)
 {
     size &= 15;
@@ -143,7 +146,7 @@ RT s64 sonde_rt_write_user(const u8* src, u32 size, u64 address)
     return bpf_probe_write_user((void*)address, src, size) != 0;
 }
 
-/* size bytes of a slot, at most MAXSTRINGLEN; none is no fault. */
+/* Writes size bytes of a slot, at most MAXSTRINGLEN. A size of 0 succeeds. */
 RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
 {
     if (size == 0)
@@ -154,7 +157,7 @@ RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
     return bpf_probe_write_user((void*)address, slot, bound) != 0;
 }
 
-/* The same of the kernel's memory. */
+/* The same for kernel memory. */
 ONCE s64 sonde_rt_read_kernel_wide(struct sonde_slot* to, u64 width, u64 address)
 {
     NEED(to);

@@ -1,9 +1,10 @@
-/* Programs that keep processes whose memory is watched at their program's first instruction until the session has set
- * the watchpoints, and that say when the last one of those which inherited them has gone. Linked as a whole.
+/* Programs for watchpoints in memory of processes that start during the session. They stop a process at its
+ * program's first instruction until the session has set the watchpoints. They also report when the last process that
+ * inherited the watchpoints has ended. All programs of this file are linked.
  *
- * A process waits inside of a breakpoint's handler, where it can be preempted, for a word that the session sets. No
- * signal and no tracer is involved: nobody else sees that it waits, and nothing is left behind when the session dies.
- */
+ * A process waits within the handler of a breakpoint, where it can be preempted, for a word that the session sets.
+ * This needs no signal and no tracer. So no other program can notice that the process waits, and if the session
+ * dies, nothing remains. */
 #include "../../runtime/attach/watch_events.h"
 #include "../../runtime/session_words.h"
 #include "kernel_task.h"
@@ -37,7 +38,7 @@ static inline int tell(struct sonde_watch_event* event)
     return 0;
 }
 
-/* The process is in a family no more. */
+/* Removes the process from its family. */
 static inline void leave(u32 process)
 {
     struct sonde_watch_event ended = {};
@@ -69,13 +70,13 @@ static long look(u64 i, struct waiting* w)
     if (*(volatile u64*)&w->family->state != SONDE_FAMILY_WAITS || *(volatile u64*)&sonde_data.state == SONDE_STOPPING ||
         bpf_ktime_get_ns() > w->until)
         return 1;
-    /* Looking up a page of the process gives the processor to others where the kernel itself is not preempted, above all
-     * to the session where there is only one processor (cond_resched() in __get_user_pages(), mm/gup.c). It fails where
-     * the process is being killed. */
+    /* Looks up a page of the process. On kernels without preemption this gives the processor to others
+     * (cond_resched() in __get_user_pages(), mm/gup.c), above all to the session if there is only one processor. It
+     * fails if the process is being killed. */
     return bpf_copy_from_user_task(&byte, 1, (void*)w->entry, bpf_get_current_task_btf(), 0) != 0;
 }
 
-/* At a watched program's first instruction. */
+/* At the first instruction of a watched program. */
 PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
 {
     u64 now = bpf_ktime_get_ns();
@@ -88,7 +89,7 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
     event.entry = context[SONDE_REGS_IP / 8];
     event.process = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : process;
     event.program = (u32)bpf_get_attach_cookie(context);
-    /* One that ran when the session began is known. */
+    /* Processes that ran when the session began are known already. */
     if (bpf_map_update_elem(&sonde_watched, &process, &event.family, no_exist) != 0)
         return 0;
     bpf_map_update_elem(&sonde_families, &event.family, &fresh, any);
@@ -102,7 +103,8 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
     return 0;
 }
 
-/* Run by the session with the number of a family that has its watchpoints. 0: it has not waited for them. */
+/* The session runs this with the number of a family that has its watchpoints. Returns 0 if the family has not waited
+ * for them. */
 PROGRAM("raw_tp/") sonde_watch_release(u64* context)
 {
     u64 number = context[0];
@@ -111,7 +113,8 @@ PROGRAM("raw_tp/") sonde_watch_release(u64* context)
            __sync_val_compare_and_swap(&family->state, SONDE_FAMILY_WAITS, SONDE_FAMILY_RUNS) != SONDE_FAMILY_LEFT;
 }
 
-/* Run by the session with the number of a running process and that of its family. 0: it is known already. */
+/* The session runs this with the numbers of a running process and its family. Returns 0 if the process is known
+ * already. */
 PROGRAM("raw_tp/") sonde_watch_running(u64* context)
 {
     u32 process = (u32)context[0];
@@ -138,7 +141,7 @@ PROGRAM("raw_tp/sched_process_fork") sonde_watch_fork(u64* context)
     return 0;
 }
 
-/* The kernel takes watchpoints off when another program begins. */
+/* The kernel removes watchpoints when a process starts another program. */
 PROGRAM("raw_tp/sched_process_exec") sonde_watch_exec(u64* context)
 {
     (void)context;

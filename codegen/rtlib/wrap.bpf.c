@@ -1,4 +1,5 @@
-/* Arrays that wrap, in the kernel: numbers for their elements, and room in a full one. */
+/* Arrays that replace their oldest element when they are full (`%`): insertion numbers of elements, and room for new
+ * elements. */
 #include "rt.h"
 
 #include "../../runtime/wrap.h"
@@ -12,7 +13,7 @@ enum { NEW_ONLY = 1 /* BPF_NOEXIST */, EXISTS = -17, TRIES = 3 };
 
 static inline u64 number_at(const u8* place) { return *(const volatile u64*)place; }
 
-/* A number for a new element, whose place has the key when this returns. */
+/* Returns the number for a new element. Its place in the list then has the key. */
 RT u64 sonde_rt_number_wrapped(void* map, const u8* key, void* order, struct sonde_wrap* w,
                                const struct sonde_wrap_spec* spec)
 {
@@ -39,7 +40,7 @@ struct evicting {
     const struct sonde_wrap_spec* spec;
     u64 done;
 };
-/* Looks at the next place. */
+/* Examines the next place in the list. */
 static long evict_next(u64 i, struct evicting* e)
 {
     (void)i;
@@ -53,7 +54,7 @@ static long evict_next(u64 i, struct evicting* e)
         return 1;
     u64 there = number_at(place);
     if (there < number) {
-        /* It is being written. Who does not come back to that must not keep the others here. */
+        /* Another handler is writing this place. If it does not finish soon, the others go on without it. */
         if (newest - number < e->spec->places / 2)
             return 1;
         w->unlisted = 1;
@@ -61,7 +62,7 @@ static long evict_next(u64 i, struct evicting* e)
     if (__sync_val_compare_and_swap(&w->passed, passed, number) != passed || there != number)
         return 0;
     u8* element = bpf_map_lookup_elem(e->map, place + 8);
-    if (number_at(place) != number) { /* so late that the place is another one's */
+    if (number_at(place) != number) { /* too late: the place has a newer element */
         w->unlisted = 1;
         return 1;
     }
@@ -92,7 +93,7 @@ static long erase_oldest(void* map, const u8* key, const u8* value, struct oldes
     return 1;
 }
 
-/* Makes room in a full array and creates the element, all zero. Others may take the room. */
+/* Makes room in a full array and creates the element with zeros. Another handler may take the room first. */
 RT s64 sonde_rt_insert_wrapped(void* map, const u8* key, void* order, struct sonde_wrap* w,
                                const struct sonde_wrap_spec* spec)
 {
