@@ -1,5 +1,5 @@
-// Arena: nodes that live as long as the translation. Objects are created and never freed one by one; their
-// destructors run when the arena dies.
+// Arena: owns nodes that live as long as the translation. Objects are created, but never freed one by one. Their
+// destructors run when the arena is destroyed.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Bars of block characters (Unicode's block elements, U+2581 to U+2588), for terminals.
+// Bars of Unicode's block elements (U+2581 to U+2588), for terminals.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace sonde {
 
-// A bar of so many eighths of a character.
+// A horizontal bar with a length in eighths of a character.
 std::string bar_of_eighths(uint64_t eighths);
-// One that is `part` (0 to 1) of `width` characters. Without blanks after it.
+// A horizontal bar that fills `part` (0 to 1) of `width` characters. Has no blanks at its end.
 std::string bar_text(double part, size_t width);
-// A bar that stands, `part` (0 to 1) of a character high; a blank for 0.
+// A vertical bar that fills `part` (0 to 1) of a character's height; a blank for 0.
 std::string_view standing_bar(double part);
-// Numbers as a row of bars of eight heights, the last `width` of them; the largest of these is full, 0 is a blank.
+// A row of vertical bars for the last `width` numbers, with eight heights. The largest number has full height; 0 is a
+// blank.
 std::string sparkline(const std::deque<double>& numbers, size_t width);
 
 } // namespace sonde

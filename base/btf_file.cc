@@ -9,7 +9,7 @@ namespace {
 
 constexpr int most_nested = 16;
 
-// How many bytes follow a type's head.
+// The number of bytes after a type's header.
 size_t bytes_behind(const btf_type& type) {
     size_t count = BTF_INFO_VLEN(type.info);
     switch (BTF_INFO_KIND(type.info)) {
@@ -70,7 +70,7 @@ BtfFile::BtfFile(std::string_view bytes, const BtfFile* base) : base_(base) {
     for (size_t place = 0; place + sizeof(btf_type) <= types_.size();) {
         auto* type = reinterpret_cast<const btf_type*>(types_.data() + place);
         size_t size = sizeof *type + bytes_behind(*type);
-        // A kind that this does not know may be longer than its head.
+        // An unknown kind may have data after its header, so the rest cannot be read.
         if (size > types_.size() - place || kind(*type) > BTF_KIND_ENUM64)
             return;
         places_.push_back(static_cast<uint32_t>(place));
@@ -105,7 +105,7 @@ std::string_view BtfFile::name(uint32_t offset) const {
 }
 
 uint32_t BtfFile::find(std::string_view wanted, uint32_t wanted_kind) const {
-    // Each name is there once, in this file or in the one that it builds on.
+    // Each name occurs once, in this file or in its base.
     auto place = [&](const BtfFile& file) -> uint32_t {
         std::string whole = '\0' + std::string(wanted) + '\0';
         const void* at = memmem(file.names_.data(), file.names_.size(), whole.data(), whole.size());

@@ -1,4 +1,4 @@
-// A failed CHECK ends the process at once: state that broke an invariant must not go on to load programs.
+// A failed CHECK ends the process immediately, so that a wrong state cannot lead to wrong programs in the kernel.
 #include "base/check.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// CHECK: an invariant of sonde itself. A failure is our bug; it prints the place and aborts.
+// CHECK: an invariant of sonde. If it fails, sonde has a bug: CHECK prints the place and aborts.
 #pragma once
 
 namespace sonde {

@@ -9,7 +9,7 @@
 namespace sonde {
 namespace {
 
-// "monotonic 86400 0": seconds and nanoseconds that the namespace adds. A process that has several threads cannot
+// Reads "monotonic 86400 0", the seconds and nanoseconds that the namespace adds. A process with several threads cannot
 // change its time namespace.
 int64_t time_namespace_offset_ns() {
     const Result<std::string> offsets = read_file("/proc/self/timens_offsets");
@@ -32,7 +32,7 @@ int64_t kernel_now_ns() {
     return now_ns() - offset;
 }
 
-// The clock may be set between two readings, and the thread may lose the processor there.
+// Repeats if the readings differ: somebody may set the clock, or the thread may be preempted between two readings.
 int64_t tai_offset_ns() {
     constexpr int64_t second = 1'000'000'000, close = second / 4;
     int64_t before = 0, tai = 0, after = 0;

@@ -34,7 +34,7 @@ std::optional<uint32_t> file_crc(int fd) {
     }
 }
 
-// A `+` or `-` in front says whether stap checks the checksum; here it is always checked.
+// A `+` or `-` at the beginning tells stap whether to check the checksum. sonde always checks it.
 std::vector<std::string> search_folders() {
     const char* set = std::getenv("SYSTEMTAP_DEBUGINFO_PATH");
     std::string_view rest = set && *set ? set : ":.debug:/usr/lib/debug";
@@ -52,7 +52,8 @@ std::vector<std::string> search_folders() {
     return folders;
 }
 
-// A process in another mount namespace has a tree of its own, `/proc/PID/root`; the one from here may do as well.
+// A process in another mount namespace has its own tree, `/proc/PID/root`. If the file is not there, the same path in
+// our tree may have it.
 std::vector<std::string> trees_of(const std::string& path) {
     std::string root = process_root(path);
     return root.empty() ? std::vector<std::string>{""} : std::vector<std::string>{root, ""};
@@ -67,7 +68,7 @@ class Finder {
     Finder(std::string build_id, std::optional<uint32_t> crc, const DebugSearch& search)
         : build_id_(std::move(build_id)), crc_(crc), search_(search) {}
 
-    // The file if it is the debug information of this very build.
+    // Returns the file if it is the debug information of this build.
     std::optional<ElfFile> accept(const std::string& path) {
         if (access(path.c_str(), F_OK) != 0)
             return std::nullopt;
@@ -122,8 +123,8 @@ class Finder {
 
 namespace {
 
-// Each note: the sizes of its name and its contents and its type, then both, padded to 4 bytes (elf(5)). Empty if none
-// is the build-id.
+// Each note has the sizes of its name and its contents, its type, and then both, padded to 4 bytes (elf(5)). Returns ""
+// if none is the build-id.
 std::string build_id_in(std::string_view notes) {
     auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
     for (size_t at = 0; notes.size() - at >= sizeof(Elf64_Nhdr);) {
@@ -188,7 +189,7 @@ std::vector<std::string> find_module_debug_files(const std::string& root, const 
             if (dot == std::string::npos || (name.substr(dot) != ".ko" && name.substr(dot) != ".ko.debug"))
                 continue;
             name.resize(dot);
-            std::replace(name.begin(), name.end(), '-', '_'); // as in a module's name
+            std::replace(name.begin(), name.end(), '-', '_'); // as in the module's name
             if (name == module)
                 out.push_back(at->path().string());
         }
@@ -229,7 +230,7 @@ std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& s
 }
 
 namespace {
-// Empty: the section is not there, or damaged.
+// Empty if the section does not exist or is damaged.
 std::string_view common_file_name(const ElfFile& file) {
     std::string_view data = file.section_data(".gnu_debugaltlink");
     size_t end = data.find('\0');

@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// elfutils/debuginfod.h, whose interface does not change within libdebuginfod.so.1.
+// Functions of elfutils/debuginfod.h. Their interface does not change within libdebuginfod.so.1.
 struct Library {
     using Progress = int (*)(void* client, long done, long all);
     SharedLibrary file;
@@ -30,13 +30,14 @@ struct Library {
     }
 };
 
-// What is said once a transfer has begun; a file in the cache is silent. On a terminal the line is rewritten.
+// Progress of a transfer, printed once it has begun. Files from the cache are not reported. On a terminal the line is
+// updated.
 struct Words {
     std::string build_id;
     bool begun = false;
-    long told = -1; // MB
+    long told = -1; // MB that were printed last
 };
-Words* words = nullptr; // the library passes no pointer of ours
+Words* words = nullptr; // a global, because the library does not pass a pointer to tell()
 
 int tell(void*, long done, long all) {
     constexpr long megabyte = 1 << 20;

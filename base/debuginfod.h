@@ -1,7 +1,7 @@
-// Debug information from the servers of DEBUGINFOD_URLS, by build-id.
+// Downloads debug information from the servers of DEBUGINFOD_URLS, by build-id.
 //
-// The client library is elfutils' (debuginfod_find_debuginfo(3)), with its cache and its settings; it is loaded when it
-// is wanted, so that nothing of it is needed otherwise.
+// The client library is that of elfutils (debuginfod_find_debuginfo(3)), with its cache and settings. sonde loads it
+// only when it is needed, so it need not be installed.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace sonde {
 
-// Whether a server is named.
+// Whether DEBUGINFOD_URLS names a server.
 bool has_debuginfod();
 
-// The path of the downloaded file. Says on standard error what it downloads. Errors: no library (Debian:
-// libdebuginfod1), no server that answers; with an empty message if no server is named, or the servers do not have it.
+// Downloads the file and returns its path. Prints progress to standard error. Errors: the library (Debian:
+// libdebuginfod1) is not installed, or no server answers. The error's message is empty if no server is configured, or
+// if no server has the file.
 Result<std::string> download_debug_file(const std::string& build_id);
 
 } // namespace sonde

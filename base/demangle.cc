@@ -1,4 +1,4 @@
-// C++'s names are left to the C++ runtime, and to LLVM what that does not know.
+// The C++ runtime demangles C++ symbols. LLVM demangles those that the runtime does not know.
 #include "base/demangle.h"
 
 #include <cxxabi.h>
@@ -22,7 +22,7 @@ std::optional<std::string> demangle(std::string_view symbol) {
         abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status), &std::free);
     if (status == 0 && text)
         return text.get();
-    // What newer compilers write and the runtime that is installed does not know yet.
+    // The installed runtime may not know what newer compilers generate.
     return demangle_cxx_by_llvm(symbol);
 }
 
@@ -30,16 +30,16 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Where the word `operator` begins at `at`, after which spaces and brackets belong to the name.
+// Whether the word `operator` begins at this position. Spaces and brackets after it belong to the name.
 bool is_operator(std::string_view text, size_t at) {
     constexpr std::string_view word = "operator";
     return text.substr(at).starts_with(word) && (at == 0 || !is_word(text[at - 1])) &&
            (at + word.size() == text.size() || !is_word(text[at + word.size()]));
 }
 
-// A template function's symbol says what it returns, so that overloads by their results differ, and so does one of
-// something inside (Itanium ABI, section 5.1.5.3, function signatures). The name begins after the last space outside
-// of brackets that is not the one in `f() const::{lambda()#1}`.
+// A template function's symbol includes its result's type, because overloads can differ in it. The same holds for
+// symbols of things within such a function (Itanium ABI, section 5.1.5.3, function signatures). The name begins after
+// the last space outside of brackets, except for the space in `f() const::{lambda()#1}`.
 size_t name_begin(std::string_view text) {
     std::string open;
     size_t begin = 0;
@@ -55,7 +55,7 @@ size_t name_begin(std::string_view text) {
                    (text.substr(at).starts_with(" const") || text.substr(at).starts_with(" volatile"))))
             begin = at + 1;
     }
-    // `int (*f<int>())(char)` returns a pointer to a function: left as it is.
+    // `int (*f<int>())(char)` returns a pointer to a function; keep it unchanged.
     return text.substr(begin).starts_with("(*") || text.substr(begin).starts_with("(&") ? 0 : begin;
 }
 
@@ -66,9 +66,9 @@ std::string readable_symbol(std::string_view symbol) {
         symbol.starts_with("_Z") || symbol.starts_with("_R") ? demangle(symbol) : std::nullopt;
     if (!text)
         return std::string(symbol);
-    // Thunks and their like are described by words.
+    // Thunks and similar symbols are described in English.
     bool may_have_result = !symbol.starts_with("_ZT") && !symbol.starts_with("_ZG") && !demangle_rust(symbol);
-    // The last parentheses that are closed hold the parameters; after them stand `const` and the like.
+    // The last pair of parentheses contains the parameters; `const` and others may follow.
     size_t close = text->rfind(')');
     if (symbol.starts_with("_R") || close == std::string::npos || text->find("::", close) != std::string::npos)
         return *text;

@@ -1,4 +1,4 @@
-// Rust's v0 is left to LLVM. Its older scheme is C++'s with escapes, which neither LLVM nor the C++ runtime knows.
+// LLVM demangles Rust's v0. The older scheme is C++'s with escapes, which neither LLVM nor the C++ runtime decodes.
 #include "base/demangle_rust.h"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ std::optional<std::string> demangle_legacy(std::string_view symbol) {
     for (std::string_view part : parts) {
         std::string text = unescape(part);
         constexpr std::string_view impl = "<impl ";
-        // An impl block that stands in another module than its type; the names do not depend on that.
+        // An impl block in another module than its type. Names do not contain that module.
         if (text.starts_with(impl) && text.ends_with('>')) {
             text = text.substr(impl.size(), text.size() - impl.size() - 1);
             size_t middle = text.find(" for ");
@@ -107,13 +107,13 @@ std::optional<std::string> demangle_legacy(std::string_view symbol) {
 
 // ---- v0 -------------------------------------------------------------------------------------------------------------
 
-// As Rust's debug information writes names, and scripts with it: `f<i32>` for `f::<i32>`, `shop::Item::total` for
-// `<shop::Item>::total`.
+// Converts a name to the form in Rust's debug information, which scripts use, too: `f<i32>` for `f::<i32>`,
+// `shop::Item::total` for `<shop::Item>::total`.
 std::string as_in_debug_information(std::string_view text) {
     struct Open {
         size_t at;      // in `out`
-        bool is_path;   // begins one: `<T as Trait>::`, `<T>::`
-        bool has_trait; // ... of the first form
+        bool is_path;   // begins a path: `<T as Trait>::`, `<T>::`
+        bool has_trait; // the first of these forms
     };
     std::string out;
     std::vector<Open> open;
@@ -128,7 +128,7 @@ std::string as_in_debug_information(std::string_view text) {
                 {out.size(),
                  !turbofish && !std::isalnum(static_cast<unsigned char>(before)) && before != '_' && before != '}',
                  false});
-        } else if (c == '>' && before != '-' && !open.empty()) { // `->` is none
+        } else if (c == '>' && before != '-' && !open.empty()) { // not the end of `->`
             const Open path = open.back();
             open.pop_back();
             if (path.is_path && !path.has_trait && text.substr(at + 1).starts_with("::")) {
@@ -144,7 +144,7 @@ std::string as_in_debug_information(std::string_view text) {
 }
 
 std::optional<std::string> demangle_v0(std::string_view symbol) {
-    symbol = symbol.substr(0, symbol.find('.')); // what a compiler appends: ".llvm.1234"
+    symbol = symbol.substr(0, symbol.find('.')); // remove a suffix of the compiler: ".llvm.1234"
     std::unique_ptr<char, decltype(&std::free)> text(llvm::rustDemangle(symbol), &std::free);
     return text ? std::optional(as_in_debug_information(text.get())) : std::nullopt;
 }

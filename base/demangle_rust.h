@@ -1,4 +1,4 @@
-// Names of Rust's symbols, in its older mangling (without the hash) and in v0 (RFC 2603).
+// Demangles Rust symbols, in the older mangling (without the hash) and in v0 (RFC 2603).
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace sonde {
 
-// "shop::Item::total", "<shop::Item as core::fmt::Display>::fmt". nullopt: no such symbol.
+// For example "shop::Item::total" or "<shop::Item as core::fmt::Display>::fmt". nullopt if it is not such a symbol.
 std::optional<std::string> demangle_rust(std::string_view symbol);
 
-// C++'s names by LLVM's demangler, whose headers the other file cannot include.
+// Demangles C++ with LLVM, whose headers conflict with those of demangle.cc.
 std::optional<std::string> demangle_cxx_by_llvm(std::string_view symbol);
 
 } // namespace sonde

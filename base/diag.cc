@@ -1,4 +1,4 @@
-// Diagnostics: counting, suppressing, and how a message looks.
+// Diagnostics: counting, suppressing, and the format of messages.
 //
 //     error[unknown-function]: unknown function `foo`
 //       --> file.stp:12:7
@@ -9,7 +9,7 @@
 //      --> ...
 //     help: did you mean `for`?
 //
-// What is printed comes from a file that may hold anything, so control characters never reach the terminal.
+// A source file can contain anything, so control characters are never sent to the terminal.
 #include "base/diag.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr DiagRow diag_rows[] = {
 
 const DiagRow& row_of(DiagId id) { return diag_rows[static_cast<size_t>(id)]; }
 
-// ANSI escapes, or nothing.
+// ANSI escapes, or empty strings.
 struct Palette {
     explicit Palette(bool color)
         : reset(color ? "\033[0m" : ""), bold(color ? "\033[1m" : ""), error(color ? "\033[1;31m" : ""),
@@ -43,19 +43,19 @@ struct Palette {
     const char *reset, *bold, *error, *warning, *note, *help, *gutter;
 };
 
-// A source line and its underline are built byte by byte: what byte `at` shows, and how many columns that takes.
+// Builds a source line and its underline byte by byte. Tracks the columns for tab stops.
 constexpr size_t tab_stop = 8;
 
 class Snippet {
   public:
-    // `margin`: columns before the text, which count for the tab stops.
+    // `margin`: columns before the text, which count for tab stops.
     explicit Snippet(size_t margin) : column_(margin) {}
 
     void add(char byte, bool marked) {
         auto code = static_cast<unsigned char>(byte);
         if (byte == '\t') {
-            // The tab itself is kept, before and under the text, so that both lines agree at any tab width; only carets
-            // have to be counted.
+            // Keep the tab, in the text and under it, so that both lines match for any width of tabs. Only carets must
+            // be counted.
             size_t width = tab_stop - column_ % tab_stop;
             line_ += byte;
             marks_ += marked ? std::string(width, '^') : "\t";
@@ -82,7 +82,8 @@ class Snippet {
     std::string line_, marks_;
 };
 
-// " --> file:line:col", the line and its underline. `digits`: the width of the widest line number in this message.
+// Prints " --> file:line:col", the line, and its underline. `digits`: the width of the largest line number in this
+// message.
 std::string render_place(const Sources& sources, Range range, size_t digits, const Palette& colors,
                          const char* mark_color) {
     LineColumn at = sources.line_column(range.file, range.begin);
@@ -91,10 +92,10 @@ std::string render_place(const Sources& sources, Range range, size_t digits, con
     std::string_view line = sources.line_text(range.file, at.line);
     size_t begin = std::min<size_t>(at.column - 1, line.size());
     size_t length = range.end > range.begin ? range.end - range.begin : 0;
-    // One caret at least: an empty range says that something is missing here.
+    // At least one caret: an empty range means that something is missing here.
     size_t end = begin + std::max<size_t>(length, 1);
 
-    // Of a very long line, what is around the place.
+    // Show only a part of a very long line.
     constexpr size_t longest = 400, before = 100;
     size_t first = line.size() > longest && begin > before ? begin - before : 0;
     while (first > 0 && (static_cast<unsigned char>(line[first]) & 0xc0) == 0x80) // inside a UTF-8 character
@@ -181,7 +182,7 @@ DiagBuilder Diagnostics::hold(DiagId id, Range range, std::string message) {
 }
 
 void Diagnostics::say_held() {
-    // From the last one on, so that the places of those before it stay right.
+    // Insert from the last one to the first, so that the positions of the earlier ones remain valid.
     for (; !held_.empty(); held_.pop_back()) {
         if (held_.back().diag.severity == Severity::Error)
             errors_++;
@@ -194,8 +195,8 @@ Diagnostics::Suppress::Suppress(Diagnostics& diags)
     diags_.suppress_depth_++;
 }
 
-// Its errors are its own: the caller has dealt with them, so that a guard around this one does not count them. Example:
-// `$$parms` prints a `?` for one parameter, and `@defined($$parms)` is 1.
+// Errors of an inner object do not count for the outer one, because the code that created it has handled them. Example:
+// `$$parms` prints `?` for one parameter, and `@defined($$parms)` is 1.
 Diagnostics::Suppress::~Suppress() {
     diags_.suppress_depth_--;
     diags_.suppressed_errors_ = start_;

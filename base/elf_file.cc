@@ -1,5 +1,5 @@
-// Opening asks the file system and the header before libelf, whose own errors ("invalid `Elf' handle") say nothing to a
-// user. Beyond open() the header, the segments and the section table lie inside the file.
+// open() checks the file system and the header before it calls libelf, whose own messages ("invalid `Elf' handle") do
+// not help a user. After open() has succeeded, the header, the segments and the section table are within the file.
 #include "base/elf_file.h"
 
 #include <fcntl.h>
@@ -61,12 +61,12 @@ std::string machine_name(uint16_t machine) {
     }
 }
 
-// Whether [offset, offset + size) lies in the file; written so that nothing overflows.
+// Whether [offset, offset + size) is within the file. Cannot overflow.
 bool in_file(uint64_t offset, uint64_t size, uint64_t file_size) {
     return offset <= file_size && size <= file_size - offset;
 }
 
-// A NUL-terminated string in a string table.
+// A string in a string table that ends with a NUL.
 std::string_view string_at(const Elf_Data& strings, uint64_t offset) {
     if (offset >= strings.d_size)
         return {};
@@ -81,7 +81,7 @@ std::string to_hex(std::string_view bytes) {
     return out;
 }
 
-// The descriptor of the GNU build-id note in a note section or segment; empty if it is not there.
+// The descriptor of the GNU build-id note in a note section or segment; empty if it does not exist.
 std::string_view find_build_id(Elf_Data* data) {
     if (!data || !data->d_buf)
         return {};
@@ -111,8 +111,8 @@ ElfFile::~ElfFile() = default;
 ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
     if (this == &other)
         return *this;
-    // The order of the members would close the old descriptor while the old Elf still maps it; harmless to libelf, but
-    // the rule is the destructor's.
+    // The order of the members would close the old descriptor while the old Elf still maps it. libelf does not mind,
+    // but the destructor does it in this order, too.
     elf_ = std::move(other.elf_);
     fd_ = std::move(other.fd_);
     path_ = std::move(other.path_);
@@ -130,7 +130,7 @@ Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
     std::string context = fmt::format("cannot open `{}`", path);
     CHECK(elf_version(EV_CURRENT) != EV_NONE);
 
-    // The kind of file comes first: opening a pipe would wait for its other end.
+    // Check the type first, because opening a pipe would block.
     struct stat status{};
     if (stat(path.c_str(), &status) != 0)
         return errno_error(context, errno);
@@ -145,13 +145,13 @@ Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
     ElfFile file;
     file.path_ = path;
     file.fd_ = *std::move(fd);
-    // The file may have been replaced in between; from here on the descriptor is what counts.
+    // The file may have been replaced in between. From here on, only the descriptor is used.
     if (fstat(file.fd_.get(), &status) != 0)
         return errno_error(context, errno);
     auto size = static_cast<uint64_t>(status.st_size);
     if (Result<void> header = file.check_header(size, accepted); !header)
         return std::move(header).error().in(context);
-    // Beyond this point the file has a whole header of an ELF program for this machine.
+    // The file has a complete header of an ELF program for this machine.
     file.elf_.reset(elf_begin(file.fd_.get(), ELF_C_READ_MMAP, nullptr));
     if (!file.elf_ || elf_kind(file.elf_.get()) != ELF_K_ELF)
         return Error(fmt::format("{}: {}", context, elf_errmsg(-1)), ENOEXEC);
@@ -229,7 +229,7 @@ Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
         !in_file(header.e_phoff, uint64_t{header.e_phnum} * (narrow_ ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr)),
                  file_size))
         return truncated_error("the program headers lie past its end");
-    // The section table is mostly what a file ends with, so this finds nearly every cut.
+    // The section table is usually at the end of a file, so this detects nearly every truncated file.
     if (header.e_shnum > 0 &&
         !in_file(header.e_shoff, uint64_t{header.e_shnum} * (narrow_ ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr)),
                  file_size))
@@ -282,7 +282,7 @@ Result<void> ElfFile::read_segments(uint64_t file_size) {
             return Error(fmt::format("cannot read program header {}: {}", i, elf_errmsg(-1)), ENOEXEC);
         if (header.p_type != PT_LOAD)
             continue;
-        // A debug file keeps the program's own headers, which speak of bytes that it has not.
+        // A debug file has the program's headers, which refer to bytes that it lacks.
         if (!debug_only_ && !in_file(header.p_offset, header.p_filesz, file_size))
             return truncated_error(fmt::format("the segment at {:#x} ends past its end", header.p_vaddr));
         segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz, header.p_memsz,
@@ -292,7 +292,7 @@ Result<void> ElfFile::read_segments(uint64_t file_size) {
 }
 
 std::string ElfFile::build_id() const {
-    // By section first: in a debug file the note section keeps its bytes, while the segments point at nothing.
+    // Search sections first: in a debug file, the note section has its bytes, but the segments do not.
     for (size_t i = 1; i < sections_.size(); i++) {
         if (sections_[i].type != SHT_NOTE)
             continue;
@@ -302,7 +302,7 @@ std::string ElfFile::build_id() const {
     }
     if (debug_only_ || !sections_.empty())
         return "";
-    // A program without a section table.
+    // Search segments: the program has no section table.
     size_t count = 0;
     elf_getphdrnum(elf_.get(), &count);
     for (size_t i = 0; i < count; i++) {
@@ -362,7 +362,7 @@ std::string_view ElfFile::section_data(std::string_view name) const {
 }
 
 std::optional<DebugLink> ElfFile::debuglink() const {
-    // A NUL-terminated file name, padding to four bytes, the checksum.
+    // A file name with a NUL, padding to four bytes, and the checksum.
     std::string_view data = section_data(".gnu_debuglink");
     size_t length = data.find('\0');
     if (length == std::string_view::npos || length == 0)

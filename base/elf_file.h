@@ -1,7 +1,7 @@
-// One ELF file, open for reading: what has to be known of a program or library before and beside its debug information.
+// Reads an ELF file: everything about a program or library except its debug information.
 //
-// libelf stays behind this class. Addresses are ELF virtual addresses as linked (before relocation). Terms and layouts:
-// the System V ABI, chapters 4 and 5 ("ELF-64 Object File Format"), and for the debug link GDB's manual, "Debugging
+// Only this class uses libelf. Addresses are ELF virtual addresses as linked (before relocation). For terms and layouts
+// see the System V ABI, chapters 4 and 5 ("ELF-64 Object File Format"). For the debug link see GDB's manual, "Debugging
 // Information in Separate Files".
 #pragma once
 
@@ -21,7 +21,7 @@ struct Elf;
 
 namespace sonde {
 
-// A PT_LOAD entry: `file_size` bytes at `offset` are mapped to `address`, zeros up to `memory_size`.
+// A PT_LOAD entry: `file_size` bytes at `offset` are mapped to `address`, followed by zeros up to `memory_size`.
 struct ElfSegment {
     uint64_t address = 0;
     uint64_t offset = 0;
@@ -31,7 +31,7 @@ struct ElfSegment {
 };
 
 struct ElfSection {
-    std::string_view name; // lives as long as the ElfFile
+    std::string_view name; // valid as long as the ElfFile
     uint64_t address = 0;
     uint64_t offset = 0;
     uint64_t size = 0;
@@ -41,38 +41,39 @@ struct ElfSection {
 
 // Names are as in the file: mangled, without a version.
 struct ElfSymbol {
-    std::string_view name; // lives as long as the ElfFile
+    std::string_view name; // valid as long as the ElfFile
     uint64_t address = 0;
-    uint64_t size = 0;    // 0: not known
+    uint64_t size = 0;    // 0: unknown
     uint8_t type = 0;     // STT_*
     uint8_t binding = 0;  // STB_*
     uint16_t section = 0; // SHN_*; SHN_UNDEF: defined elsewhere
     bool dynamic = false; // from .dynsym
 };
 
-// Where the debug information is when it is in another file (.gnu_debuglink).
+// The name of a file with debug information (.gnu_debuglink).
 struct DebugLink {
     std::string name;
-    uint32_t crc = 0; // of the whole debug file: elf_crc32()
+    uint32_t crc = 0; // elf_crc32() of the whole debug file
 };
 
-// Error::os_error of a program or library for another machine or word size; ENOEXEC is anything else that cannot run.
+// Error::os_error for a program or library of another machine or word size. ENOEXEC stands for everything else that
+// cannot run.
 constexpr int foreign_program = ENOTSUP;
 
 class ElfFile {
   public:
-    // Opens a program, a library or the separate debug file of one, for this machine. Errors say what is wrong with the
-    // path or the file: it is missing, a folder or a device, may not be read, is no ELF file, is cut off, is an object
-    // file or a core file, or is for another machine or word size.
+    // Opens a program, a library, or a separate debug file, for this machine. Errors describe the problem: the path is
+    // missing, a folder or a device; it is not readable; it is not an ELF file, or truncated; it is an object or core
+    // file; it is for another machine or word size.
     static Result<ElfFile> open(const std::string& path) { return open(path, {}); }
-    // The same, and a 32-bit program too, of a kind that this machine runs.
+    // Also accepts a 32-bit program that this machine can run.
     static Result<ElfFile> open_any_width(const std::string& path) { return open(path, {.narrow = true}); }
-    // The same, and an object file too: debug information without a program of its own is in one.
+    // Also accepts an object file, in which debug information without a program is stored.
     static Result<ElfFile> open_debug_information(const std::string& path) {
         return open(path, {.narrow = true, .object = true});
     }
 
-    // An object file, as if it had been linked (base/linked_object.h).
+    // Opens an object file as if it were linked (base/linked_object.h).
     static Result<ElfFile> open_linked(const std::string& path);
 
     ElfFile(ElfFile&&) noexcept;
@@ -81,38 +82,40 @@ class ElfFile {
 
     const std::string& path() const { return path_; }
     int fd() const { return fd_.get(); }
-    // For libdw, at its wrapper only. Owned by this.
+    // For libdw's wrapper only. This object owns the handle.
     Elf* elf() const { return elf_.get(); }
 
-    // ET_DYN: a library or a position-independent program, loaded at an address that is known only at run time.
+    // ET_DYN: a library or a position-independent program, whose load address is known only at run time.
     bool is_dynamic() const { return dynamic_; }
-    // A debug file made by `objcopy --only-keep-debug`: sections have their headers, but code and data are not there.
+    // A debug file made by `objcopy --only-keep-debug`: it has all section headers, but not the contents of code and
+    // data.
     bool is_debug_only() const { return debug_only_; }
     uint64_t entry() const { return entry_; }
     uint16_t machine() const { return machine_; } // EM_*
     bool is_32_bit() const { return narrow_; }
 
-    // In lower-case hexadecimal; empty if there is none.
+    // In lower-case hexadecimal; empty if the file has none.
     std::string build_id() const;
 
     const std::vector<ElfSegment>& segments() const { return segments_; }
-    // The place in the file of the byte at `address`; nothing if no segment has it, or it is zeros without a place.
+    // The offset in the file of the byte at `address`. nullopt if no segment contains it, or the byte is not in the
+    // file (.bss).
     std::optional<uint64_t> file_offset(uint64_t address) const;
-    // The other way. Of several segments that map the same bytes, an executable one is preferred.
+    // The inverse. If several segments map the same bytes, an executable one is preferred.
     std::optional<uint64_t> address_of_offset(uint64_t offset) const;
 
-    // Whether one segment has both addresses.
+    // Whether both addresses are in the same segment.
     bool same_segment(uint64_t one, uint64_t other) const;
 
     const std::vector<ElfSection>& sections() const { return sections_; }
     const ElfSection* find_section(std::string_view name) const;
-    // The section's bytes as they are in the file; empty if there is none or it occupies no bytes. Lives as long as
-    // this.
+    // The section's bytes as in the file. Empty if the section does not exist or has no bytes in the file. Valid as
+    // long as this object.
     std::string_view section_data(std::string_view name) const;
 
     std::optional<DebugLink> debuglink() const;
 
-    // Every named symbol of .symtab, then of .dynsym; `visit` returns false to stop.
+    // Visits every named symbol of .symtab, then of .dynsym, until `visit` returns false.
     void for_each_symbol(const std::function<bool(const ElfSymbol&)>& visit) const;
 
   private:
@@ -120,7 +123,7 @@ class ElfFile {
         void operator()(Elf* elf) const;
     };
     ElfFile() = default;
-    // What is opened besides 64-bit programs and libraries.
+    // Files to accept besides 64-bit programs and libraries.
     struct Accepted {
         bool narrow = false;
         bool object = false;
@@ -132,7 +135,7 @@ class ElfFile {
 
     std::string path_;
     Fd fd_;
-    std::unique_ptr<Elf, ElfCloser> elf_; // closed before fd_
+    std::unique_ptr<Elf, ElfCloser> elf_; // must be closed before fd_
     std::vector<ElfSegment> segments_;
     std::vector<ElfSection> sections_; // by section number; [0] is the null section
     bool dynamic_ = false, debug_only_ = false, narrow_ = false;
@@ -140,7 +143,8 @@ class ElfFile {
     uint16_t machine_ = 0;
 };
 
-// The checksum of a debug link, over a whole file: CRC-32 as in IEEE 802.3. To continue, pass the last result.
+// The checksum of a debug link over a whole file: CRC-32 as in IEEE 802.3. To continue a checksum, pass the previous
+// result.
 uint32_t elf_crc32(std::string_view data, uint32_t crc = 0);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Whole files in and out: calls that were interrupted or did a part only are continued.
+// Whole files: interrupted and partial reads and writes are continued.
 #include "base/fd.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ namespace sonde {
 void Fd::reset(int fd) {
     if (fd_ >= 0) {
         int saved = errno;
-        // Linux closes it even when close(2) says EINTR; a second call could close someone else's.
+        // Linux closes the descriptor even if close(2) returns EINTR. A second call could close another file.
         close(fd_);
         errno = saved;
     }

@@ -1,4 +1,4 @@
-// File descriptors with an owner, and whole files in and out.
+// Owners of file descriptors; reading and writing whole files.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sonde {
 
-// Owns a descriptor and closes it; -1 is none.
+// Owns a descriptor and closes it. -1 means that it owns none.
 class Fd {
   public:
     Fd() = default;
@@ -27,24 +27,24 @@ class Fd {
     int get() const { return fd_; }
     bool valid() const { return fd_ >= 0; }
     explicit operator bool() const { return valid(); }
-    // Gives the descriptor away.
+    // Returns the descriptor and no longer owns it.
     int release() { return std::exchange(fd_, -1); }
-    // Closes, and owns `fd` from now on. Keeps errno.
+    // Closes the descriptor and takes ownership of `fd`. Preserves errno.
     void reset(int fd = -1);
 
   private:
     int fd_ = -1;
 };
 
-// open(2) with O_CLOEXEC; the error is "cannot open `path`: ...".
+// Calls open(2) with O_CLOEXEC. Errors: "cannot open `path`: ...".
 Result<Fd> open_file(const std::string& path, int flags, unsigned mode = 0666);
 
-// Everything up to the end, also where the size is not known before (/proc, pipes). `what` names it in the error.
+// Reads up to the end, even if the size is not known before (/proc, pipes). `what`: the file's name for the error.
 Result<std::string> read_all(int fd, const std::string& what);
-// The error is "cannot read `path`: ...", for folders too.
+// Errors: "cannot read `path`: ...", also for folders.
 Result<std::string> read_file(const std::string& path);
 
-// Writes all of it, however many calls that takes. `what` names the file in the error: "cannot write `what`: ...".
+// Writes everything, with as many calls as necessary. Errors: "cannot write `what`: ...".
 Result<void> write_all(int fd, std::string_view data, const std::string& what);
 // Creates or replaces the file.
 Result<void> write_file(const std::string& path, std::string_view data, unsigned mode = 0666);

@@ -1,5 +1,5 @@
-// Matching goes back only to the last `*`: what an earlier one took never needs to change, so the time is at most the
-// product of the lengths.
+// Matching goes back only to the last `*`. What an earlier `*` has matched never needs to change, so the time is at
+// most the product of the two lengths.
 #include "base/glob.h"
 
 #include <glob.h>
@@ -27,7 +27,7 @@ struct SetMatch {
     size_t end; // after the `]`
 };
 
-// `[...]` at pattern[at]; nothing if it is never closed.
+// Matches `[...]` at pattern[at]; nullopt if the `]` is missing.
 std::optional<SetMatch> match_set(std::string_view pattern, size_t at, char c) {
     size_t i = at + 1;
     bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
@@ -35,7 +35,7 @@ std::optional<SetMatch> match_set(std::string_view pattern, size_t at, char c) {
         i++;
     bool matches = false;
     auto code = static_cast<unsigned char>(c);
-    // A `]` that stands first is a member.
+    // A `]` in the first position is a member of the set.
     for (size_t first = i; i < pattern.size(); i++) {
         if (pattern[i] == ']' && i != first)
             return SetMatch{matches != negated, i + 1};
@@ -53,7 +53,7 @@ std::optional<SetMatch> match_set(std::string_view pattern, size_t at, char c) {
     return std::nullopt;
 }
 
-// One element of the pattern (not `*`) against one letter: the index after the element, or nothing.
+// Matches one element of the pattern (not `*`) against one character. Returns the index after the element, or nullopt.
 std::optional<size_t> match_one(std::string_view pattern, size_t at, char c) {
     switch (pattern[at]) {
     case '?':
@@ -74,7 +74,7 @@ std::optional<size_t> match_one(std::string_view pattern, size_t at, char c) {
 
 enum class Found { Yes, Missing, NotAFile, NotExecutable, NoPermission, Other };
 
-// What stands at a path. errno is kept for Other.
+// The type of file at a path. For Other, errno has the reason.
 Found look_at(const std::string& path, bool executable) {
     struct stat status{};
     if (stat(path.c_str(), &status) != 0) {
@@ -122,7 +122,7 @@ Result<std::string> take_path(const std::string& name) {
     return absolute_path(name);
 }
 
-// Those of $PATH in their order; an empty one is the working folder (execvp(3)).
+// The folders of $PATH in their order. An empty one is the working folder (execvp(3)).
 std::vector<std::string> search_folders() {
     const char* given = std::getenv("PATH");
     const std::string path = given ? given : "/usr/local/bin:/usr/bin:/bin";
@@ -139,8 +139,8 @@ std::vector<std::string> search_folders() {
 
 bool glob_match(std::string_view pattern, std::string_view text) {
     size_t p = 0, t = 0;
-    std::optional<size_t> star; // after the last `*`
-    size_t star_text = 0;       // what that `*` has taken ends here
+    std::optional<size_t> star; // index after the last `*`
+    size_t star_text = 0;       // end of the text that this `*` has matched
     while (t < text.size()) {
         if (p < pattern.size() && pattern[p] == '*') {
             star = ++p;
@@ -187,7 +187,7 @@ Result<std::string> find_in_path(const std::string& name) {
     if (name.find('/') != std::string::npos)
         return take_path(name);
 
-    // A file that is there but cannot be taken is passed over, and named if nothing better follows.
+    // A file that exists but cannot be used is skipped; the error names it if no other is found.
     std::optional<Error> nearly;
     for (const std::string& folder : search_folders()) {
         const std::string candidate = fmt::format("{}/{}", folder, name);

@@ -1,4 +1,4 @@
-// Wildcards in names and paths, and where a program lies.
+// Wildcards in names and paths; finding programs in $PATH.
 #pragma once
 
 #include <string>
@@ -9,28 +9,30 @@
 
 namespace sonde {
 
-// Whether the whole text matches: `*` any letters (also none, also `/`), `?` one, `[a-z]` one of these, `[!a-z]` or
-// `[^a-z]` one of the others, `\x` just x. A `[` that is never closed is a plain letter.
+// Whether the whole text matches. `*` stands for any characters (also none, also `/`), `?` for one, `[a-z]` for one of
+// these, `[!a-z]` or `[^a-z]` for one of the others, and `\x` for x itself. A `[` without a `]` is an ordinary
+// character.
 bool glob_match(std::string_view pattern, std::string_view text);
 
-// Whether glob_match can differ from plain equality: the pattern has one of * ? [ \.
+// Whether the pattern contains * ? [ or \, so that glob_match can differ from equality.
 bool has_wildcard(std::string_view pattern);
 
-// The existing paths that match, sorted; here `*` and `?` stop at `/`. Empty if none.
+// Existing paths that match, sorted; empty if none. Here, `*` and `?` do not match `/`.
 std::vector<std::string> expand_path_glob(const std::string& pattern);
 
-// The program that `name` means, as an absolute path: a bare name is searched for in $PATH as a shell does (executable
-// files only); a name with `/` is taken as it is, relative to the working folder, and need not be executable, because
-// it may be a library. Symbolic links are kept. The error says which it is: missing, not a regular file, not
-// executable, or no permission to look.
+// The absolute path of the program called `name`. A name without `/` is searched in $PATH like in a shell (executable
+// files only). A name with `/` is relative to the working folder; the file need not be executable, because it may be a
+// library. Symbolic links are not resolved. Errors: the file is missing, not a regular file or not executable, or there
+// is no permission.
 Result<std::string> find_in_path(const std::string& name);
-// The programs in $PATH whose names begin so, as absolute paths, each name once: what find_in_path() finds by it.
+// The programs in $PATH whose names begin with `begin`, as absolute paths. Each name occurs once: the file that
+// find_in_path() would find.
 std::vector<std::string> programs_beginning(const std::string& begin);
-// Whether it is a file that another program is started for, named in its first line (execve(2), "Interpreter scripts").
+// Whether the file begins with a line that names its interpreter (execve(2), "Interpreter scripts").
 bool is_script(const std::string& path);
 
-// The same for a file that is probed or read: one that $PATH does not have is looked for in the working folder, and
-// need not be executable there.
+// The same for a file that is probed or read. If it is not in $PATH, it is searched in the working folder, where it
+// need not be executable.
 Result<std::string> find_file(const std::string& name);
 
 } // namespace sonde

@@ -16,7 +16,7 @@ GlobalValue read_global_value(const std::string& given, uint64_t max_string) {
     errno = 0;
     const uint64_t number = is_negative ? static_cast<uint64_t>(std::strtoll(given.c_str(), &end, 0))
                                         : std::strtoull(given.c_str(), &end, 0);
-    // The C library would pass over blanks.
+    // strtoull would skip blanks.
     if (!given.empty() && !*end && errno == 0 && (is_negative || (given[0] >= '0' && given[0] <= '9')))
         out.number = static_cast<int64_t>(number);
     return out;

@@ -1,4 +1,4 @@
-// What -G gives a global: a text, and the number that it is, if it is one.
+// The value that -G gives a global: a text, and if possible a number.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace sonde {
 
 struct GlobalValue {
-    std::optional<int64_t> number; // as the language writes numbers, with a sign too; up to 2^64 - 1, which is -1
-    std::string text;              // at most max_string - 1 bytes of what was given
-    size_t given = 0;              // bytes that were
+    std::optional<int64_t> number; // in the language's syntax, with an optional sign; up to 2^64 - 1, which becomes -1
+    std::string text;              // the first max_string - 1 bytes of the value
+    size_t given = 0;              // length of the value in bytes
 };
 
-// `max_string` is MAXSTRINGLEN.
+// `max_string`: MAXSTRINGLEN.
 GlobalValue read_global_value(const std::string& given, uint64_t max_string);
 
-// Of a global that is a number. Error: the value is none, in words.
+// The value for a global that is a number. Errors: the value is not a number.
 Result<int64_t> number_of_global(const std::string& name, const GlobalValue& value);
 
-// That the text of a global was cut, in words; empty if it was not.
+// A message if the global's text was truncated; otherwise empty.
 std::string cut_of_global(const std::string& name, const GlobalValue& value);
 
 } // namespace sonde

@@ -7,7 +7,7 @@
 namespace sonde {
 namespace {
 
-// What the header's first word says the layout is.
+// Values of the header's first word, which identifies the layout.
 constexpr uint32_t magic_1_16 = 0xfffffffa, magic_1_18 = 0xfffffff0, magic_1_20 = 0xfffffff1;
 constexpr size_t header_bytes = 8; // before the first address-sized word
 
@@ -22,9 +22,9 @@ class Table {
         memcpy(&value, bytes_.data() + offset, sizeof value);
         return value;
     }
-    // The n-th word of the header; 0 if it is not there.
+    // The n-th word of the header; 0 if it does not exist.
     uint64_t word(size_t n) const { return at<uint64_t>(header_bytes + 8 * n).value_or(0); }
-    // Up to the NUL; empty if there is none.
+    // A string up to its NUL; empty if there is no NUL.
     std::string_view name(uint64_t offset) const {
         size_t end = offset < bytes_.size() ? bytes_.find('\0', offset) : std::string_view::npos;
         return end == std::string_view::npos ? std::string_view() : bytes_.substr(offset, end - offset);
@@ -38,7 +38,7 @@ class Table {
 
 namespace {
 
-// The table's parts.
+// The parts of the table.
 class Parts {
   public:
     Parts(std::string_view bytes, uint64_t text) : table(bytes) {
@@ -46,8 +46,8 @@ class Parts {
         constexpr uint8_t pointer_bytes = 8;
         counts_from_text_ = magic_ == magic_1_18 || magic_ == magic_1_20;
         good_ = (magic_ == magic_1_16 || counts_from_text_) && table.at<uint8_t>(7) == pointer_bytes;
-        // Words: number of functions, number of files; since 1.18 the code's address; then where the parts begin:
-        // names, units, files, lines and other numbers by address, functions.
+        // Words of the header: number of functions, number of files, since 1.18 the code's address, and then the
+        // offsets of the parts. These are: names, units, files, lines and other numbers by address, functions.
         size_t parts = counts_from_text_ ? 3 : 2;
         count = good_ ? table.word(0) : 0;
         names = table.word(parts);
@@ -60,9 +60,9 @@ class Parts {
 
     struct Function {
         uint64_t address = 0, size = 0;
-        uint64_t record = 0; // where more is said of it, behind its address
+        uint64_t record = 0; // offset of a record with more data, after its address
     };
-    // Each entry is an address (or a distance) and where the function's record is; a last address ends the table.
+    // Each entry is an address (or a distance) and the offset of the function's record. A last address ends the table.
     std::optional<Function> function(uint64_t i) const {
         uint64_t field = field_size(), entry = functions_ + i * 2 * field;
         std::optional<uint64_t> address = number(entry), record = number(entry + field),
@@ -71,10 +71,10 @@ class Parts {
             return std::nullopt;
         return Function{base_ + *address, *next - *address, functions_ + *record + field};
     }
-    bool has_line_of_function() const { return magic_ == magic_1_20; } // in a record
+    bool has_line_of_function() const { return magic_ == magic_1_20; } // field in a record
 
     Table table;
-    uint64_t count = 0, names = 0, numbers = 0; // of functions; where these parts begin
+    uint64_t count = 0, names = 0, numbers = 0; // number of functions; offsets of these parts
 
   private:
     size_t field_size() const { return counts_from_text_ ? 4 : 8; }
@@ -86,8 +86,8 @@ class Parts {
     uint64_t functions_ = 0, base_ = 0;
 };
 
-// A list of numbers by address: pairs of differences to the number and the address before, up to a difference of 0. The
-// first number is the difference to -1.
+// Reads a list of numbers by address: pairs of differences to the previous number and address, up to a difference of 0.
+// The first number is a difference to -1.
 std::vector<GoHeight> read_heights(const Parts& parts, uint64_t at, uint64_t address, uint64_t end) {
     std::vector<GoHeight> out;
     auto take = [&]() -> std::optional<uint32_t> {
@@ -122,7 +122,7 @@ std::vector<GoFunction> read_go_functions(std::string_view bytes, uint64_t text)
         std::optional<Parts::Function> function = parts.function(i);
         if (!function)
             return {};
-        // The record begins with the address again, and where the name is.
+        // The record begins with the address again, followed by the name's offset.
         std::optional<int32_t> name = parts.table.at<int32_t>(function->record);
         if (!name || *name < 0)
             return {};
@@ -134,8 +134,9 @@ std::vector<GoFunction> read_go_functions(std::string_view bytes, uint64_t text)
 }
 
 std::vector<GoFrame> read_go_frames(std::string_view bytes, uint64_t text) {
-    // Of a record, behind the address (type _func of Go's runtime): the name, the arguments' size, the place of a
-    // deferred return, the list of stack heights ... In bytes from the name on, 4 more for flags since 1.20.
+    // Fields of a record after the address (type _func of Go's runtime): the name, the size of arguments, the offset of
+    // a deferred return, the list of stack heights, and others. Offsets are in bytes from the name on; since 1.20 there
+    // are 4 more bytes before the flags.
     constexpr uint64_t heights_at = 12, flags_at = 33;
     constexpr uint8_t outermost = 1, moves_stack = 2;
     Parts parts(bytes, text);
@@ -165,7 +166,7 @@ std::optional<int> read_go_version(std::string_view build_info) {
     if (build_info.size() <= text_at || !build_info.starts_with(magic) ||
         !(static_cast<unsigned char>(build_info[flags_at]) & inline_text))
         return std::nullopt;
-    // The length, as a number of one byte: versions are short.
+    // The length is a number of one byte, because versions are short.
     size_t length = static_cast<unsigned char>(build_info[text_at]);
     std::string_view text = build_info.substr(text_at + 1, length);
     constexpr std::string_view major = "go1."; // after "devel " in builds between releases

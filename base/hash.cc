@@ -1,5 +1,5 @@
-// Word by word: a multiplication spreads a word over the higher bits, a rotation brings these down again. Multiplying
-// by an odd number can be undone, and so can the rest: two texts that differ in one word never have the same state.
+// Hashes word by word: a multiplication spreads a word over the higher bits, and a rotation moves these down again. All
+// steps are invertible, so two texts that differ in only one word never have the same hash.
 #include "base/hash.h"
 
 #include <bit>
@@ -10,7 +10,7 @@ namespace sonde {
 void Hash::add(uint64_t word) { state_ = std::rotl((state_ ^ word) * 0xd6e8feb86659fd93, 29); }
 
 void Hash::add(std::span<const uint8_t> bytes) {
-    // With its length: zeros at the end count.
+    // The length counts, so that zeros at the end matter.
     add(bytes.size());
     for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
         uint64_t word;

@@ -1,5 +1,5 @@
-// A hash against accidents: files that changed, bytes that were lost. It keeps nobody from making two texts of one
-// hash on purpose.
+// A hash against accidents, such as changed files or lost bytes. It does not protect against texts that were built to
+// have the same hash.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace sonde {
 
-// Of 64 bits. In one piece or in several, the hash is the same only if the pieces are.
+// A hash of 64 bits. It depends on how the data is divided into calls of add().
 class Hash {
   public:
     void add(std::span<const uint8_t> bytes);

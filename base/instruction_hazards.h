@@ -1,8 +1,7 @@
-// Classes of instructions that a kernel's uprobes may execute wrongly, so that the traced program would compute
-// something else.
+// Classes of instructions that a kernel's uprobes may execute wrongly, which would change the traced program.
 //
-// Attaching to them succeeds, and nothing is said. Translation finds the class of each probed instruction
-// (frontend/types/x86_hazards.h); the session tries samples of the class on the running kernel before it attaches.
+// The kernel attaches to them without an error. So translation determines the class of each probed instruction
+// (frontend/types/x86_hazards.h), and the session tests samples of the class on the running kernel before it attaches.
 // docs/kernels.md, "Instructions that cannot be probed", has the measured table.
 #pragma once
 
@@ -21,7 +20,7 @@ enum class Hazard : uint8_t {
 enum class HazardTrial : uint8_t { Certain, TriedOut };
 enum class HazardEffect : uint8_t { Changes, Refused };
 
-// What is known of a class; `text` continues "the instruction there".
+// Facts about a class. `text` continues "the instruction there".
 struct HazardTraits {
     const char* name;
     HazardTrial trial;
@@ -38,7 +37,7 @@ inline constexpr HazardTraits hazard_traits[] = {
 inline constexpr size_t hazard_count = sizeof hazard_traits / sizeof *hazard_traits;
 
 constexpr const HazardTraits& traits_of(Hazard hazard) { return hazard_traits[static_cast<size_t>(hazard)]; }
-// Whether the session can find out if the running kernel executes such instructions correctly.
+// Whether the session can test that the running kernel executes such instructions correctly.
 constexpr bool is_tried_out(Hazard hazard) { return traits_of(hazard).trial == HazardTrial::TriedOut; }
 
 } // namespace sonde

@@ -1,7 +1,7 @@
-// The kernel's list of its own symbols and its modules', /proc/kallsyms: the one reader of it.
+// Reads /proc/kallsyms, the kernel's list of its symbols and those of its modules. Nothing else in sonde reads it.
 //
-// A line is "ffffffff81000000 T name", for a module's with a tab and "[module]" after it (kernel/kallsyms.c, s_show()).
-// Addresses are 0 where the kernel shows none to this user (kernel.kptr_restrict).
+// A line is "ffffffff81000000 T name"; for a module's symbol, a tab and "[module]" follow (kernel/kallsyms.c,
+// s_show()). Addresses are 0 if the kernel hides them from this user (kernel.kptr_restrict).
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace sonde {
 
 struct KernelSymbol {
     uint64_t address = 0;
-    char letter = 0;               // its kind as nm writes it; upper case: global
-    std::string_view name, module; // `module` is empty for the kernel's own
+    char letter = 0;               // its type as printed by nm; upper case: global
+    std::string_view name, module; // `module` is empty for symbols of the kernel itself
 
     bool is_function() const { return std::string_view("tTwW").find(letter) != std::string_view::npos; }
     bool is_variable() const { return std::string_view("aAbBdDgGrRsSuvV").find(letter) != std::string_view::npos; }
     bool is_global() const { return letter >= 'A' && letter <= 'Z'; }
 };
 
-// The list as it is now, which takes the kernel a tenth of a second.
+// The current list. Reading it takes the kernel a tenth of a second.
 Result<std::string> read_kallsyms();
 
-// Takes the next symbol off the list; nullopt: there is none left. It points into the list.
+// Removes the next symbol from the list and returns it; nullopt at the end. The names point into the list.
 //
 //     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
 std::optional<KernelSymbol> next_symbol(std::string_view& rest);
 
-// Where the kernel has its variables with a first value. Its letter is T there on kernels that count the section to
-// their code (7.2).
+// The addresses of the kernel's initialized variables. Kernels that count this section as code (7.2) list them with the
+// letter T.
 struct KernelData {
     uint64_t begin = 0, end = 0; // both 0: unknown
 
@@ -40,7 +40,7 @@ struct KernelData {
 };
 KernelData find_kernel_data(std::string_view list);
 
-// Of a list that could not be read: none.
+// The lines of the list, or none if it could not be read.
 inline std::string_view lines(const Result<std::string>& list) { return list ? std::string_view(*list) : ""; }
 
 } // namespace sonde

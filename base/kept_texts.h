@@ -1,4 +1,5 @@
-// Texts that earlier sessions have found out: what takes long, and stays the same for as long as its name does.
+// A cache of texts that are expensive to compute and never change under their names. Earlier sessions may have stored
+// them.
 #pragma once
 
 #include <optional>
@@ -15,9 +16,9 @@ class KeptTexts {
     KeptTexts(const KeptTexts&) = delete;
     KeptTexts& operator=(const KeptTexts&) = delete;
 
-    // nullopt: it is not known, or was damaged. `name` is one of a file.
+    // nullopt if the text is unknown or damaged. `name`: the name of a file in the cache.
     virtual std::optional<std::string> load(const std::string& name) = 0;
-    // Where it cannot be kept it is not.
+    // Stores the text, if that is possible.
     virtual void store(const std::string& name, const std::string& text) = 0;
 };
 

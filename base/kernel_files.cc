@@ -31,7 +31,7 @@ struct Contents {
     std::string types, release, build_id;
 };
 
-// "Linux version RELEASE (...", init/version-timestamp.c.
+// Reads the release from "Linux version RELEASE (..." (init/version-timestamp.c).
 std::string release_of(const ElfFile& image) {
     constexpr string_view banner = "Linux version ";
     string_view constants = image.section_data(".rodata");
@@ -54,7 +54,7 @@ Result<Contents> read_elf(const std::string& path, const std::string& name) {
     return Contents{std::string(types), release_of(*file), file->build_id()};
 }
 
-// Where the packed kernel lies in a bootable image; 0: it is none.
+// The offset of the compressed kernel in a bootable image; 0 if it is not such an image.
 uint64_t payload_offset(string_view image) {
     constexpr size_t setup_sectors = 0x1f1, magic = 0x202, version = 0x206, payload = 0x248;
     if (image.size() < 0x250 || image.substr(magic, 4) != "HdrS" || static_cast<uint8_t>(image[version]) < 8)
@@ -65,7 +65,7 @@ uint64_t payload_offset(string_view image) {
     return ((sectors ? sectors : 4) + 1) * 512 + offset;
 }
 
-// An ELF file, one that is packed, a bootable image, or BTF alone.
+// Reads an ELF file, a compressed one, a bootable image, or BTF.
 Result<Contents> read_contents(const std::string& path) {
     Result<std::string> bytes = read_file(path);
     if (!bytes)
@@ -82,7 +82,7 @@ Result<Contents> read_contents(const std::string& path) {
     return read_elf(fmt::format("/proc/self/fd/{}", unpacked->get()), path);
 }
 
-// "/x" of "/x/boot/vmlinuz-6.1" and its like: what stands before a folder where kernels are installed.
+// "/x" for "/x/boot/vmlinuz-6.1": the part before a folder in which kernels are installed.
 std::string root_of(const std::string& path) {
     for (const char* folder : {"/usr/lib/debug/", "/usr/lib/modules/", "/lib/modules/", "/boot/"})
         if (size_t at = path.find(folder); at != std::string::npos)
@@ -90,7 +90,7 @@ std::string root_of(const std::string& path) {
     return "";
 }
 
-// "xfs" of "xfs.ko.xz"; a `-` is a `_` in a module's name.
+// "xfs" for "xfs.ko.xz". A `-` becomes a `_`, as in the module's name.
 std::string module_name(const std::string& file) {
     size_t end = file.find(".ko");
     if (end == std::string::npos || (end + 3 != file.size() && file[end + 3] != '.') || file.ends_with(".debug"))
@@ -102,7 +102,7 @@ std::string module_name(const std::string& file) {
 
 void find_modules(KernelFiles& kernel) {
     std::error_code error;
-    if (kernel.release.empty()) { // BTF alone: of modules beside it
+    if (kernel.release.empty()) { // BTF only: files of modules are next to it
         if (fs::path(kernel.path).filename() != "vmlinux")
             return;
         for (const auto& entry : fs::directory_iterator(fs::path(kernel.path).parent_path(), error))

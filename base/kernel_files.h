@@ -1,7 +1,7 @@
-// What is installed of a kernel that does not run here: its types, above all.
+// Finds the files of a kernel that is installed but need not be running, above all its types.
 //
-// A kernel's BTF lies in the section .BTF of its image, and a module's in that of its file. The image is a plain ELF
-// file (`vmlinux`), or packed into what is booted (`vmlinuz`; Documentation/arch/x86/boot.rst).
+// A kernel's BTF is in the section .BTF of its image, and a module's BTF in the module's file. The image is an ELF file
+// (`vmlinux`), or is compressed in the bootable file (`vmlinuz`; Documentation/arch/x86/boot.rst).
 #pragma once
 
 #include <map>
@@ -14,23 +14,26 @@ namespace sonde {
 
 struct KernelFiles {
     std::string path;                           // the file with the types
-    std::string release;                        // as `uname -r` shows it there; empty: the file does not say
-    std::string build_id;                       // lower-case hex; empty: the file does not say
+    std::string release;                        // as printed by `uname -r`; empty if unknown
+    std::string build_id;                       // lower-case hexadecimal; empty if unknown
     std::string types;                          // BTF
-    std::string root;                           // what the paths of its other files (/boot, /lib/modules) begin with
-    std::map<std::string, std::string> modules; // name -> file, with BTF of its own
+    std::string root;                           // prefix of the paths of its other files (/boot, /lib/modules)
+    std::map<std::string, std::string> modules; // name -> file with the module's BTF
 
-    // A module's BTF, which builds on `types`. Errors: there is no such module, or it has none.
+    // A module's BTF, which extends `types`. Errors: the module does not exist, or has no BTF.
     Result<std::string> module_types(const std::string& name) const;
-    // Which build its file is of, lower-case hex. Errors as above.
+    // The build-id of a module, lower-case hexadecimal. Errors: as above.
     Result<std::string> module_build_id(const std::string& name) const;
-    // Where its debug information can be, the likeliest first.
+    // Paths where its debug information can be, most likely ones first.
     std::vector<std::string> debug_paths() const;
 };
 
-// `given`: a kernel's release, or the path of an image, of a folder with a `vmlinux`, or of a file that is BTF and
-// nothing else (as /sys/kernel/btf/vmlinux; other such files beside it are modules). Errors: where it was looked for,
-// or what is wrong with the file.
+// Finds a kernel. `given` is one of:
+// * a kernel's release
+// * the path of an image, or of a folder with a `vmlinux`
+// * the path of a file that consists of BTF, like /sys/kernel/btf/vmlinux; other such files in its folder are modules
+//
+// Errors: the places that were searched, or the problem with the file.
 Result<KernelFiles> find_kernel_files(const std::string& given);
 
 } // namespace sonde

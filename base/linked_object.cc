@@ -13,7 +13,7 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t first_address = 0x1000; // 0 would look like nothing
+constexpr uint64_t first_address = 0x1000; // not 0, which usually means "unknown"
 
 uint64_t align_up(uint64_t value, uint64_t alignment) {
     return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
@@ -50,7 +50,7 @@ class Linker {
         std::memcpy(bytes_.data() + offset, &value, sizeof value);
     }
 
-    // Beyond this the section table and the sections' bytes lie in the file.
+    // After this has succeeded, the section table and the sections' bytes are within the file.
     Result<void> read_headers() {
         if (!has(0, sizeof header_) || std::memcmp(bytes_.data(), ELFMAG, SELFMAG) != 0)
             return Error("it is not an ELF file");
@@ -71,7 +71,7 @@ class Linker {
         return {};
     }
 
-    // With the rules for unwinding.
+    // Including the tables for unwinding.
     bool is_debug_information(const Elf64_Shdr& section) const {
         if (header_.e_shstrndx >= sections_.size())
             return false;
@@ -84,7 +84,7 @@ class Linker {
         uint64_t at = first_address;
         for (Elf64_Shdr& section : sections_) {
             section.sh_addr = 0;
-            // What an object file cannot have in memory is far more than any has.
+            // Skip sections larger than any module can have in memory.
             if (!(section.sh_flags & SHF_ALLOC) || section.sh_size > UINT32_MAX || section.sh_addralign > UINT16_MAX)
                 continue;
             section.sh_addr = align_up(at, section.sh_addralign);
@@ -129,7 +129,7 @@ class Linker {
         size_t size = 8;
         switch (ELF64_R_TYPE(entry.r_info)) {
         case R_X86_64_NONE:
-        case R_X86_64_DTPOFF32: // a thread-local variable's, which modules do not have
+        case R_X86_64_DTPOFF32: // for thread-local variables, which modules cannot have
         case R_X86_64_DTPOFF64:
             return true;
         case R_X86_64_64:
@@ -167,7 +167,7 @@ class Linker {
                 PF_R | (section.sh_flags & SHF_WRITE ? PF_W : 0U) | (section.sh_flags & SHF_EXECINSTR ? PF_X : 0U);
             segment.p_offset = section.sh_offset;
             segment.p_vaddr = segment.p_paddr = section.sh_addr;
-            // Where a debug file has only the headers of code, its addresses count all the same.
+            // In a debug file, code has only a header, but its addresses are valid.
             bool is_code = section.sh_flags & SHF_EXECINSTR;
             segment.p_memsz = section.sh_size;
             segment.p_filesz = section.sh_type != SHT_NOBITS || is_code ? section.sh_size : 0;

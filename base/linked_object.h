@@ -1,9 +1,9 @@
-// An object file as if it had been linked: the kernel's modules are object files, and so is their debug information.
+// Opens an object file as if it had been linked. Kernel modules are object files, and so is their debug information.
 //
-// Sections get addresses, one after the other, and debug information is made to refer to them (ELF, chapter 4,
-// "Relocation"; the types are x86-64's, psABI 4.4.1). The kernel gives each section a place of its own when it loads a
-// module, so an address here says which section and how far in it, no more. Everything else that reads programs can
-// then read modules.
+// Sections get consecutive addresses, and relocations make the debug information refer to these (ELF, chapter 4,
+// "Relocation"; for the types see the x86-64 psABI, 4.4.1). When the kernel loads a module, it chooses other addresses
+// for each section. So an address here only identifies a section and an offset in it. Everything that reads programs
+// can then read modules, too.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace sonde {
 
-// A file in memory. Code and data in it are not relocated, only what describes them. Errors: the file cannot be
-// read, is cut off, is no object file of this machine, or has debug information that is compressed or referred to in a
-// way that is not known here.
+// Returns a file in memory. Code and data in it are not relocated; debug information is. Errors: the file is
+// unreadable, truncated, or not an object file of this machine, or its debug information is compressed or has unknown
+// relocations.
 Result<Fd> link_object(const std::string& path);
 
 } // namespace sonde

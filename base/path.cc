@@ -29,7 +29,7 @@ std::string process_root(const std::string& path) {
 }
 
 std::string path_below(const std::string& root, const std::string& path) {
-    constexpr int most_links = 40; // as path_resolution(7)
+    constexpr int most_links = 40; // as in path_resolution(7)
     std::deque<std::string> todo;
     const auto push = [&](const std::string& text) {
         std::vector<std::string> parts;

@@ -1,4 +1,4 @@
-// Paths as the kernel sees them, also of processes that have other mounts.
+// Paths as the kernel resolves them, including those of processes with other mounts.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace sonde {
 
-// The path without symbolic links; as it is where there is none, and below /proc/PID, whose links lead where their text
-// does not.
+// The path without symbolic links. Unchanged if it does not exist, or if it is below /proc/PID, whose links do not lead
+// to the path that readlink(2) returns.
 std::string without_links(const std::string& path);
 
-// "/proc/PID/root" of a path that begins with it; else empty.
+// "/proc/PID/root" if the path begins with that; otherwise empty.
 std::string process_root(const std::string& path);
 
-// The same of what processes whose root lies at `root` call `path`: links lead where they lead there. "" is the root of
-// here.
+// The path, as seen from here, of the file that processes with the root directory `root` call `path`. Links are
+// resolved as in these processes. "" stands for our own root.
 std::string path_below(const std::string& root, const std::string& path);
 
-// How the file is reached from here that a process calls `path`: the same name where both see one tree of mounts, else
-// below the process' root.
+// The path, as seen from here, of the file that a process calls `path`: the same name if the process has our mounts,
+// otherwise a path below its root.
 std::string path_in_process(int64_t pid, const std::string& path);
 
 } // namespace sonde

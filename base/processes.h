@@ -1,4 +1,4 @@
-// The processes that are seen here, and their threads: the one reader of /proc's numbered folders (proc(5)).
+// Lists processes and threads from /proc's numbered folders (proc(5)). Nothing else in sonde reads these.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,16 @@
 
 namespace sonde {
 
-// Whether a process or a thread has that number now.
+// Whether a process or thread with this number exists.
 bool is_process(int64_t number);
-// By the numbers of the PID namespace that /proc is mounted for. Empty where there is no /proc.
+// All processes, by their numbers in the PID namespace of the mounted /proc. Empty if /proc is not mounted.
 std::vector<int64_t> all_processes();
-// Empty for a process that is gone.
+// Empty if the process has ended.
 std::vector<int64_t> threads_of(int64_t process);
-// The file that it runs, by its path there. Empty: it is gone, a thread of the kernel, or not shown to this user.
+// The program's path as the process sees it. Empty if the process has ended, is a kernel thread, or is hidden from this
+// user.
 std::string process_program(int64_t process);
-// What its threads have begun and is still there.
+// Child processes of all its threads that still exist.
 std::vector<int64_t> children_of(int64_t process);
 
 } // namespace sonde

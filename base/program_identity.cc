@@ -1,5 +1,5 @@
-// By the program headers, which the kernel goes by too: a PT_NOTE segment has the build-id (System V ABI, "Note
-// Section"; ld(1), --build-id). A file of 32 bits has other headers, and the same notes.
+// Uses the program headers, as the kernel does: the build-id is in a PT_NOTE segment (System V ABI, "Note Section";
+// ld(1), --build-id). 32-bit files have other headers, but the same notes.
 #include "base/program_identity.h"
 
 #include <elf.h>
@@ -20,7 +20,7 @@
 namespace sonde {
 namespace {
 
-constexpr size_t most_notes = 1 << 20; // bytes of a segment of them that are looked through
+constexpr size_t most_notes = 1 << 20; // bytes of a note segment that are searched
 
 struct Segment {
     uint32_t type;
@@ -51,7 +51,7 @@ template <typename Program> std::vector<Segment> segments_in(const std::string& 
     return out;
 }
 
-// The descriptor of the GNU build-id note in a segment of notes, in hex; empty if it is not there.
+// The descriptor of the GNU build-id note in a note segment, in hexadecimal; empty if it does not exist.
 std::string build_id_in(std::string_view notes, uint64_t align) {
     const uint64_t unit = align == 8 ? 8 : 4;
     auto up = [&](uint64_t size) { return (size + unit - 1) / unit * unit; };

@@ -1,4 +1,5 @@
-// Threads beside the session's own. Signals are for that one: it waits for them, and they interrupt its calls.
+// Starts threads that block all signals. Signals go to the session's main thread, which waits for them and whose system
+// calls they interrupt.
 #pragma once
 
 #include <pthread.h>
@@ -14,8 +15,8 @@
 
 namespace sonde {
 
-// Starts a thread that takes no signal. `task`: what it is for, as in "the thread that TASK". Errors: no memory for
-// it, or its user has too many.
+// Starts a thread that blocks all signals. `task`: its purpose, for the message "the thread that TASK". Errors: there
+// is no memory, or the user has too many threads.
 template <typename Run> Result<std::thread> start_quiet_thread(std::string_view task, Run&& run) {
     sigset_t all, before;
     sigfillset(&all);

@@ -1,11 +1,15 @@
 // POSIX extended regular expressions (IEEE Std 1003.1, 9.4), compiled to deterministic automata over bytes.
 //
-// What matches is the longest of the leftmost matches. Groups follow POSIX's rule: each subpattern, from left to right,
-// takes the longest string that lets the whole match stay as it is. It is applied literally: the bounds of the whole
-// are found first; then, from the outside in, each concatenation is divided where its first part is longest, with one
-// automaton that reads the first part forward and one that reads the rest backward. Every step is linear in the length,
-// but for two: repetitions that can end in many places, and expressions for which the automaton that finds where a
-// match begins would be too large. These are tried from one place after the other.
+// A match is the longest of the leftmost matches. Groups follow POSIX's rule: each subpattern, from left to right,
+// takes the longest string with which the whole match remains the same. This is implemented literally. First the bounds
+// of the whole match are determined. Then each concatenation, from the outside in, is divided where its first part is
+// longest. Two automata find this place: one reads the first part forward, one reads the rest backward.
+//
+// Example: `(a|ab)(c|bcd)(d*)` on "abcd" matches all four bytes. The first group can be "a" or "ab", and takes "ab". So
+// the others are "c" and "d".
+//
+// Each step takes linear time, with two exceptions: repetitions that can end in many places, and expressions for which
+// the automaton that finds the begin of a match would be too large. These are tried from one place after the other.
 #pragma once
 
 #include <array>
@@ -30,50 +34,52 @@ struct Node {
     Kind kind = Empty;
     Bytes bytes;                // Set
     std::vector<NodePtr> parts; // Repeat and Group have one
-    int min = 0, max = 0;       // Repeat; max may be endless
-    uint32_t group = 0;         // Group: its number, from 1
+    int min = 0, max = 0;       // Repeat; max may be `endless`
+    uint32_t group = 0;         // Group: its number, counted from 1
 };
 
-// What is wrong with bytes [begin, end) of a pattern.
+// A problem with bytes [begin, end) of a pattern.
 struct Problem {
     size_t begin = 0, end = 0;
     std::string message;
-    std::string help; // or empty
+    std::string help; // may be empty
 };
 
 struct Pattern {
     NodePtr root;
-    uint32_t groups = 1; // with the whole match
+    uint32_t groups = 1; // including the whole match
 };
 
+// Parses a pattern. Returns nullopt and fills `problem` if the pattern is invalid.
 std::optional<Pattern> parse(std::string_view text, Problem& problem);
 
-// A state with its flags, as it is in the table. State 0 never accepts.
+// A state number with flags, as stored in the table. State 0 never accepts.
 using Cell = uint16_t;
 constexpr Cell state_mask = 0x3fff;
-constexpr Cell accepts_inside = 0x4000;  // what was read is in the language
-constexpr Cell accepts_at_edge = 0x8000; // ... if this is the string's edge towards which the automaton reads
+constexpr Cell accepts_inside = 0x4000;  // accepts the bytes read so far
+constexpr Cell accepts_at_edge = 0x8000; // the same, if this is the end of the string in the automaton's direction
 
-// Where an automaton starts: in the middle of a string, and at the edge from which it reads.
+// The start states of an automaton: in the middle of a string, and at its edge.
 struct Start {
     Cell inside = 0, edge = 0;
 };
 
-// Finding the groups: registers hold offsets in the string; 0 and 1 the whole match. `from` and `to` bound a range.
+// Operations that find the groups. Registers contain offsets in the string; registers 0 and 1 are the whole match.
+// `from` and `to` are registers that bound a range.
 struct Op {
     enum Code : uint16_t {
-        Search,  // register 0: the leftmost begin that `backward` finds; register 1: the last end for `forward`
-        Try,     // the same without `backward`: from one begin after the other
+        Search,  // register 0: the leftmost beginning that `backward` finds; register 1: the last end for `forward`
+        Try,     // the same without `backward`: tries all beginnings in order
         Done,    // the match is complete
-        Mark,    // group `out` has the range
-        Unset,   // group `out` has none
-        After,   // register out = from + target
-        Before,  // register out = to - target
-        Jump,    // to op `target`
+        Mark,    // the range is the match of group `out`
+        Unset,   // group `out` has no match
+        After,   // register `out` = from + target
+        Before,  // register `out` = to - target
+        Jump,    // continue with operation `target`
         IfEmpty, // jump if the range is empty
         Unless,  // jump unless `forward` accepts the range
-        Split,   // register out: the last place with `forward` before it and `backward` after it; none: jump
-        Last,    // the same repeated, each time after the one before: `out` is where the last one begins
+        Split, // register `out`: the last place with `forward` before it and `backward` after it; jump if there is none
+        Last,  // the same repeatedly, each time after the previous place; register `out`: start of the last part
     };
     Code code = Done;
     uint16_t from = 0, to = 1, out = 0, target = 0;
@@ -82,12 +88,12 @@ struct Op {
 
 struct Program {
     uint32_t groups = 1;
-    bool captures = false;                 // else there are no ops
-    std::array<uint8_t, 256> classes = {}; // bytes that no automaton tells apart
-    uint32_t width = 0;                    // classes; a state's row in the table
+    bool captures = false;                 // false: there are no operations
+    std::array<uint8_t, 256> classes = {}; // bytes that no automaton distinguishes have the same class
+    uint32_t width = 0;                    // number of classes, which is the length of a state's row
     std::vector<Cell> table;
-    // Says whether there is a match, accepts_inside as soon as that is sure: from the begin of the string, or, if there
-    // is no automaton for that, from one place after the other.
+    // The automaton that tests for a match; has accepts_inside as soon as the result is certain. It starts at the
+    // beginning of the string. If such an automaton would be too large (test_everywhere), it is started at every place.
     Start test;
     bool test_everywhere = false;
     std::vector<Op> ops;
@@ -95,7 +101,8 @@ struct Program {
 
 constexpr size_t max_states = 2000, max_ops = 1024, max_registers = 256, max_groups = 64;
 
-// With `captures`, it can find the groups. A problem has no place: it is the pattern's size.
+// Compiles a pattern. `captures`: with operations that find the groups. Returns nullopt if the automata are too large;
+// `problem` has no range then.
 std::optional<Program> compile(const Pattern& pattern, bool captures, Problem& problem);
 
 } // namespace sonde::regex

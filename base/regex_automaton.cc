@@ -1,4 +1,4 @@
-// Regular expressions: Thompson's construction, subsets, and Moore's minimisation over all automata of a pattern.
+// Thompson's construction, the subset construction, and Moore's minimization over all automata of a pattern.
 #include "base/regex_automaton.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ static_assert(max_raw_states <= state_mask);
 } // namespace
 
 Automata::Automata(const Node& root) {
-    // Bytes that the same sets contain are one class.
+    // Bytes that occur in the same sets form a class.
     std::function<void(const Node&)> split = [&](const Node& node) {
         for (const NodePtr& part : node.parts)
             split(*part);
@@ -29,7 +29,7 @@ Automata::Automata(const Node& root) {
         width_ = static_cast<uint32_t>(fresh.size());
     };
     split(root);
-    states_.push_back({std::vector<Cell>(width_, 0), false, false}); // nothing matches any more
+    states_.push_back({std::vector<Cell>(width_, 0), false, false}); // nothing matches from here on
 }
 
 Bytes Automata::classes_of(const Bytes& bytes) const {
@@ -80,7 +80,7 @@ uint32_t Automata::item(Item item) {
     return static_cast<uint32_t>(items_.size() - 1);
 }
 
-// What reads the node and goes on at `next`.
+// Builds items that read the node and continue at `next`.
 uint32_t Automata::build(const Node& node, uint32_t next, bool backward) {
     if (too_large_)
         return next;
@@ -151,7 +151,7 @@ Start Automata::add(const Node& node, Kind kind) {
     return out;
 }
 
-// Adds to reached_ what can be reached without reading.
+// Adds all items to reached_ that are reachable without reading.
 void Automata::close(uint32_t from, bool at_start, bool at_stop) {
     todo_.assign(1, from);
     while (!todo_.empty()) {
@@ -170,7 +170,7 @@ void Automata::close(uint32_t from, bool at_start, bool at_stop) {
     }
 }
 
-// The state after `items` were reached: the items that read, and whether it accepts.
+// The state for these items: the items that read, and whether it accepts.
 Cell Automata::state_of(const std::vector<uint32_t>& items, bool at_start, bool settled) {
     auto reach = [&](bool at_stop) {
         stamp_++;
@@ -245,7 +245,7 @@ bool Automata::finish(Program& program) {
         block[i] = states_[i].inside * 1u + states_[i].edge * 2u;
     size_t count = 0;
     while (true) {
-        // State 0 comes first, so its block keeps the number 0.
+        // State 0 comes first, so its block has the number 0.
         std::map<std::vector<uint32_t>, uint32_t> fresh;
         std::vector<uint32_t> next(states_.size());
         for (size_t i = 0; i < states_.size(); i++) {

@@ -1,4 +1,4 @@
-// Regular expressions: trees to one table of deterministic automata. For base/regex_*.cc only.
+// Builds one table with all deterministic automata of a regular expression. For base/regex_*.cc only.
 #pragma once
 
 #include <map>
@@ -12,26 +12,26 @@ class Automata {
     explicit Automata(const Node& root);
 
     struct Kind {
-        bool backward = false; // reads from the end to the begin
-        bool anywhere = false; // reads anything first
-        bool settled = false;  // what is accepted stays accepted, whatever follows
+        bool backward = false; // reads from the end to the beginning
+        bool anywhere = false; // skips any bytes first
+        bool settled = false;  // remains accepting, whatever follows
     };
-    // The automaton of a tree, groups ignored. The cells are good once finish() has translated them.
+    // Adds the automaton of a tree, ignoring groups. The cells are valid after finish() and translate().
     Start add(const Node& node, Kind kind);
-    // Nothing that is added counts once this is true.
+    // If true, the result of add() is invalid.
     bool too_large() const { return too_large_; }
-    // Merges what cannot be told apart and fills the table.
+    // Merges equivalent states and fills the table.
     bool finish(Program& program);
     Cell translate(Cell raw) const { return translated_[raw]; }
 
   private:
-    // A nondeterministic automaton's state.
+    // A state of a nondeterministic automaton.
     struct Item {
         enum Kind { Fork, Read, AtStart, AtStop, Accept } kind = Fork;
         Bytes classes; // Read
         uint32_t next = 0, other = 0;
     };
-    // Of the table's unminimised form.
+    // A state before minimization.
     struct State {
         std::vector<Cell> row;
         bool inside = false, edge = false;
@@ -53,7 +53,7 @@ class Automata {
     std::vector<Cell> translated_;
     std::map<std::string, Start> known_;
 
-    // While one automaton is made.
+    // State while an automaton is built.
     std::vector<Item> items_;
     std::map<std::vector<uint32_t>, Cell> numbers_;
     std::vector<std::vector<uint32_t>> pending_sets_;

@@ -1,4 +1,4 @@
-// Regular expressions: text to tree.
+// Parses regular expressions to trees.
 #include <algorithm>
 #include <cctype>
 
@@ -16,7 +16,7 @@ struct ClassName {
     std::string_view name;
     int (*has)(int);
 };
-// In the C locale; by hand, since the process's locale may be another.
+// Implemented here, because these must use the C locale, whatever the process' locale is.
 bool between(int c, int low, int high) { return c >= low && c <= high; }
 int is_upper(int c) { return between(c, 'A', 'Z'); }
 int is_lower(int c) { return between(c, 'a', 'z'); }
@@ -78,7 +78,7 @@ class Parser {
 
     NodePtr concatenation() {
         Node node;
-        // A `)` outside of groups is a character.
+        // Outside of groups, `)` is an ordinary character.
         while (!at_end() && peek() != '|' && (peek() != ')' || depth_ == 0)) {
             size_t begin = at_;
             NodePtr part = atom();
@@ -120,7 +120,7 @@ class Parser {
         return make(std::move(node));
     }
 
-    // After the `{`.
+    // Parses the rest of an interval after the `{`.
     bool interval(Node& node, size_t start) {
         auto number = [&](int& out) {
             size_t digits = 0;
@@ -202,7 +202,8 @@ class Parser {
         return make(std::move(node));
     }
 
-    // After the `[`. A backslash takes the next character's meaning away there too.
+    // Parses the rest of a bracket expression after the `[`. A backslash also makes the next character an ordinary one
+    // there.
     NodePtr bracket(size_t begin) {
         Node node;
         node.kind = Node::Set;
@@ -215,7 +216,7 @@ class Parser {
             int low = element(node.bytes, begin);
             if (low < 0)
                 return nullptr;
-            // `-` is a character at either end.
+            // `-` is an ordinary character at either end.
             if (peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']') {
                 take();
                 bool end_class = is("[:") || is("[=");
@@ -237,8 +238,8 @@ class Parser {
         return make(node);
     }
 
-    // One element of a bracket expression, added to the bytes; gives the character, of a class some number, -1 after a
-    // report.
+    // Parses an element of a bracket expression and adds it to the bytes. Returns the character; for a class, some
+    // other number; -1 after a report.
     int element(Bytes& bytes, size_t bracket) {
         size_t start = at_;
         if (!is("[:") && !is("[=") && !is("[.")) {

@@ -1,4 +1,4 @@
-// Regular expressions: what a match does, step by step.
+// Generates the operations that find the groups of a match.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ bool has_groups(const Node& node) {
            std::any_of(node.parts.begin(), node.parts.end(), [](const NodePtr& part) { return has_groups(*part); });
 }
 
-// The length of everything that the node matches, -1 if lengths differ.
+// The length of all matches of the node; -1 if their lengths differ.
 int length_of(const Node& node) {
     switch (node.kind) {
     case Node::Empty:
@@ -65,7 +65,8 @@ class Generator {
   public:
     Generator(const Pattern& pattern, Program& out) : pattern_(pattern), automata_(*pattern.root), out_(out) {}
 
-    // What is too large, or null. `trying`: without automata that find the begin of a match.
+    // Returns null, or a description of what is too large. `trying`: without automata that find the beginning of a
+    // match.
     const char* run(bool captures, bool trying) {
         const Node& root = *pattern_.root;
         out_.groups = pattern_.groups;
@@ -105,7 +106,7 @@ class Generator {
     }
     bool full() const { return out_.ops.size() > max_ops || registers_ > max_registers || automata_.too_large(); }
     size_t here() const { return out_.ops.size(); }
-    // The op at `at` jumps to what comes next.
+    // Makes the operation at `at` jump to the next one.
     void land(size_t at) { out_.ops[at].target = static_cast<uint16_t>(here()); }
     Start forward(const NodePtr& node) { return automata_.add(*node, {}); }
     Start backward(const NodePtr& node) { return automata_.add(*node, {.backward = true}); }
@@ -133,7 +134,7 @@ class Generator {
         }
     }
 
-    // Where the first part ends and the rest begins.
+    // Finds where the first part ends and the rest begins. Returns the register.
     size_t boundary(const NodePtr& first, const NodePtr& rest, size_t from, size_t to, size_t* failing = nullptr) {
         size_t out = registers_++;
         int length = length_of(*first), rest_length = length_of(*rest);
@@ -148,7 +149,7 @@ class Generator {
             Op& split = op(Op::Split, from, to);
             split.forward = first_start;
             split.backward = rest_start;
-            split.target = static_cast<uint16_t>(here()); // never jumps unless it may fail
+            split.target = static_cast<uint16_t>(here()); // jumps only if it can fail
         }
         out_.ops.back().out = static_cast<uint16_t>(out);
         return out;
@@ -156,7 +157,7 @@ class Generator {
 
     void divide(std::vector<NodePtr> parts, size_t from, size_t to) {
         while (parts.size() > 1 && !full()) {
-            // Neighbours of constant length without groups count as one.
+            // Adjacent parts of constant length without groups count as one.
             size_t together = 1;
             if (!has_groups(*parts[0]) && length_of(*parts[0]) >= 0)
                 while (together < parts.size() && !has_groups(*parts[together]) && length_of(*parts[together]) >= 0)
@@ -206,12 +207,12 @@ class Generator {
             unset(*part);
     }
 
-    // `going_on`: some repetitions lie before the range. The last repetition is what groups tell of; one that is empty
-    // counts only if it has to be there, or is the only one.
+    // Finds the groups in a repetition. A group has the match of the last repetition; an empty one counts only if it is
+    // required, or if it is the only one. `going_on`: there are repetitions before the range.
     void repeat(const NodePtr& part, int min, int max, size_t from, size_t to, bool going_on) {
         if (max == 0 || full())
             return;
-        std::vector<size_t> ends; // ops that jump after all this
+        std::vector<size_t> ends; // operations that jump to the end
         if (going_on && min == 0) {
             ends.push_back(here());
             op(Op::IfEmpty, from, to);

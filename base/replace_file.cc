@@ -14,7 +14,7 @@
 namespace sonde {
 
 Result<void> replace_file(const std::string& path, std::string_view data, unsigned mode) {
-    // What is no file (/dev/stdout, a FIFO) is nothing to replace, and a link stays one.
+    // Write to devices and pipes (/dev/stdout, a FIFO) and through links directly, because they must not be replaced.
     struct stat before{};
     if (lstat(path.c_str(), &before) == 0 && !S_ISREG(before.st_mode))
         return write_file(path, data, mode);

@@ -1,4 +1,4 @@
-// Whole files that other programs read.
+// Writes whole files that other programs read.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sonde {
 
-// Creates or replaces the file: it is there as a whole, or as it was before, whatever happens meanwhile. The error is
-// "cannot write `path`: ...".
+// Creates or replaces the file atomically: readers see the old file or the complete new one. Errors: "cannot write
+// `path`: ...".
 Result<void> replace_file(const std::string& path, std::string_view data, unsigned mode = 0666);
 
 } // namespace sonde

@@ -1,8 +1,11 @@
-// Result<T>: a value, or an Error that says what the outside world refused.
+// Result<T>: a value, or an Error from outside of sonde.
 //
-// House rule: three kinds of errors, never mixed. The script is wrong -> Diagnostics (base/diag.h) with a
-// range. The world refused (file, kernel, library) -> Result<T>; each border adds its context. We are
-// wrong -> CHECK (base/check.h). Nothing in sonde throws.
+// sonde has three kinds of errors and never mixes them:
+// * The script is wrong: Diagnostics (base/diag.h) with a range.
+// * A file, the kernel or a library failed: Result<T>. Each layer adds context.
+// * sonde is wrong: CHECK (base/check.h).
+//
+// sonde does not throw exceptions.
 #pragma once
 
 #include <optional>
@@ -14,22 +17,22 @@
 
 namespace sonde {
 
-// What the world refused, in words that a user can act on. `message` starts in lower case and ends without a period.
+// An error that a user can act on. `message` begins in lower case and ends without a period.
 struct Error {
     std::string message;
-    int os_error = 0; // errno where the cause was a system call, 0 otherwise
+    int os_error = 0; // errno if a system call failed, otherwise 0
 
     Error() = default;
     explicit Error(std::string text, int err = 0) : message(std::move(text)), os_error(err) {}
 
-    // The same error seen from one border further out: "cannot read `x`: no such file".
+    // Adds context from the caller: "cannot read `x`: no such file".
     Error in(const std::string& context) && {
         message = context + ": " + message;
         return std::move(*this);
     }
 };
 
-// An Error made of a context and what errno says.
+// An Error with a context and the message for errno.
 Error errno_error(const std::string& context, int err);
 
 template <typename T> class [[nodiscard]] Result {

@@ -11,7 +11,7 @@ namespace {
 
 struct Packed {
     uint32_t kind = 0;
-    uint64_t size = 0; // unpacked
+    uint64_t size = 0; // when decompressed
     std::string_view bytes;
 };
 
@@ -33,7 +33,7 @@ std::optional<std::string> read_section(const ElfFile& file, std::string_view na
     if (!(section->flags & SHF_COMPRESSED))
         return data.size() <= most ? std::optional<std::string>(data) : std::nullopt;
     std::optional<Packed> packed = file.is_32_bit() ? read_header<Elf32_Chdr>(data) : read_header<Elf64_Chdr>(data);
-    constexpr uint64_t zlib = 1, zstd = 2, largest_ratio = 1100; // ELFCOMPRESS_*; deflate reaches 1032
+    constexpr uint64_t zlib = 1, zstd = 2, largest_ratio = 1100; // ELFCOMPRESS_*; deflate reaches a ratio of 1032
     if (!packed || packed->size > most || packed->size / largest_ratio > packed->bytes.size())
         return std::nullopt;
     std::string out(packed->size, '\0');
@@ -44,7 +44,7 @@ std::optional<std::string> read_section(const ElfFile& file, std::string_view na
                        reinterpret_cast<const Bytef*>(packed->bytes.data()), packed->bytes.size()) == Z_OK)
             got = size;
     } else if (packed->kind == zstd) {
-        got = ZSTD_decompress(out.data(), out.size(), packed->bytes.data(), packed->bytes.size()); // or an error
+        got = ZSTD_decompress(out.data(), out.size(), packed->bytes.data(), packed->bytes.size()); // or an error code
     }
     return got == out.size() ? std::optional(std::move(out)) : std::nullopt;
 }

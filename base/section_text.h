@@ -1,6 +1,6 @@
-// The bytes of a section that may be compressed (SHF_COMPRESSED).
+// Reads sections that may be compressed (SHF_COMPRESSED).
 //
-// Layout: the System V gABI, "Compression Header".
+// For the layout see the System V gABI, "Compression Header".
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace sonde {
 
-// A copy of the section's bytes, unpacked. Nothing if there is no such section, if it is damaged, or if it says that it
-// has more than `most` bytes or more than its packed bytes can become.
+// A decompressed copy of the section's bytes. nullopt if the section does not exist or is damaged, or if its stated
+// size is more than `most` bytes or more than its compressed bytes can yield.
 std::optional<std::string> read_section(const ElfFile& file, std::string_view name, uint64_t most);
 
 } // namespace sonde

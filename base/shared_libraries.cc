@@ -1,6 +1,6 @@
-// Which libraries an object needs is in its dynamic section (System V ABI, chapter 5, "Dynamic Section"); where they
-// are looked for is said in ld.so(8). The cache's layout is that of glibc's format 1.1, as ldconfig(8) writes it
-// since 2.2: a header of 48 bytes, then entries of 24 with the offsets of a name and a path.
+// An object's dynamic section lists the libraries that it needs (System V ABI, chapter 5, "Dynamic Section"). ld.so(8)
+// describes where they are searched. The cache has glibc's format 1.1, which ldconfig(8) has written since 2.2: a
+// header of 48 bytes, then entries of 24 bytes with the offsets of a name and a path.
 #include "base/shared_libraries.h"
 
 #include <elf.h>
@@ -26,7 +26,7 @@
 namespace sonde {
 namespace {
 
-// What an object says about others.
+// An object's references to others.
 struct Needs {
     std::vector<std::string> names;
     std::string rpath, runpath, interpreter;
@@ -60,7 +60,7 @@ std::optional<Needs> read_needs(const std::string& path) {
     return out;
 }
 
-// name -> path
+// The cache: name -> path.
 std::map<std::string, std::string> read_loader_cache(const std::string& root = "") {
     constexpr size_t header = 48, entry = 24;
     constexpr uint32_t x86_64_library = 0x0303;
@@ -77,7 +77,7 @@ std::map<std::string, std::string> read_loader_cache(const std::string& root = "
     };
     for (size_t i = 0, count = number(20); i < count && header + (i + 1) * entry <= cache.size(); i++) {
         size_t at = header + i * entry;
-        // Variants for newer processors have further conditions, and stand beside the plain one.
+        // Variants for newer processors have additional conditions; there is always a plain one, too.
         bool plain = number(at + 16) == 0 && number(at + 20) == 0;
         uint32_t name = number(at + 4), path = number(at + 8);
         if (number(at) == x86_64_library && plain && name < cache.size() && path < cache.size())
@@ -86,7 +86,7 @@ std::map<std::string, std::string> read_loader_cache(const std::string& root = "
     return out;
 }
 
-// Folders separated by `:` (or `;`), with what the loader puts in for $ORIGIN and $LIB.
+// Folders separated by `:` (or `;`), with the loader's replacements for $ORIGIN and $LIB.
 std::vector<std::string> folders_of(const std::string& list, const std::string& object) {
     std::string text = list;
     std::replace(text.begin(), text.end(), ';', ':');
@@ -110,7 +110,8 @@ std::vector<std::string> folders_of(const std::string& list, const std::string& 
 class Search {
   public:
     explicit Search(const std::string& program) : root_(process_root(program)), cache_(read_loader_cache(root_)) {
-        std::deque<std::pair<std::string, std::string>> todo = {{program, ""}}; // with the DT_RPATHs on the way there
+        std::deque<std::pair<std::string, std::string>> todo = {
+            {program, ""}}; // with the DT_RPATHs of the objects that led to it
         while (!todo.empty()) {
             auto [object, inherited] = todo.front();
             todo.pop_front();
@@ -131,11 +132,11 @@ class Search {
     std::vector<std::string> found;
 
   private:
-    // A program of another mount namespace has its libraries there: below /proc/PID/root.
+    // The libraries of a program in another mount namespace are below /proc/PID/root.
     std::string here(const std::string& path) const {
         return root_.empty() || path.starts_with(root_) ? path : root_ + path;
     }
-    // The file that links lead to, below that root too.
+    // Resolves symbolic links, which lead to paths below that root.
     std::string without_links_here(const std::string& path, std::error_code& error) const {
         if (root_.empty())
             return std::filesystem::canonical(path, error);
@@ -151,7 +152,7 @@ class Search {
         std::string real = without_links_here(path, error);
         if (error || !seen_.insert(real).second)
             return false;
-        // By its usual name, where that leads there from here too.
+        // Use the usual path if it leads to the same file from here.
         if (!root_.empty() && !std::filesystem::equivalent(path, real, error))
             path = real;
         found.push_back(path);
@@ -189,7 +190,7 @@ class Search {
         return first();
     }
 
-    std::string root_; // of the program's process; empty: that of here
+    std::string root_; // root directory of the program's process; empty if it is ours
     std::map<std::string, std::string> cache_;
     std::set<std::string> seen_;
 };

@@ -1,4 +1,4 @@
-// The shared libraries that a program begins with.
+// Finds the shared libraries of a program.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace sonde {
 
-// The program's loader and the libraries that it maps before main(), found in the places and the order of ld.so(8): the
-// needed ones of each object, breadth first. Paths as the loader has them; what is not found is left out. Empty for
-// what is linked statically and for what is no ELF file.
+// The program's loader and the libraries that it maps before main(), found as in ld.so(8): the needed libraries of each
+// object, breadth first. Paths are as the loader uses them. Missing libraries are left out. Empty for statically linked
+// programs and for files that are not ELF.
 std::vector<std::string> shared_libraries(const std::string& program);
 
-// The paths of the libraries in the loader's cache (ldconfig(8)), those of programs like this one.
+// The paths of libraries in the loader's cache (ldconfig(8)), for programs of the same kind as sonde.
 std::vector<std::string> installed_libraries();
 
-// The files with code that a running process has mapped, other than its program; what dlopen() has brought too.
+// The files with code that a running process has mapped, except its program. Includes libraries from dlopen().
 std::vector<std::string> mapped_libraries(int64_t pid);
 
-// The mapped file behind an address of a running process, and the place in it.
+// A mapped file and the offset of an address in it.
 struct MappedAt {
     std::string path;
     uint64_t offset = 0;

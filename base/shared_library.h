@@ -1,4 +1,4 @@
-// A library that is loaded when it is wanted, since most sessions never need it. It stays loaded.
+// A library that is loaded when it is needed, because most sessions do not need it. It is never unloaded.
 #pragma once
 
 #include <dlfcn.h>
@@ -7,17 +7,19 @@
 
 namespace sonde {
 
-// False in a program that has the C library inside (packaging/static.cmake): a library would bring another one.
+// False in a program with a statically linked C library (packaging/static.cmake), because a shared library would load a
+// second one.
 bool can_load_libraries();
 
 class SharedLibrary {
   public:
-    // Loads the first of `names` that the loader finds; false if it finds none, or if libraries cannot be loaded.
+    // Loads the first of `names` that the loader finds. Returns false if there is none, or if libraries cannot be
+    // loaded.
     bool load(std::initializer_list<const char*> names);
 
     bool loaded() const { return handle_ != nullptr; }
 
-    // Lets `function` point at that one of the library's; false if it has none.
+    // Sets `function` to the library's function of this name. Returns false if the library lacks it.
     template <typename Function> bool find(Function*& function, const char* name) const {
         function = reinterpret_cast<Function*>(dlsym(handle_, name));
         return function != nullptr;

@@ -1,4 +1,4 @@
-// Source texts with a table of line starts, so that an offset becomes a line and column by binary search.
+// Source texts, each with a table of line starts, in which a binary search finds the line of an offset.
 #include "base/source.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ LineColumn Sources::line_column(FileId id, uint32_t offset) const {
         return {};
     const File& f = file(id);
     offset = std::min(offset, static_cast<uint32_t>(f.text.size()));
-    // The last line that starts at or before the offset; line_starts[0] is 0, so there is one.
+    // The last line that starts at or before the offset. line_starts[0] is 0, so one always exists.
     auto next = std::upper_bound(f.line_starts.begin(), f.line_starts.end(), offset);
     return {static_cast<uint32_t>(next - f.line_starts.begin()), offset - *(next - 1) + 1};
 }

@@ -1,4 +1,4 @@
-// Source texts and ranges in them. Every token, AST node, HIR node and message carries a Range.
+// Source texts, and ranges in them. Every token, AST node, HIR node and message has a Range.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sonde {
 
-// Index of a text in Sources; 0 means "no source" (built by the compiler itself).
+// Index of a text in Sources. 0 means "no source" (created by the compiler itself).
 using FileId = uint32_t;
 
 // Half-open byte range [begin, end) in one source text.
@@ -19,35 +19,35 @@ struct Range {
     uint32_t end = 0;
 
     bool valid() const { return file != 0; }
-    // The smallest range that covers both; both must lie in the same file (otherwise `a` wins). An invalid range covers
-    // nothing: the other one is the result.
+    // The smallest range that contains both. If they are in different files, returns `a`. If one is invalid, returns
+    // the other one.
     static Range join(Range a, Range b);
 };
 
-// 1-based line and 1-based column in bytes.
+// Line and column, both counted from 1; columns are in bytes.
 struct LineColumn {
     uint32_t line = 0;
     uint32_t column = 0;
 };
 
-// All texts of one translation: the script, -E extras, tapset files. Texts never move once added.
-// Offsets past the end count as the end, and file 0 has the name "<built-in>" and no text; any other unknown id is a
-// bug.
+// All texts of a translation: the script, files of -E, and files of the tapset. Texts never move after they are added.
+// Offsets after the end count as the end. File 0 has the name "<built-in>" and no text. Any other unknown id is a bug.
 class Sources {
   public:
-    // `name` is what messages show ("<input>" for -e and -). `tapset` marks library code (privileged, quiet warnings).
+    // `name`: for messages ("<input>" for -e and -). `tapset`: library code, which is privileged and whose warnings are
+    // dropped.
     FileId add(std::string name, std::string text, bool tapset = false);
 
-    // Ids go from 1 up to this.
+    // The largest id; ids begin at 1.
     FileId last() const { return static_cast<FileId>(files_.size()); }
     std::string_view name(FileId file) const;
     std::string_view text(FileId file) const;
     bool is_tapset(FileId file) const;
     std::string_view text(Range range) const;
     LineColumn line_column(FileId file, uint32_t offset) const;
-    // The line's text without its newline (`\n` or `\r\n`); `line` is 1-based.
+    // The line's text without its newline (`\n` or `\r\n`). `line` counts from 1.
     std::string_view line_text(FileId file, uint32_t line) const;
-    // "file.stp:3:7", of the range's begin.
+    // For example "file.stp:3:7", for the range's beginning.
     std::string place(Range range) const;
 
   private:

@@ -1,5 +1,5 @@
-// Distance between names: Damerau-Levenshtein in its restricted form (optimal string alignment), where a letter is
-// inserted, left out, replaced, or exchanged with its neighbour, and no part is edited twice.
+// The distance between names is the restricted Damerau-Levenshtein distance (optimal string alignment): a letter is
+// inserted, deleted, replaced, or exchanged with its neighbor, and no part is edited twice.
 #include "base/suggest.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string to_lower(std::string_view text) {
     return out;
 }
 
-// "pid_current" and "current_pid" give the same.
+// "pid_current" and "current_pid" give the same result.
 std::string sort_words(std::string_view text) {
     std::vector<std::string_view> words;
     for (size_t at = 0; at <= text.size();) {
@@ -35,7 +35,8 @@ std::string sort_words(std::string_view text) {
     return out;
 }
 
-// The distance, or nothing if it is more than `limit`. Time is the product of the lengths; memory three rows.
+// The distance, or nullopt if it is more than `limit`. Takes time proportional to the product of the lengths, and
+// memory for three rows.
 std::optional<size_t> edit_distance(std::string_view a, std::string_view b, size_t limit) {
     size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
     if (difference > limit)
@@ -53,7 +54,8 @@ std::optional<size_t> edit_distance(std::string_view a, std::string_view b, size
                 row[j] = std::min(row[j], before[j - 2] + 1);
             least = std::min(least, row[j]);
         }
-        // An exchange reaches two rows back, so one bad row proves nothing about the next but one; two do.
+        // An exchange refers to the row before the last one. So the search can stop only after two rows above the
+        // limit.
         if (least > limit && i > 1 && *std::min_element(above.begin(), above.end()) > limit)
             return std::nullopt;
         std::swap(before, above);
@@ -67,7 +69,8 @@ std::optional<size_t> edit_distance(std::string_view a, std::string_view b, size
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& candidates,
                                        size_t max) {
     struct Found {
-        size_t rank; // 0: equal but for case or word order; then by distance, names of the same length first
+        size_t
+            rank; // 0: equal except for case or word order; otherwise by distance, then names of the same length first
         size_t index;
     };
     std::vector<Found> found;
@@ -82,7 +85,7 @@ std::vector<std::string> nearest_names(std::string_view wanted, const std::vecto
             found.push_back({0, i});
             continue;
         }
-        // Of one letter nothing is left to recognise when it is wrong.
+        // If the only letter of a name is wrong, nothing is left to recognize.
         size_t limit = std::max<size_t>(std::max(wanted.size(), candidate.size()) / 3, 1);
         if (std::min(wanted.size(), candidate.size()) < 2)
             continue;

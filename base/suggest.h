@@ -1,4 +1,4 @@
-// "Did you mean": the names nearest to a misspelt one.
+// "Did you mean": finds the names most similar to a misspelled one.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace sonde {
 
-// The candidate that `wanted` most likely stands for; empty if none is near. Near is: the same but for case or for the
-// order of the words between `_`, or at most a third of the letters (at least one) mistyped, where exchanging two
-// neighbours counts once. Of equally near ones the one with the same length wins, then the first.
+// The candidate that `wanted` most likely means; empty if none is similar. Similar names are equal except for case or
+// for the order of the words between `_`, or at most a third of the letters (at least one) is wrong. Exchanged
+// neighbors count as one wrong letter. Among equally similar candidates, one with the same length is preferred, then
+// the first one.
 std::string nearest_name(std::string_view wanted, const std::vector<std::string>& candidates);
 
-// Up to `max` such names, nearest first, each once.
+// Up to `max` such names, most similar first, without duplicates.
 std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& candidates, size_t max);
 
 } // namespace sonde

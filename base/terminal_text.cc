@@ -29,7 +29,7 @@ size_t utf8_length(std::string_view text) {
     for (size_t i = 1; i < length; i++)
         if ((byte(i) & 0xc0) != 0x80)
             return 0;
-    // Overlong forms, surrogates, and what is beyond U+10FFFF.
+    // Reject overlong forms, surrogates, and numbers above U+10FFFF.
     if (length > 2 && ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
                        (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)))
         return 0;
@@ -38,7 +38,7 @@ size_t utf8_length(std::string_view text) {
 
 namespace {
 
-// Of the UTF-8 character that the text is.
+// The code point of the UTF-8 character.
 char32_t character_number(std::string_view text) {
     const auto first = static_cast<unsigned char>(text[0]);
     if (text.size() == 1)
@@ -49,8 +49,8 @@ char32_t character_number(std::string_view text) {
     return out;
 }
 
-// 0 of a mark that stands on the character before it, 2 of most Chinese, Japanese and Korean characters and of
-// pictographs, as the C library knows them; else 1, and where it does not have that locale.
+// The number of columns according to the C library: 0 for combining marks, 2 for most Chinese, Japanese and Korean
+// characters and for pictographs, otherwise 1. Also 1 if the C library lacks the locale.
 size_t character_width(char32_t character) {
     static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
     if (!locale)

@@ -1,4 +1,4 @@
-// Text that others made, for a terminal: it is shown, and cannot act on the terminal.
+// Makes text from other programs safe for a terminal, so that it cannot control the terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,18 @@
 
 namespace sonde {
 
-// Bytes of the UTF-8 character that begins there; 0: none does (RFC 3629, section 4). The text is not empty.
+// The length in bytes of the UTF-8 character at the beginning of the text; 0 if it is invalid (RFC 3629, section 4).
+// The text must not be empty.
 size_t utf8_length(std::string_view text);
 
-// How many columns of a terminal the text takes. A byte that is not UTF-8 takes one.
+// The number of columns that the text takes on a terminal. A byte that is not UTF-8 counts as one.
 size_t text_width(std::string_view text);
 
-// Whether a descriptor is a terminal that knows control sequences: colours, a line that is written anew. Those whose
-// TERM is not set, or `dumb`, do not.
+// Whether the descriptor is a terminal that supports control sequences for colors and for rewriting lines. False if
+// TERM is not set, or is `dumb`.
 bool is_capable_terminal(int fd);
 
-// The text with \ooo, in octal, for each byte of what a terminal may take for a command: control characters (C0 but for
+// The text with \ooo (octal) for each byte that a terminal may interpret as a command: control characters (C0 except
 // newline and tab, DEL, C1) and bytes that are not UTF-8.
 std::string terminal_text(std::string_view text);
 

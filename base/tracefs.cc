@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// The root of a mount that no folder shows.
+// The root of a mount that is not visible in any folder.
 Fd mount_detached() {
     Fd context(static_cast<int>(syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
     if (!context || syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)

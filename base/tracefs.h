@@ -1,4 +1,4 @@
-// The files of tracefs, which alone tells the subsystems of tracepoints and which functions can be traced.
+// Reads files of tracefs. Only these list the subsystems of tracepoints, and the functions that can be traced.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace sonde {
 
-// Opens a file of tracefs by its path in there ("available_events"): where it is mounted, else through a mount that is
-// attached to nothing, so that the machine stays as it is (fsmount(2), Linux 5.2; CAP_SYS_ADMIN). Errors: open(2)'s; it
-// is not mounted and cannot be.
+// Opens a file by its path in tracefs ("available_events"). If tracefs is not mounted, uses a detached mount, which
+// does not change the system (fsmount(2), Linux 5.2; requires CAP_SYS_ADMIN). Errors: as open(2), or tracefs cannot be
+// mounted.
 Result<Fd> open_tracefs(const std::string& path, int flags);
 
-// All of such a file. Errors as above.
+// Reads such a file. Errors: as above.
 Result<std::string> read_tracefs(const std::string& path);
 
 } // namespace sonde

@@ -1,5 +1,5 @@
 // The rules for links and files are those of fs.protected_symlinks, protected_regular and protected_fifos
-// (Documentation/admin-guide/sysctl/fs.rst), which not every machine has on.
+// (Documentation/admin-guide/sysctl/fs.rst), which are not enabled on every machine.
 #include "base/trusted_file.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t others_write = S_IWGRP | S_IWOTH;
 
-// Who called sudo is root already.
+// The user who called sudo could become root anyway.
 bool is_own(uid_t owner) {
     if (owner == 0 || has_lent_rights())
         return owner == 0;
@@ -29,7 +29,7 @@ bool is_own(uid_t owner) {
     return caller && *caller && fmt::to_string(owner) == caller;
 }
 
-// Why another user could have written to it; empty: none could.
+// The reason why another user may have written the file; empty if none could.
 std::string why_not_own(const struct stat& status, const std::string& path) {
     if (!is_own(status.st_uid))
         return fmt::format("`{}` belongs to another user (uid {}): `chown root {}` makes it root's", path,
@@ -44,7 +44,7 @@ std::string why_not_trusted(int fd, const std::string& path) {
     struct stat status{};
     if (fstat(fd, &status) != 0)
         return errno_error(fmt::format("cannot read `{}`", path), errno).message;
-    // Pipes and terminals were handed over by who calls.
+    // Pipes and terminals come from the caller.
     if (!S_ISREG(status.st_mode) && !has_lent_rights())
         return "";
     if (std::string why = why_not_own(status, path); !why.empty())
@@ -67,7 +67,7 @@ bool is_shared_folder(const std::filesystem::path& folder, struct stat& status) 
     return stat(name, &status) == 0 && (status.st_mode & S_ISVTX) && (status.st_mode & others_write);
 }
 
-// A link on the way to the file that another user has put into a folder that all may write to; empty: none.
+// A link on the file's path that another user has created in a folder that everyone may write; empty if there is none.
 std::string foreign_link(const std::string& path) {
     std::filesystem::path prefix;
     for (const std::filesystem::path& part : std::filesystem::path(path)) {
@@ -123,7 +123,7 @@ Result<Fd> create_file(const std::string& path, int flags, unsigned mode) {
                         "another name",
                         path, link),
             EACCES);
-    // A link that comes into being from here on is refused by the kernel.
+    // The kernel refuses a link that is created from here on.
     const int follow = is_link(path) ? 0 : O_NOFOLLOW;
     Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | flags | follow, mode));
     if (!fd)

@@ -1,5 +1,5 @@
-// Files that one user writes and another one uses: what root takes as instructions must be root's, and what is created
-// goes where its name says, not where somebody else's link leads.
+// Files that are shared between users. Files that root executes or obeys must belong to root. Files that are created
+// must be at their path, not at the target of another user's link.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace sonde {
 
-// As read_file, of a file that says what this process is to do. Run by root, it may be the work of root or of the user
-// who called sudo only: owned by one of them, writable by nobody else, as are the folders on the way to it (a sticky
-// one may be writable). Errors name what is wrong and the command that mends it.
+// Like read_file, for a file that controls what this process does. If root runs sonde, the file must belong to root or
+// to the user who called sudo. No other user may be able to write the file or the folders on its path (sticky folders
+// may be writable). Errors name the problem and the command that fixes it.
 Result<std::string> read_trusted_file(const std::string& path);
 
-// Whether the program's file has given this process rights that its user has not: file capabilities, set-user-id.
+// Whether this process has more rights than its user, through file capabilities or set-user-id.
 bool has_lent_rights();
 
-// As read_trusted_file, of a file that contains native code. With lent rights it has to be root's alone, as the code
-// would have these rights.
+// Like read_trusted_file, for a file that contains native code. With additional rights the file must belong to root,
+// because its code would have these rights.
 Result<std::string> read_code_file(const std::string& path);
 
-// Opens a file for writing, created or emptied. A link, file or pipe that another user has put into a folder that all
-// may write to (sticky, such as /tmp) is refused, whatever the kernel's fs.protected_* are. `flags`: O_APPEND,
-// O_NONBLOCK. A signal can interrupt the wait for a pipe's reader (EINTR).
+// Opens a file for writing, and creates or truncates it. In folders that everyone may write (sticky, such as /tmp), it
+// refuses links, files and pipes of other users, regardless of the kernel's fs.protected_* settings. `flags`: O_APPEND,
+// O_NONBLOCK. Opening a pipe waits for a reader; a signal can interrupt this (EINTR).
 Result<Fd> create_file(const std::string& path, int flags = 0, unsigned mode = 0666);
 
 } // namespace sonde

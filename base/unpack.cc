@@ -22,10 +22,10 @@ namespace sonde {
 namespace {
 
 using std::string_view;
-// Takes a piece; false: no more is wanted.
+// Receives a piece of data; returns false to stop.
 using Put = std::function<bool(const void* data, size_t size)>;
 
-// Each gives true if the data came to its end.
+// Each function returns true if the data is complete.
 
 bool unpack_xz(string_view bytes, const Put& put) {
     constexpr uint64_t most_memory = 256 << 20;
@@ -87,7 +87,7 @@ bool unpack_zstd(string_view bytes, const Put& put) {
     }
 }
 
-// Blocks of 8 MB at most, each with its size before it (lz4_Frame_format.md, "Legacy frame").
+// Blocks of at most 8 MB, each preceded by its size (lz4_Frame_format.md, "Legacy frame").
 bool unpack_lz4(string_view bytes, const Put& put) {
     constexpr int block = 8 << 20;
     std::vector<char> buffer(block);
@@ -97,7 +97,7 @@ bool unpack_lz4(string_view bytes, const Put& put) {
         std::memcpy(&size, bytes.data(), sizeof size);
         bytes.remove_prefix(sizeof size);
         if (size > bytes.size() || size > LZ4_COMPRESSBOUND(block))
-            return any; // what stands after it
+            return any; // data after the last block
         const char* packed = bytes.data();
         const int got = LZ4_decompress_safe(packed, buffer.data(), static_cast<int>(size), block);
         if (got < 0 || !put(buffer.data(), static_cast<size_t>(got)))
@@ -140,7 +140,7 @@ std::string size_text(uint64_t bytes) {
 uint64_t unpacked_limit(uint64_t packed) {
     constexpr uint64_t times = 24, always = 16 << 20;
     const uint64_t by_size = packed > UINT64_MAX / times ? UINT64_MAX : std::max(always, packed * times);
-    // "MemAvailable:   21012345 kB" (proc(5)); without it, no bound.
+    // Reads "MemAvailable:   21012345 kB" (proc(5)). Without this line there is no limit.
     constexpr string_view field = "MemAvailable:";
     const Result<std::string> memory = read_file("/proc/meminfo");
     const size_t at = memory ? memory->find(field) : std::string::npos;

@@ -1,4 +1,4 @@
-// What others have packed: a kernel's image, its modules, a program's packed symbols.
+// Decompresses data: a kernel's image, its modules, or a program's compressed symbols.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace sonde {
 
-// Whether it begins like xz, gzip, zstd, or lz4 as Linux packs itself with it.
+// Whether the data begins like xz, gzip, zstd, or lz4 in the form that Linux uses for its image.
 bool is_packed(std::string_view bytes);
 
-// Gives a file in memory that holds the unpacked bytes. Bytes after the packed data are ignored: a kernel's image has
-// its length there. Errors: the data is damaged, is_packed() does not know it, or it unpacks to more than `most` bytes.
+// Returns a file in memory with the decompressed bytes. Ignores bytes after the compressed data, where a kernel's image
+// has its length. Errors: the data is damaged, the format is unknown, or the result has more than `most` bytes.
 Result<Fd> unpack(std::string_view bytes, uint64_t most);
 
-// How many bytes may come of that many packed ones that somebody else made: 24 times as many, or 16 MB. Debug
-// information and symbols take 2 to 6 times their packed size, a browser's 10 times; a bomb takes 1,000 times. And no
-// more than half of the memory that the machine has left.
+// How many bytes data from an unknown source may decompress to: 24 times its size or 16 MB, whichever is larger, but at
+// most half of the available memory. Debug information and symbols usually have 2 to 6 times their compressed size, and
+// those of a web browser 10 times. A decompression bomb has 1,000 times.
 uint64_t unpacked_limit(uint64_t packed);
 
-// "3.2 MB"
+// For example "3.2 MB".
 std::string size_text(uint64_t bytes);
 
 } // namespace sonde

@@ -34,7 +34,7 @@ const char* linkage_name(Dwarf_Die& die) {
     return name ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
 }
 
-// dwarf_decl_file() of elfutils 0.188 aborts on split units and on corrupt tables.
+// Replaces dwarf_decl_file(), which aborts on split units and corrupt tables in elfutils 0.188.
 const char* declaration_file(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Word index = 0;

@@ -1,7 +1,8 @@
-// Debugging information entries (DIEs) as libdw gives them: children, units, ranges and attributes.
+// Reads debugging information entries (DIEs) through libdw: children, units, ranges and attributes.
 //
-// Two readers stand on this: the compiler's (frontend/dwarf) and the one that names addresses while a script runs
-// (runtime/symbols). Nothing is kept here; each step costs what libdw's step costs. Terms: DWARF 5, chapter 2.
+// Two readers use this: the compiler's (frontend/dwarf), and the runtime's, which finds symbols for addresses
+// (runtime/symbols). Nothing is cached here, so each step has the cost of libdw's step. For terms see DWARF 5, chapter
+// 2.
 #pragma once
 
 #include <dwarf.h>
@@ -12,22 +13,23 @@
 
 namespace sonde {
 
-// Debug information is input like any other: chains of references and nested scopes end here.
+// Limit for chains of references and for nested scopes, because debug information can be corrupt.
 constexpr int max_die_depth = 256;
 
-// Calls `visit(child)` for each child; stops when it returns false. Bounded.
+// Calls `visit(child)` for each child until it returns false. Always terminates.
 template <typename Visit> void for_each_child(Dwarf_Die& die, Visit visit) {
     Dwarf_Die child;
     if (dwarf_child(&die, &child) != 0)
         return;
-    // Siblings only ever move forward inside a unit, so the number of steps is bounded by its size; libdw checks that.
+    // Siblings are always later in the unit (libdw checks this), so the unit's size limits the number of steps.
     do {
         if (!visit(child))
             return;
     } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-// The same for a function's DIE: what gcc puts into a DIE of its own for a parameter pack of C++ comes in its place.
+// The same for the DIE of a function. If gcc has put parameters of a C++ parameter pack into a DIE of their own, visits
+// them in its place.
 template <typename Visit> void for_each_child_of_function(Dwarf_Die& function, Visit visit) {
     for_each_child(function, [&](Dwarf_Die& child) {
         if (dwarf_tag(&child) != DW_TAG_GNU_formal_parameter_pack)
@@ -38,7 +40,7 @@ template <typename Visit> void for_each_child_of_function(Dwarf_Die& function, V
     });
 }
 
-// Calls `visit(low, high)` for each of the DIE's ranges of addresses, empty ones too; stops when it returns false.
+// Calls `visit(low, high)` for each range of addresses of the DIE, including empty ones, until it returns false.
 template <typename Visit> void for_each_range(Dwarf_Die& die, Visit visit) {
     Dwarf_Addr base = 0, low = 0, high = 0;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &low, &high)) > 0;)
@@ -46,8 +48,8 @@ template <typename Visit> void for_each_range(Dwarf_Die& die, Visit visit) {
             return;
 }
 
-// Calls `visit(die, type)` for each unit of the file, in its order; `type` is DW_UT_*. A split unit's skeleton stands
-// for it.
+// Calls `visit(die, type)` for each unit of the file in order; `type` is DW_UT_*. A split unit is represented by its
+// skeleton.
 template <typename Visit> void for_each_unit(Dwarf* dwarf, Visit visit) {
     Dwarf_CU* unit = nullptr;
     Dwarf_CU* next = nullptr;
@@ -59,17 +61,18 @@ template <typename Visit> void for_each_unit(Dwarf* dwarf, Visit visit) {
     }
 }
 
-// An attribute's value as a flag, number or string; false/nullopt/null when missing or of another class. Follows
-// abstract origins and specifications.
+// The value of an attribute as flag, number or string. If it is missing or has another class: false, nullopt or null.
+// Follows abstract origins and specifications.
 bool flag_attribute(Dwarf_Die& die, unsigned name);
-// Of all that a definition has from its declaration (DW_AT_specification), that it is one is not its own.
+// Whether the DIE itself is a declaration. A definition does not inherit this from its declaration
+// (DW_AT_specification).
 bool is_declaration(Dwarf_Die& die);
 std::optional<uint64_t> number_attribute(Dwarf_Die& die, unsigned name);
 const char* string_attribute(Dwarf_Die& die, unsigned name);
-// The mangled name, by either attribute; null without one.
+// The mangled name (from either attribute), or null.
 const char* linkage_name(Dwarf_Die& die);
 
-// The source file of a declaration, empty if unknown.
+// The source file of a declaration; empty if unknown.
 const char* declaration_file(Dwarf_Die& die);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Owners of what libdw opens.
+// Owners of libdw's objects.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -10,13 +10,13 @@ namespace sonde {
 struct EndDwarf {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
 };
-// Its ELF file must outlive it.
+// The ELF file must outlive the handle.
 using DwarfHandle = std::unique_ptr<Dwarf, EndDwarf>;
 
 struct EndFrames {
     void operator()(Dwarf_CFI* frames) const { dwarf_cfi_end(frames); }
 };
-// Only for what dwarf_getcfi_elf() gives: dwarf_getcfi()'s belongs to the Dwarf.
+// Only for results of dwarf_getcfi_elf(). Those of dwarf_getcfi() belong to the Dwarf.
 using FramesHandle = std::unique_ptr<Dwarf_CFI, EndFrames>;
 
 } // namespace sonde

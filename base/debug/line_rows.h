@@ -1,6 +1,6 @@
-// The rows of a unit's line table (DWARF 5, section 6.2.2), decoded.
+// The decoded rows of a unit's line table (DWARF 5, section 6.2.2).
 //
-// libdw decodes a unit's table once and keeps it, sorted by address.
+// libdw decodes a unit's table once, sorts it by address, and caches it.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -12,15 +12,15 @@ namespace sonde {
 
 struct LineRow {
     uint64_t address = 0;
-    const char* file = nullptr; // unique per file within a unit; null if the table has no such file
-    int line = 0;               // 0: code that no line asked for
-    uint16_t column = 0;        // 0: not known
+    const char* file = nullptr; // one pointer per file in a unit; null if the table lacks the file
+    int line = 0;               // 0: code that belongs to no line
+    uint16_t column = 0;        // 0: unknown
     bool is_statement : 1 = false;
-    bool end_sequence : 1 = false; // the first address after a sequence: it belongs to no line
+    bool end_sequence : 1 = false; // the first address after a sequence; belongs to no line
     bool prologue_end : 1 = false;
 };
 
-// Calls `visit(row)` for each row of the table that the unit, a skeleton for split ones, refers to.
+// Calls `visit(row)` for each row of the unit's table. For a split unit, pass the skeleton.
 template <typename Visit> void for_each_line_row(Dwarf_Die& unit, Visit visit) {
     Dwarf_Lines* lines = nullptr;
     size_t count = 0;
@@ -46,8 +46,8 @@ template <typename Visit> void for_each_line_row(Dwarf_Die& unit, Visit visit) {
     }
 }
 
-// Calls `visit(path)` for each file of the table; stops when it returns false. libdw puts one of the name "???" in
-// front where the table does not begin with a file.
+// Calls `visit(path)` for each file of the table until it returns false. libdw adds a file "???" at the beginning if
+// the table has no file with index 0.
 template <typename Visit> void for_each_source_file(Dwarf_Die& unit, Visit visit) {
     Dwarf_Files* files = nullptr;
     size_t count = 0;

@@ -17,7 +17,7 @@
 namespace sonde {
 namespace {
 
-// What a section's header states; its size in the file if it is not compressed.
+// The decompressed size according to the section's header; the size in the file if it is not compressed.
 uint64_t stated_size(const ElfFile& file, const ElfSection& section) {
     const Result<std::string> data = read_at(file.fd(), section.offset, std::min<uint64_t>(section.size, 64));
     if (!data)
@@ -29,7 +29,7 @@ uint64_t stated_size(const ElfFile& file, const ElfSection& section) {
         std::memcpy(&narrow, data->data(), std::min(data->size(), sizeof narrow));
         return file.is_32_bit() ? narrow.ch_size : header.ch_size;
     }
-    // .zdebug_info: "ZLIB" and the size, the highest byte first.
+    // .zdebug_info begins with "ZLIB" and the size in big-endian order.
     constexpr std::string_view magic = "ZLIB";
     if (!section.name.starts_with(".zdebug") || data->size() < magic.size() + 8 || !data->starts_with(magic))
         return section.size;
@@ -61,10 +61,10 @@ std::string why_not_unpack(const ElfFile& file) {
                        file.path(), size_text(packed), size_text(unpacked), size_text(most), file.path());
 }
 
-// libdw looks for the common file by itself when it is first asked for: it is found, and looked at, before.
+// libdw searches the common file itself at its first use. So find and check it before.
 bool OpenedDwarf::open(const ElfFile& file, bool may_download, std::vector<std::string>& problems) {
     close();
-    std::optional<ElfFile> named; // which libdw would look into if none is set
+    std::optional<ElfFile> named; // libdw would use this file if none is set
     if (file.find_section(".gnu_debugaltlink")) {
         common = find_common_file(file, {.may_download = may_download, .problems = &problems});
         if (!common)

@@ -1,9 +1,10 @@
-// How libdw is begun: the one place for it.
+// Opens debug information with libdw. All code uses this.
 //
-// libdw unpacks every compressed section of a file as soon as the file is opened, and libelf allows a thousand times
-// the packed size: a program of 3 MB, which anybody may run, would cost the session 3 GB. So the sizes that the
-// sections' headers state are added up before (unpacked_limit() in base/unpack.h). A lie is harmless: libelf unpacks no
-// more than the header states.
+// The problem: libdw decompresses all compressed sections of a file when it opens the file, and libelf allows sizes of
+// a thousand times the compressed size. A program of 3 MB, which any user may run, could cost the session 3 GB.
+//
+// The idea: first add up the sizes in the sections' headers (unpacked_limit() in base/unpack.h). A wrong header is
+// harmless, because libelf does not decompress more than it states.
 #pragma once
 
 #include <optional>
@@ -15,16 +16,17 @@
 
 namespace sonde {
 
-// Why the file's debug information would take too much memory, with the file and the sizes; empty: it would not.
+// Why the file's debug information would need too much memory, with the file and the sizes. Empty if it would not.
 std::string why_not_unpack(const ElfFile& file);
 
-// A file's debug information, with dwz's common file where it names one. The file must outlive it.
+// A file's debug information, together with dwz's common file if the file refers to one. The file must outlive this
+// object.
 struct OpenedDwarf {
     std::optional<ElfFile> common;
     DwarfHandle common_dwarf, dwarf;
 
-    // False: libdw finds nothing that it can read, or the size is refused. `problems`: what stood in the way, in words.
-    // `may_download`: the common file, from a server.
+    // Returns false if libdw finds nothing readable, or if the size is too large. `problems`: receives descriptions of
+    // the causes. `may_download`: allow downloading the common file.
     bool open(const ElfFile& file, bool may_download, std::vector<std::string>& problems);
     void close();
 };
