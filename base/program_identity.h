@@ -16,7 +16,7 @@ struct ProgramIdentity {
 
     bool operator==(const ProgramIdentity&) const = default;
 };
-// "build-id 0123...", or "no-build-id, 8192 bytes, hash 0123..."
+// "build-id 0123...", or "no build-id, 8192 bytes, hash 0123..."
 std::string to_text(const ProgramIdentity& identity);
 
 // Reads through the descriptor, not by name or mapping, so it is safe if the file is replaced or truncated meanwhile.

@@ -1,4 +1,4 @@
-// The entry points for sema: what is asked for of a target expression.
+// The entry points for sema, one for each use of a target expression.
 #include "frontend/variables/bind.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ bool is_summary(const ast::TargetExpr& expr) {
     return expr.base == ast::TargetExpr::Variable && expr.name.starts_with("$$");
 }
 
-// What stands before the components.
+// Finds the place of the base.
 std::optional<Place> find_base(Binding& b) {
     switch (b.expr.base) {
     case ast::TargetExpr::Cast:
@@ -45,9 +45,9 @@ hir::Expr* find_value(Binding& b) {
     std::optional<Place> place = find_place(b, b.expr.components.size());
     if (!place)
         return nullptr;
-    // A whole object is not a number, but this one's address was given.
+    // A whole object is not a number, but its address was given.
     if (b.expr.base == ast::TargetExpr::Cast && b.expr.components.empty() && is_record(place->type)) {
-        // Another node than the operand, whose own type stays.
+        // Another node than the operand, whose own type must not change.
         auto* address = b.make<hir::Retype>(b.expr.range, place->address, 8u, false);
         b.note_pointer(address, place->type);
         return address;
@@ -138,8 +138,8 @@ hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnos
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);
-    // Nothing but an endbr64 comes before these. In 32-bit programs too, the place is 8 bytes below where the stack is
-    // after the return (Locations::return_address()).
+    // Only an endbr64 can precede these addresses, so the return address is on top of the stack. In 32-bit programs,
+    // too, the place is 8 bytes below the stack pointer after the return (Locations::return_address()).
     if (point.plt || point.entry_address == point.function.entry ||
         point.module->cheap_entry(point.function) == point.entry_address) {
         if (!point.module->file().is_32_bit())

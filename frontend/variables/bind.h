@@ -1,4 +1,4 @@
-// From the whole expression to its place.
+// Finds the place of a whole target expression.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace sonde {
 
-// Where the value of the expression up to (without) component `end` is.
+// The place of the expression up to component `end`, without that one.
 std::optional<Place> find_place(Binding& b, size_t end);
-// Where the whole expression's value is, through references.
+// The place of the whole expression, with references followed.
 std::optional<Place> referenced_place(Binding& b);
 
 } // namespace sonde

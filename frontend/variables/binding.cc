@@ -13,7 +13,7 @@ std::nullptr_t Binding::fail(DiagId id, Range range, const std::string& message,
     DiagBuilder report = binder.diags.report(id, range, message);
     if (!help.empty())
         report.help(help);
-    // A pattern stands for many functions, of which one is meant here.
+    // A pattern stands for many functions; say which one this is about.
     const std::string& function = point.function.name;
     if (id == DiagId::VariableUnavailable && !function.empty() && point.point.pn.find(function) == std::string::npos &&
         message.find(function) == std::string::npos)

@@ -1,8 +1,8 @@
-// What every function that binds one target expression (`$x->y`, `@cast(e, "T")->m`) needs: the expression, the point
-// where it is evaluated, whom to report to, and the HIR from which values are built. Private to frontend/variables.
+// The state for binding one target expression (`$x->y`, `@cast(e, "T")->m`): the expression, the point where it is
+// evaluated, where to report, and functions that build HIR. Private to frontend/variables.
 //
-// Functions over a Binding that give a pointer or an optional report before they give nothing, unless they say
-// otherwise.
+// Functions over a Binding that return a pointer or an optional report an error before they return null or nullopt,
+// unless their comments say otherwise.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,25 @@ struct Binding {
     const ast::TargetExpr& expr;
     const ResolvedPoint& point;
     Binder& binder;
-    bool wants_address = false; // and no more, so that the type does not matter
-    hir::Expr* held = nullptr;  // to be evaluated before everything else
+    bool wants_address = false; // only the address is needed, so the type does not matter
+    hir::Expr* held = nullptr;  // must be evaluated before everything else
 
     Binding(const ast::TargetExpr& target, const ResolvedPoint& where, Binder& with)
         : expr(target), point(where), binder(with) {}
 
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
-    // The expression up to (without) component `end`, as written.
+    // The expression up to component `end`, without that one, as in the script.
     std::string as_written(size_t end = SIZE_MAX) const;
-    // Of what stands before the components.
+    // The range of the base, before the components.
     Range base_range() const;
-    // How much of a value its text shows, by the `$` at the end. 0: it is no text; 1: `$`; 2: `$$`.
+    // How much of a value is printed, by the `$` at the end. 0: it is not a text; 1: `$`; 2: `$$`.
     int pretty_depth() const;
 
     Address evaluation_address() const { return point.is_return ? point.entry_address : point.address; }
-    // Where the program counter is then, as linked.
+    // The program counter at this moment, as linked.
     Address counter_address() const { return point.jump.value_or(evaluation_address()); }
 
-    // ---- HIR. What is made has the range of the expression.
+    // ---- HIR; new nodes have the expression's range
     template <typename T, typename... Args> T* make(Args&&... args) {
         return binder.arena.make<T>(std::forward<Args>(args)...);
     }
@@ -47,9 +47,9 @@ struct Binding {
     hir::Expr* ternary(hir::Expr* condition, hir::Expr* then_value, hir::Expr* else_value);
     hir::Expr* get(hir::Local* local);
     hir::Stmt* set(hir::Local* local, hir::Expr* value, bool append = false);
-    // The expression's value when the function was entered, if `at_entry`.
+    // If `at_entry`, the value that the expression had when the function was entered; otherwise the expression.
     hir::Expr* saved(hir::Expr* expr, bool at_entry);
-    // Notes that `value` is the address of a `target`.
+    // Records that `value` is the address of a `target`.
     void note_pointer(const hir::Expr* value, const Type* target);
 };
 

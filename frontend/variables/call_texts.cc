@@ -15,10 +15,10 @@ using hir::ValueType;
 
 namespace {
 
-// Where struct pt_regs of x86-64 has the arguments: rdi, rsi, rdx, r10, r8, r9 (arch/x86/include/asm/ptrace.h).
+// Offsets of rdi, rsi, rdx, r10, r8 and r9 in x86-64's struct pt_regs (arch/x86/include/asm/ptrace.h).
 constexpr int64_t argument_offsets[] = {112, 104, 96, 56, 72, 64};
 
-// An item in a word.
+// The format of an item in a word.
 constexpr int64_t item_bits = 16, items_in_word = 4, words_of_call = 2;
 constexpr int64_t number_bits = 10, where_bits = 5, where_unit = 8;
 constexpr int64_t with_comma = int64_t{1} << (number_bits + where_bits);
@@ -26,7 +26,7 @@ static_assert(words_of_call * items_in_word >= static_cast<int64_t>(CallTexts::m
 
 constexpr int64_t mask(int64_t bits) { return (int64_t{1} << bits) - 1; }
 
-// A number as an item's letter says; false if it is none of them.
+// Prints a number in the form of an item's letter. Returns false for an unknown letter.
 bool add_by_letter(Binding& b, Text& text, char letter, hir::Expr* value) {
     const auto low = [&](bool is_signed) { return b.make<hir::Retype>(b.expr.range, value, 4u, is_signed); };
     switch (letter) {
@@ -55,7 +55,7 @@ bool add_by_letter(Binding& b, Text& text, char letter, hir::Expr* value) {
         text.literal("0");
         text.add_integer(low(false), 'o', 0);
         return true;
-    case 'Q': // in quotes, or its address where it cannot be read: a page that has to be waited for is not here
+    case 'Q': // quoted, or the address if it cannot be read: this does not wait for pages
         text.add(
             b.make<hir::Intrinsic>(b.expr.range, "__user_text", ValueType::String, std::vector<hir::Expr*>{value}));
         return true;
@@ -76,7 +76,7 @@ void add_item(Binding& b, Text& text, const TextItem& item, std::vector<hir::Exp
 
 hir::Function* begin_function(Binding& b, std::string name) {
     auto* function = b.make<hir::Function>();
-    function->name = std::move(name); // that no script can write
+    function->name = std::move(name); // a name that scripts cannot use
     function->range = b.expr.range;
     function->result = ValueType::String;
     function->bounded = true;
@@ -95,7 +95,7 @@ hir::Local* add_number(Binding& b, std::vector<hir::Local*>& list, std::string n
     return local;
 }
 
-// `value` as the item at that place of a word, and what is above.
+// The part of `value` from the item at this place of a word upwards.
 hir::Expr* from_item(Binding& b, hir::Expr* word, int64_t place) {
     return place == 0 ? word : b.binary(BinaryOp::ShrLogical, word, b.number(place * item_bits));
 }
@@ -154,7 +154,7 @@ hir::Expr* call_text(Binding& b, const std::vector<TextItem>& items) {
 void CallTexts::begin(Binding& b) {
     const Range range = b.expr.range;
     words_ = b.make<std::vector<int64_t>>();
-    words_->resize(words_of_call); // the first one has no items
+    words_->resize(words_of_call); // the first call has no items
     item_ = begin_function(b, "call.item");
     hir::Local* word = add_number(b, item_->params, "word", 0);
     hir::Local* registers = add_number(b, item_->params, "registers", 1);
@@ -167,7 +167,7 @@ void CallTexts::begin(Binding& b) {
     read->user = false;
     item_->body->body.push_back(b.set(value_, read));
 
-    // One `return` for each number of items: what is not there is not asked for.
+    // One `return` for each number of items, so that missing items are not evaluated.
     text_ = begin_function(b, "call.text");
     hir::Local* from = add_number(b, text_->params, "registers", 0);
     hir::Local* call = add_number(b, text_->params, "call", 1);
@@ -244,7 +244,7 @@ void CallTexts::finish(hir::Program& program, Arena& arena) {
     if (!text_)
         return;
     const Range range = item_->range;
-    // By halves: which item it is.
+    // Finds the item by binary search.
     auto number = [&](int64_t n) { return arena.make<hir::ConstLong>(range, n); };
     auto choose = [&](auto& self, size_t first, size_t end) -> hir::Stmt* {
         if (end - first == 1)

@@ -1,4 +1,4 @@
-// The condition of .callee() points: the calls that are under way are those by which the callee was found.
+// The condition of .callee() points: the callee was called by the function through which the script found it.
 #include "frontend/variables/variables.h"
 
 namespace sonde {
@@ -6,8 +6,8 @@ namespace {
 
 using hir::BinaryOp;
 
-// Walks from frame to frame, as an unwinder does, but with rules that are known beforehand: they belong to the callers
-// that are asked for.
+// Goes from frame to frame like an unwinder, but with rules that are known at compile time: those of the callers in
+// question.
 class FrameWalk {
   public:
     FrameWalk(Arena& arena, Range range, Address here) : arena_(arena), range_(range), here_(here) {}
@@ -17,7 +17,7 @@ class FrameWalk {
         constexpr int dwarf_rsp = 7, rip = 16;
         hir::Expr* cfa = plus(rule.cfa_register == dwarf_rsp ? rsp : rbp, rule.cfa_offset);
         hir::Expr* callers_rbp = rule.saved_rbp ? load(plus(cfa, *rule.saved_rbp)) : rbp;
-        // Distances from the probed instruction are the same wherever the module is loaded.
+        // The distance from the probed instruction does not depend on where the module is loaded.
         hir::Expr* distance = binary(BinaryOp::Sub, load(plus(cfa, -8)), arena_.make<hir::Register>(range_, rip));
         hir::Expr* any = nullptr;
         for (const Caller& caller : callers) {

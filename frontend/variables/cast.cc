@@ -1,4 +1,4 @@
-// `@cast(expr, "type")` and typed pointers of the script: from an address to a place.
+// `@cast(expr, "type")`, and typed pointers of the script: finds the place at an address.
 #include <fmt/format.h>
 
 #include "base/suggest.h"
@@ -9,9 +9,9 @@
 namespace sonde {
 namespace {
 
-// A place of that type at `address`, or with the value `address` if that is a pointer.
+// The place of this type at `address`. If the type is a pointer, the value `address` itself.
 std::optional<Place> place_of_value(Binding& b, hir::Expr* address, const Type* type, bool kernel) {
-    // A value printed with all its members is read many times, but evaluated once.
+    // A value that is printed with all members is read many times, but must be evaluated once.
     if (b.pretty_depth() > 0 && b.binder.hold)
         if (hir::Local* local = b.binder.hold(address)) {
             b.held = b.make<hir::Assign>(b.expr.range, b.get(local), address);
@@ -33,7 +33,7 @@ std::optional<Place> cast_place(Binding& b) {
     const Type* type = scope->find(name);
     if (!type) {
         std::vector<std::string> names = scope->names();
-        // `struct` in front of a typedef's name is the likeliest slip.
+        // The most likely error is `struct` before the name of a typedef.
         size_t space = name.find(' ');
         std::string bare = name.substr(space == std::string::npos ? 0 : space + 1);
         std::string near = space != std::string::npos && scope->find(bare) ? bare : nearest_name(name, names);
@@ -50,14 +50,14 @@ std::optional<Place> cast_place(Binding& b) {
                "`@cast` takes an address, which is a number, not a string");
         return std::nullopt;
     }
-    if (at->type != hir::ValueType::Long) // not known yet: it has to become a number
+    if (at->type != hir::ValueType::Long) // the type is unknown so far; it must become a number
         at = b.make<hir::Retype>(b.expr.operand->range, at, 8u, false);
-    // `[i]` counts objects from the address on, as for a pointer.
+    // `[i]` counts objects from the address on, as with a pointer.
     bool indexed = !b.expr.components.empty() && b.expr.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)
         type = scope->find(name + "*");
-    // "T" is what lies at the address; "T*" is the type of the address itself.
+    // "T" is the object at the address; "T*" is the type of the address itself.
     return place_of_value(b, at, type, is_kernels(b));
 }
 
@@ -66,11 +66,11 @@ std::optional<Place> pointer_place(Binding& b) {
     if (!value)
         return std::nullopt;
     if (const Type* type = b.binder.c_type_of ? b.binder.c_type_of(*value) : nullptr)
-        // Types from the kernel's debug information do not say whose they are, but the point does.
+        // Types from the kernel's debug information are not marked as the kernel's, but the point is in the kernel.
         return place_of_value(b, value, type,
                               (type->of_kernel && !b.point.syscall) || (b.point.kernel && b.point.module));
     std::string source = ast::to_source(*b.expr.operand);
-    // `order->quantity` and `args->order` of other languages, where `$order` is meant.
+    // Other languages write `order->quantity` and `args->order` for `$order`.
     const bool is_list = source == "args" && !b.expr.components.empty();
     const std::string named = is_list ? b.expr.components[0].name : source;
     const bool is_there = b.expr.operand->kind == ast::ExprKind::Name && has_variable(b.point, named);

@@ -22,7 +22,7 @@ std::optional<Place> without_references(Binding& b, Place place, Range range) {
 
 namespace {
 
-// What a pointer (or array of one dimension less) leads to.
+// The place that a pointer points to. Also for an array with a dimension less.
 std::optional<Place> pointed_to(Binding& b, const Place& place, Range range) {
     const Type* pointer = strip(place.type);
     hir::Expr* address = load(b, place, range);
@@ -33,7 +33,7 @@ std::optional<Place> pointed_to(Binding& b, const Place& place, Range range) {
     return target;
 }
 
-// Reports that the record has no such member, with the nearest one, or with all.
+// Reports that the record lacks this member, with the most similar one, or with all members.
 void refuse_member(Binding& b, const Type* record, const ast::Component& component) {
     std::vector<std::string> names = member_names(record);
     std::string near = nearest_name(component.name, names);
@@ -68,7 +68,7 @@ std::optional<Place> member(Binding& b, Place place, size_t index) {
     const Type* record = strip(place.type);
     std::vector<TypeMember> path = find_member_path(record, component.name);
     for (size_t i = 0; i < path.size(); i++) {
-        if (const Type* type = strip(place.type); i > 0 && type->kind == Type::Pointer) { // an embedded one of Go's
+        if (const Type* type = strip(place.type); i > 0 && type->kind == Type::Pointer) { // an embedded pointer of Go
             std::optional<Place> target = pointed_to(b, place, component.range);
             if (!target)
                 return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Place> element(Binding& b, Place place, size_t index) {
         place = *std::move(target);
     }
     place.type = type->target;
-    hir::Expr* stride = nullptr; // where the program has it
+    hir::Expr* stride = nullptr; // if the program stores it
     if (is_described && place.address) {
         if (!type->elements.empty())
             place.descriptor = place.address;
@@ -143,7 +143,7 @@ std::optional<Place> element(Binding& b, Place place, size_t index) {
         return std::nullopt;
     if (at->type == hir::ValueType::String)
         return refuse(DiagId::TypeMismatch, "an index is a number, not a string");
-    // The index holds now: only the address can come from the function's entry.
+    // The index has its current value; only the address can be from the function's entry.
     place.address = b.saved(place.address, place.at_entry);
     place.at_entry = false;
     hir::Expr* distance = stride      ? b.binary(hir::BinaryOp::Mul, at, stride)

@@ -1,4 +1,4 @@
-// The components of `$x->y[3]`: from place to place, through pointers, arrays, references and anonymous members.
+// Components of `$x->y[3]`: goes from place to place, through pointers, arrays, references and anonymous members.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace sonde {
 
-// Where the first `end` components of the expression lead from its base.
+// The place to which the first `end` components lead from `place`.
 std::optional<Place> walk_components(Binding& b, Place place, size_t end);
-// What the references at the place lead to; the place itself if there are none.
+// The place to which references lead; `place` itself if it is not a reference.
 std::optional<Place> without_references(Binding& b, Place place, Range range);
 
 } // namespace sonde

@@ -84,8 +84,8 @@ bool add_chain(Binding& b, Text& text, const Nodes& nodes, NodesAre what, Level 
     return add_walk(b, text, walk, level);
 }
 
-// A balanced tree. The next node in order is the leftmost below the right child or, without one, the first ancestor
-// that the way up reaches from its left.
+// A balanced tree. The next node in order is the leftmost node below the right child. Without a right child, it is the
+// first ancestor that is reached from its left side.
 bool add_tree(Binding& b, Text& text, const Nodes& nodes, NodesAre what, Level level) {
     Walk walk;
     walk.open = "{";
@@ -102,7 +102,7 @@ bool add_tree(Binding& b, Text& text, const Nodes& nodes, NodesAre what, Level l
         auto link_at = [&](hir::Local* node, int64_t link) {
             return b.make<hir::Load>(range, b.plus(b.get(node), link), 8u, false);
         };
-        // `steps` bounds what a broken tree can cost.
+        // `steps` limits the time for a corrupt tree.
         auto repeat = [&](hir::Expr* condition, std::vector<hir::Stmt*> body) {
             auto* loop = b.make<hir::Loop>(range);
             loop->condition = b.make<hir::Logical>(range, true, condition,

@@ -1,5 +1,5 @@
-// The shapes that libraries' types have, whatever their members are called: a sequence, a chain, a tree, a pair, a
-// value that may be there. Functions add nothing where they give false: the type is not laid out as expected.
+// Prints types of libraries by their structure, whatever their members' names are: a sequence, a chain, a tree, a pair,
+// an optional value. Functions that return false have added nothing: the type does not have the expected layout.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@
 
 namespace sonde {
 
-// `[a, b]`: elements that follow one another in memory.
+// `[a, b]`: elements that are contiguous in memory.
 bool add_sequence(Binding& b, Text& text, hir::Expr* first, hir::Expr* count, const Type* element, Level level);
-// `(value)` if the condition holds, else `()`.
+// `(value)` if the condition is true, otherwise `()`.
 bool add_optional(Binding& b, Text& text, hir::Expr* condition, const Place& value, Level level);
-// `(a, b)`: a record's `first` and `second`.
+// `(a, b)`: members `first` and `second` of a record.
 bool add_pair(Binding& b, Text& text, const Place& place, Level level);
 
-// A container's nodes: the first one, how many there are, and where in a node its value and its links are.
+// A container's nodes: the first one, their number, and the offsets of the value and the links in a node. -1 means that
+// the link does not exist.
 struct Nodes {
     hir::Expr *first = nullptr, *count = nullptr;
     const Type* element = nullptr;
     int64_t value = 0, next = -1, left = -1, right = -1, parent = -1;
 };
-enum class NodesAre { List, Set, Map }; // how they are shown: `[a, b]`, `{a, b}`, `{key=value}`
+enum class NodesAre { List, Set, Map }; // printed as `[a, b]`, `{a, b}` or `{key=value}`
+// Nodes that are linked by `next`.
 bool add_chain(Binding& b, Text& text, const Nodes& nodes, NodesAre what, Level level);
-// A balanced tree, in order.
+// A balanced tree, printed in order.
 bool add_tree(Binding& b, Text& text, const Nodes& nodes, NodesAre what, Level level);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// `@errno`, which is `@var("errno")`: the traced thread's own, also where there is no debug information.
+// `@errno`, which is `@var("errno")`: the errno of the traced thread. Works without debug information.
 #include <fmt/format.h>
 
 #include "frontend/types/errno_place.h"
@@ -9,12 +9,12 @@
 namespace sonde {
 namespace {
 
-// What was added to the module's link-time addresses.
+// The difference between the module's addresses in memory and as linked.
 hir::Expr* load_base(Binding& b) {
     constexpr int rip = 16;
     if (!b.point.module->file().position_independent())
         return b.number(0);
-    // After a return the program counter is the caller's, so it is taken at the entry.
+    // After a return the program counter is in the caller, so use its value at the entry.
     return b.saved(b.plus(b.make<hir::Register>(b.expr.range, rip), -static_cast<int64_t>(b.counter_address())),
                    b.point.is_return && !b.binder.inside_entry);
 }

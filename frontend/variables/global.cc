@@ -1,4 +1,4 @@
-// `@var("name")`: from a global's name to a place.
+// `@var("name")`: finds the place of a global by its name.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::optional<Place> place_of_global(Binding& b, DwarfModule& module, const Vari
     return place.address ? std::optional(place) : std::nullopt;
 }
 
-// What the kernel's own types say of a variable: its place on each CPU, or its type. Nullopt if that is nothing.
+// Uses the kernel's own types: the variable's place on the current CPU, or its type. nullopt if they don't have it.
 std::optional<Place> place_in_kernel(Binding& b, const std::string& name) {
     Result<KernelTypes*> kernel = b.binder.env.kernel();
     std::vector<KernelGlobal> found = kernel ? (*kernel)->globals(name) : std::vector<KernelGlobal>();
@@ -43,7 +43,7 @@ std::optional<Place> place_in_kernel(Binding& b, const std::string& name) {
     return place.address ? std::optional(place) : std::nullopt;
 }
 
-// `name` is a variable of the kernel's whose type nobody tells.
+// `name` is a kernel variable of unknown type.
 std::optional<Place> untyped_in_kernel(Binding& b, const std::string& name, const std::string& why) {
     const Result<std::string>& symbols = b.binder.env.kernel_symbols();
     bool is_symbol = false;
@@ -65,10 +65,10 @@ std::optional<Place> untyped_in_kernel(Binding& b, const std::string& name, cons
     return std::nullopt;
 }
 
-// What `@var` names: `name` or `name@file.c`.
+// The parts of `@var`'s name: `name` or `name@file.c`.
 struct GlobalName {
     std::string name;
-    std::string file; // empty: any
+    std::string file; // empty: any file
 };
 
 GlobalName split_name(const std::string& written) {
@@ -76,7 +76,7 @@ GlobalName split_name(const std::string& written) {
     return {written.substr(0, at), at == std::string::npos ? "" : written.substr(at + 1)};
 }
 
-// The module has no such variable: an enumerator, or a report.
+// The module lacks such a variable: tries an enumerator, otherwise reports an error.
 std::optional<Place> enumerator_place(Binding& b, DwarfModule& module, const GlobalName& wanted) {
     std::optional<int64_t> value;
     if (b.point.module == &module && b.point.function.has_debug_info)
@@ -96,17 +96,17 @@ std::optional<Place> enumerator_place(Binding& b, DwarfModule& module, const Glo
     return std::nullopt;
 }
 
-// Of several variables with that name, the one that is meant.
+// If several variables have this name, chooses one.
 std::optional<Place> place_in_module(Binding& b, DwarfModule& module, const GlobalName& wanted) {
     std::vector<Variable> found = module.globals(wanted.name, wanted.file);
     if (found.empty())
         return enumerator_place(b, module, wanted);
-    // The probed function's own source goes first, then what every source sees, then the only one there is.
+    // First the one that the probed function sees, then an external one, then the only one.
     if (wanted.file.empty() && b.point.module == &module && b.point.function.has_debug_info)
         for (const Variable& candidate : module.variables_in(b.point.function, b.evaluation_address(), true))
             if (candidate.is_global && candidate.name == wanted.name)
                 return place_of_global(b, module, candidate);
-    // Of the files that a pattern names, the one with the shortest path.
+    // If the pattern matches several files, choose the one with the shortest path.
     if (!wanted.file.empty())
         return place_of_global(
             b, module, *std::ranges::min_element(found, {}, [](const Variable& one) { return one.file.size(); }));

@@ -4,7 +4,7 @@
 namespace sonde {
 namespace {
 
-// The conditions of `jcc`, two by two, the odd one being the opposite (Intel's manual, volume 1, appendix B).
+// The conditions of `jcc`, in pairs: the odd one is the opposite (Intel's manual, volume 1, appendix B).
 enum { overflow = 0, below = 1, equal = 2, below_or_equal = 3, sign = 4, parity = 5, less = 6, less_or_equal = 7 };
 
 class Flags {

@@ -4,7 +4,7 @@
 
 namespace sonde {
 
-// The current CPU's copy. `__per_cpu_offset[cpu]` is what has to be added to a variable's address in the kernel's image
+// The current CPU's copy: `__per_cpu_offset[cpu]` is added to the variable's address in the kernel's image
 // (include/asm-generic/percpu.h).
 hir::Expr* per_cpu_address(Binding& b, uint64_t offset) {
     if (!b.binder.symbol_address || !b.binder.call)
@@ -20,8 +20,8 @@ hir::Expr* per_cpu_address(Binding& b, uint64_t offset) {
     return b.binary(hir::BinaryOp::Add, image, distance);
 }
 
-// Where the kernel is loaded differs from boot to boot: addresses in its debug information count from a symbol, those
-// in a module's from one of its own, as each of its sections has another place.
+// The kernel is loaded at another address after each boot. So addresses are computed relative to a symbol. Addresses in
+// a module are relative to a symbol of the same section, because each section of a module is loaded separately.
 hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
     if (const std::string& owner = b.point.point.module; &module == b.point.module && !owner.empty()) {
         std::optional<std::pair<std::string, Address>> symbol = module.symbols().unique_variable_before(linked);
@@ -39,7 +39,7 @@ hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
         return b.fail(DiagId::VariableUnavailable, b.base_range(),
                       fmt::format("where `{}` is cannot be known: `{}` has no symbol `{}`", b.as_written(0),
                                   module.path(), mark));
-    // Up to 6.14 what every CPU has a copy of is linked at small addresses, which are offsets.
+    // Up to 6.14, per-CPU variables are linked at small addresses, which are offsets.
     std::optional<Address> copies = module.symbols().address_of("__per_cpu_start"),
                            end = module.symbols().address_of("__per_cpu_end");
     if (copies && end && linked >= *copies && linked < *end)

@@ -1,4 +1,4 @@
-// Where the kernel's variables are when the session runs.
+// Addresses of kernel variables at run time.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,10 @@
 
 namespace sonde {
 
-// Of what the debug information of the kernel, or of its module that is probed, has at `linked`.
+// The address of an object that the debug information of the kernel, or of its probed module, has at `linked`.
 hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked);
-// Of the current CPU's copy of a variable that every CPU has. Null without a report where there are no symbols.
+// The address of the current CPU's copy of a per-CPU variable. Null without a report if the kernel's symbols are
+// unavailable.
 hir::Expr* per_cpu_address(Binding& b, uint64_t offset);
 
 } // namespace sonde

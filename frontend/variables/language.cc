@@ -3,7 +3,7 @@
 namespace sonde {
 namespace {
 
-// Rust's is the last one: its types are known by their parts, not by a scope of their own.
+// Rust must be last: it recognizes types by their members, not by their scope.
 const Language* const languages[] = {&go_language, &libcxx_language, &libstdcxx_language, &rust_language};
 
 } // namespace

@@ -1,5 +1,5 @@
-// Values of Go as text: what is a record for the debug information, and one thing for who wrote the program. How they
-// print is written in the language (stdlib/go.stp).
+// Go's values that are records for the debug information, but one value for the programmer. How they are printed is
+// written in the script language (stdlib/go.stp).
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -1,5 +1,5 @@
-// C++'s standard library as libc++ lays it out (`std::__1`, LLVM's; Debian: libc++-19-dev). Members that are never
-// empty lie in a pair with an allocator or a comparison, whose `__value_` they are.
+// The C++ standard library libc++ (`std::__1`, LLVM; Debian: libc++-19-dev). A member can be in a pair with an
+// allocator or a comparator, in which its name is `__value_`.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,7 +16,7 @@ using hir::BinaryOp;
 
 namespace {
 
-// Short ones lie in the object itself, which a bit says.
+// Short strings are in the object itself; a bit tells which.
 bool add_string(Binding& b, Text& text, const Place& place) {
     if (size_of(template_argument(place.type, 0)) != 1)
         return false;
@@ -40,8 +40,8 @@ bool add_string(Binding& b, Text& text, const Place& place) {
     return false;
 }
 
-// A tree's or a hash table's nodes, whose type their allocator tells: `__value_` is the element, for maps with a pair
-// in it.
+// The nodes of a tree or hash table. The allocator's template argument is their type. `__value_` is the element; for
+// maps, it contains a pair.
 std::optional<Nodes> find_nodes(Binding& b, const Place& place, const char* allocators, const char* first,
                                 const char* count, bool is_map) {
     std::optional<Place> allocator = field(b, place, allocators);

@@ -1,5 +1,4 @@
-// C++'s standard library, as libstdc++ lays it out: which members hold a string's bytes, a vector's ends, a tree's
-// nodes.
+// The C++ standard library libstdc++: the members with a string's bytes, a vector's bounds, or a tree's nodes.
 #include <string_view>
 #include <vector>
 
@@ -15,13 +14,13 @@ using hir::BinaryOp;
 
 namespace {
 
-// The class that a pointer points at; null if it is no pointer.
+// The class that a pointer points to; null if it is not a pointer.
 const Type* target_of(const std::optional<Place>& pointer) {
     const Type* type = pointer ? strip(pointer->type) : nullptr;
     return type && type->kind == Type::Pointer ? type->target : nullptr;
 }
 
-// Where a node that begins with a `base` keeps its value.
+// The offset of the value in a node that begins with a `base`.
 int64_t value_offset(const Type* base, const Type* value) {
     uint64_t alignment = alignment_of(value);
     return static_cast<int64_t>((size_of(base) + alignment - 1) / alignment * alignment);
@@ -33,7 +32,7 @@ bool add_string(Binding& b, Text& text, const Place& place, Level) {
         return false;
     if (hir::Expr* data = field_value(b, place, "_M_dataplus._M_p")) {
         hir::Expr* length = field_value(b, place, "_M_string_length");
-        // The older string (_GLIBCXX_USE_CXX11_ABI=0): length, capacity and count of owners are before the characters.
+        // The older string (_GLIBCXX_USE_CXX11_ABI=0) has length, capacity and reference count before its characters.
         constexpr int64_t length_before = -24;
         if (!length)
             length = b.make<hir::Load>(b.expr.range, b.binary(BinaryOp::Add, data, b.number(length_before)), 8u, false);
@@ -47,7 +46,7 @@ bool add_vector(Binding& b, Text& text, const Place& place, Level level) {
     const Type* element = template_argument(place.type, 0);
     if (!first || !element)
         return false;
-    if (is_record(first->type)) { // of bool: one bit each
+    if (is_record(first->type)) { // elements are bool, with one bit each
         hir::Expr* begin = field_value(b, place, "_M_impl._M_start._M_p");
         hir::Expr* end = field_value(b, place, "_M_impl._M_finish._M_p");
         hir::Expr* bits = field_value(b, place, "_M_impl._M_finish._M_offset");
@@ -82,7 +81,7 @@ bool add_span(Binding& b, Text& text, const Place& place, Level level) {
                         template_argument(place.type, 0), level);
 }
 
-// Blocks of elements, and an array of pointers to them.
+// A deque consists of blocks of elements, and an array of pointers to the blocks.
 bool add_deque(Binding& b, Text& text, const Place& place, Level level) {
     const Type* element = template_argument(place.type, 0);
     hir::Expr* first = field_value(b, place, "_M_impl._M_start._M_cur");
@@ -95,7 +94,7 @@ bool add_deque(Binding& b, Text& text, const Place& place, Level level) {
     auto size = static_cast<int64_t>(size_of(element));
     if (!first || !begin || !end || !node || !last || !last_begin || !last_node || size == 0)
         return false;
-    // (whole blocks) * (block's size) + (used of the last one) - (unused of the first one)
+    // (full blocks) * (size of a block) + (used part of the last one) - (unused part of the first one)
     hir::Expr* blocks = b.binary(BinaryOp::Div, b.binary(BinaryOp::Sub, last_node, node), b.number(8));
     hir::Expr* bytes = b.binary(BinaryOp::Mul, blocks, b.binary(BinaryOp::Sub, end, begin));
     bytes = b.binary(BinaryOp::Add, bytes, b.binary(BinaryOp::Sub, last, last_begin));
@@ -120,7 +119,7 @@ bool add_deque(Binding& b, Text& text, const Place& place, Level level) {
     return add_walk(b, text, walk, level);
 }
 
-// The nodes of libstdc++'s chains.
+// The nodes of a chain.
 std::optional<Nodes> chain_nodes(Binding& b, const Place& first, std::string_view next_member, hir::Expr* count,
                                  const Type* element) {
     const Type* base = target_of(first);
@@ -182,8 +181,7 @@ bool add_std_optional(Binding& b, Text& text, const Place& place, Level level) {
     return engaged && value && add_optional(b, text, engaged, *value, level);
 }
 
-// The elements of a tuple are base classes inside each other: `_Head_base<0, ...>` beside the rest, `_Tuple_impl<1,
-// ...>`.
+// The elements of a tuple are nested base classes: `_Head_base<0, ...>` and the rest, `_Tuple_impl<1, ...>`.
 std::vector<Place> tuple_elements(Binding& b, const Place& place) {
     std::vector<Place> elements;
     std::optional<Place> rest = place;
@@ -245,7 +243,7 @@ bool add_pointer(Binding& b, Text& text, const Place& place, Level level) {
     return add_optional(b, text, address, object_at(address, target), level.behind_pointer());
 }
 
-// One of several values: which one is a number, and all begin at the same place.
+// One of several values. An index tells which one; all begin at the same address.
 bool add_variant(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> storage = field(b, place, "_M_u");
     hir::Expr* index = field_value(b, place, "_M_index");

@@ -1,8 +1,7 @@
-// Rust's types: tagged unions, tuples, slices, and what the standard library keeps text, sequences and shared values
-// in.
+// Rust's types: tagged unions, tuples, slices, and the standard library's types for text, sequences and shared values.
 //
-// The members' names differ a little from compiler to compiler, so where a wrapper only wraps, the first pointer inside
-// is taken.
+// The names of members differ between versions of the compiler. So for a type that only wraps a pointer, the first
+// pointer inside is used.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -60,7 +59,7 @@ bool add_vector(Binding& b, Text& text, const Place& place, bool is_text, Level 
     return is_text ? add_bytes(b, text, first, count) : add_sequence(b, text, first, count, arguments[0], level);
 }
 
-// A counted value lies after its counters.
+// A reference-counted value is stored after its counters.
 bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> pointer = first_pointer(b, place);
     hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
@@ -76,8 +75,8 @@ bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
-// An open hash table: a byte for each bucket, whose highest bit is clear where it is used, and before these bytes,
-// backwards, the buckets.
+// A hash table with open addressing. It has a byte for each bucket, whose highest bit is clear if the bucket is used.
+// The buckets are before these bytes, in reverse order.
 bool add_hash(Binding& b, Text& text, const Place& place, bool is_map, Level level) {
     std::optional<Place> table = field(b, place, is_map ? "base.table" : "base.map.table");
     std::optional<Place> inner = table ? field(b, *table, "table") : std::nullopt;
@@ -95,7 +94,7 @@ bool add_hash(Binding& b, Text& text, const Place& place, bool is_map, Level lev
     walk.first = first;
     walk.count = count;
     Range range = b.expr.range;
-    // `other` is the bucket's number.
+    // `other` is the bucket's index.
     auto skip_empty = [&](const Cursor& cursor) {
         constexpr int64_t max_skipped = 256;
         hir::Expr* byte =
@@ -146,7 +145,7 @@ bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
-// Whether no value of that type exists: `Infallible`, and whatever holds such a value.
+// Whether no value of this type can exist: `Infallible`, and all types that contain such a value.
 bool is_uninhabited(const Type* type, int depth = 0) {
     constexpr int most = 16;
     type = strip(type);
@@ -169,7 +168,7 @@ bool is_uninhabited(const Type* type, int depth = 0) {
                                     });
 }
 
-// Compares a tag in memory with a number; null: it cannot be read.
+// Whether the tag in memory has this value; null if the tag cannot be read.
 hir::Expr* has_tag(Binding& b, const Place& tag, int64_t number) {
     constexpr uint64_t half = 8, two_halves = 16;
     const Type* type = strip(tag.type);
@@ -189,7 +188,7 @@ hir::Expr* has_tag(Binding& b, const Place& tag, int64_t number) {
     return low && high ? b.make<hir::Logical>(b.expr.range, true, low, high) : nullptr;
 }
 
-// The form whose tag it has, by its name, with what it holds.
+// Prints the variant whose tag is set: its name and its contents.
 bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
     const Type* type = strip(place.type);
     auto form = [&](const TypeVariant& variant) {
@@ -205,7 +204,7 @@ bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
             add_record(b, out, value, level);
         return std::move(out).finish(b);
     };
-    // A form that holds a value which cannot exist has no tag, and is not there.
+    // A variant that contains an uninhabited type cannot exist, and has no tag.
     std::vector<TypeVariant> forms = type->variants;
     std::erase_if(forms, [&](const TypeVariant& one) { return is_uninhabited(type->members[one.member].type); });
     const bool tagged = type->tag.has_value();
@@ -213,7 +212,7 @@ bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
     for (const TypeVariant& variant : forms)
         if (!variant.tag || !tagged) {
             if (value)
-                return false; // nobody can tell which one it is
+                return false; // the variants cannot be distinguished
             value = form(variant);
         }
     for (const TypeVariant& variant : forms) {
@@ -258,7 +257,7 @@ hir::Expr* character_text(Binding& b, hir::Expr* value) {
                     bytes({bits(18, 7, 0xf0), bits(12, 0x3f, 0x80), bits(6, 0x3f, 0x80), bits(0, 0x3f, 0x80)}))));
 }
 
-// A reference or a box is what it points at.
+// A reference or a box is printed as its target.
 bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value, Level level) {
     if (type.kind == Type::Character && type.name == "char" && type.size == 4) {
         text.add(character_text(b, value));
@@ -271,7 +270,7 @@ bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value,
     return true;
 }
 
-// What no other language owns: its types are known by their parts.
+// Rust's types have no common scope, so this accepts what no other language owns.
 bool is_rust(const Type&) { return true; }
 
 bool add_rust(Binding& b, Text& text, const Place& place, Level level) {

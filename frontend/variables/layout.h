@@ -1,4 +1,4 @@
-// How large values of a type are, and of what kind. Null types are none of these kinds.
+// Sizes and kinds of types. All functions accept null types, for which they return 0, false, empty or null.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ namespace sonde {
 
 // In bytes; 0 if unknown.
 uint64_t size_of(const Type* type);
-// What its address is a multiple of.
+// The alignment of addresses, in bytes.
 uint64_t alignment_of(const Type* type, int depth = 0);
-// char, signed or not, of one byte.
+// Whether it is a char, signed or unsigned, of one byte.
 bool is_char(const Type* type);
 bool is_record(const Type* type);
-// Its name without template arguments.
+// The name without template arguments.
 std::string_view template_name(const Type* type);
-// The template's argument at `index`; null: there is none.
+// The template's argument at `index`, or null.
 const Type* template_argument(const Type* type, size_t index);
 
 } // namespace sonde

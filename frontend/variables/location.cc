@@ -1,4 +1,4 @@
-// The stack machine of location expressions is run symbolically.
+// Executes the stack machine of location expressions symbolically: values on its stack are HIR expressions.
 #include "frontend/variables/location.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using hir::BinaryOp;
 
 namespace {
 
-// The number of values that an operation takes from the stack, or looks at.
+// The number of stack elements that an operation uses.
 size_t operands_of(LocationOp::Code code) {
     switch (code) {
     case LocationOp::Register:
@@ -35,7 +35,7 @@ size_t operands_of(LocationOp::Code code) {
     }
 }
 
-// Of an operation that is one of HIR's.
+// The HIR operator for an operation, if it has one.
 std::optional<BinaryOp> binary_op(LocationOp::Code code) {
     switch (code) {
     case LocationOp::Sub:
@@ -73,15 +73,15 @@ std::optional<BinaryOp> binary_op(LocationOp::Code code) {
     }
 }
 
-// left < right without signs
+// Unsigned left < right.
 hir::Expr* below(Binding& b, hir::Expr* left, hir::Expr* right) {
     return b.binary(BinaryOp::Lt, b.binary(BinaryOp::Xor, left, b.number(INT64_MIN)),
                     b.binary(BinaryOp::Xor, right, b.number(INT64_MIN)));
 }
 
 hir::Expr* unsigned_mod(Binding& b, hir::Expr* dividend, hir::Expr* divisor) {
-    // For a divisor with the highest bit set, at most one subtraction is left to do. For others, half the dividend
-    // is divided as a signed number; the quotient is then at most one too small.
+    // If the highest bit of the divisor is set, at most one subtraction remains. Otherwise, half of the dividend is
+    // divided as a signed number. The quotient is then at most 1 too small.
     hir::Expr* half = b.binary(BinaryOp::Div, b.binary(BinaryOp::ShrLogical, dividend, b.number(1)), divisor);
     hir::Expr* rest =
         b.binary(BinaryOp::Sub, dividend, b.binary(BinaryOp::Mul, b.binary(BinaryOp::Shl, half, b.number(1)), divisor));
@@ -91,7 +91,7 @@ hir::Expr* unsigned_mod(Binding& b, hir::Expr* dividend, hir::Expr* divisor) {
     return b.ternary(b.binary(BinaryOp::Lt, divisor, b.number(0)), reduced(dividend), reduced(rest));
 }
 
-// Applies one operation, for which there are enough operands. False: it is not well formed.
+// Applies one operation to a stack with enough operands. Returns false if the operation is invalid.
 bool apply(Binding& b, const LocationOp& op, std::vector<hir::Expr*>& stack) {
     auto pop = [&] {
         hir::Expr* top = stack.back();
@@ -153,7 +153,7 @@ bool apply(Binding& b, const LocationOp& op, std::vector<hir::Expr*>& stack) {
     case LocationOp::Over:
         stack.push_back(stack[stack.size() - 2]);
         break;
-    case LocationOp::Rot: // the top becomes the third
+    case LocationOp::Rot: // the top element becomes the third
         std::rotate(stack.end() - 3, stack.end() - 1, stack.end());
         break;
     case LocationOp::Pick:
@@ -161,7 +161,7 @@ bool apply(Binding& b, const LocationOp& op, std::vector<hir::Expr*>& stack) {
             return false;
         stack.push_back(stack[stack.size() - 1 - static_cast<size_t>(op.operand)]);
         break;
-    default: // binary_op() has the others
+    default: // handled by binary_op()
         break;
     }
     return true;
@@ -180,7 +180,7 @@ namespace {
 
 void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts) {
     PlacePart part{offset, size, PlacePart::Missing, nullptr, location.why};
-    constexpr int last_readable = 16; // rip; floating point registers come after
+    constexpr int last_readable = 16; // rip; floating point registers follow
     switch (location.kind) {
     case Location::Unavailable:
         break;

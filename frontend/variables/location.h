@@ -1,4 +1,4 @@
-// Locations of debug information as places.
+// Converts locations of debug information to places.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace sonde {
 
-// What the operations leave on top of their stack. Null without a report if they are not well formed, which only a
-// broken location can be.
+// The result of the operations: the value on top of their stack. Null without a report if they are invalid, which
+// happens only in corrupt debug information.
 hir::Expr* evaluate(Binding& b, const std::vector<LocationOp>& ops);
-// "`$x` is not available here: it was optimized out". `why` is a Location's: what a sentence says of "it".
+// "`$x` is not available here: it was optimized out". `why`: Location::why, which continues a sentence with "it".
 std::string unavailable_text(const std::string& name, const std::string& why);
-// Reports nothing: `why` gets the reason when there is no place.
+// The place for a location. Reports nothing; if there is no place, `why` gets the reason.
 std::optional<Place> place_at(Binding& b, const Location& location, const Type* type, std::string& why);
 
 } // namespace sonde

@@ -11,7 +11,7 @@ using hir::ValueType;
 
 namespace {
 
-constexpr int64_t max_shown = 16; // elements of a container
+constexpr int64_t max_shown = 16; // elements of a container that are printed
 
 hir::Local* add_local(Arena& arena, std::vector<hir::Local*>& list, std::string name, ValueType type, Range range) {
     auto* local = arena.make<hir::Local>();
@@ -31,7 +31,7 @@ hir::Function* begin_function(Binding& b, Range range) {
     return function;
 }
 
-// `open`, the elements with commas between them, `close`. What cannot be read ends it with a `?`.
+// `open`, the elements separated by commas, and `close`. If an element cannot be read, the text ends with `?`.
 hir::Expr* walk_text(Binding& b, const Walk& walk, Level level) {
     if (!b.binder.define || !walk.first || !walk.count)
         return nullptr;
@@ -100,7 +100,7 @@ bool add_bytes(Binding& b, Text& text, hir::Expr* address, hir::Expr* count) {
 }
 
 bool add_walk(Binding& b, Text& text, const Walk& walk, Level level) {
-    // Each level is a loop in a loop, of which the kernel's verifier can bear a few.
+    // Each level is a nested loop; the kernel's verifier can handle a few of them.
     constexpr int max_loops = 2;
     if (!level.is_open() || level.loops == max_loops) {
         text.literal(walk.open + "..." + walk.close);

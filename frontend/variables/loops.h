@@ -1,5 +1,5 @@
-// Texts of values whose length is known only when the probe is hit. Each is made by a function of its own, with a loop,
-// of which the lowering knows nothing special.
+// Texts of values whose length is known only at run time. Each is built by a function of its own with a loop, for which
+// the lowering needs nothing special.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 
 namespace sonde {
 
-// The loop's state: `at` is where it is, `index` the elements before; the others are the walk's own.
+// The loop's state: `at` is the current position, and `index` the number of elements before it. The other variables are
+// for the caller.
 struct Cursor {
     hir::Local *at, *index, *other, *steps;
     std::vector<hir::Local*> more;
@@ -20,18 +21,18 @@ struct Cursor {
 // A loop over elements.
 struct Walk {
     std::string open = "[", close = "]";
-    hir::Expr* first = nullptr; // `at` in the beginning
-    hir::Expr* count = nullptr; // elements
+    hir::Expr* first = nullptr; // initial value of `at`
+    hir::Expr* count = nullptr; // number of elements
     std::vector<hir::Expr*> more;
-    std::function<hir::Expr*(const Cursor&, Level)> element; // its text
-    std::function<void(const Cursor&)> step;                 // adds the statements that go to the next one
+    std::function<hir::Expr*(const Cursor&, Level)> element; // returns the text of an element
+    std::function<void(const Cursor&)> step;                 // adds statements that go to the next element
 };
 
-// Functions that give a bool add nothing where they give false: the value is not as expected.
+// Functions that return false have added nothing, because the value does not have the expected form.
 
-// `open`, the elements with commas between them, `close`; `...` in place of elements that the level does not show.
+// Adds `open`, the elements separated by commas, and `close`. Elements that the level does not show become `...`.
 bool add_walk(Binding& b, Text& text, const Walk& walk, Level level);
-// `count` bytes as a string in quotes, or their address where they cannot be read.
+// Adds `count` bytes as a quoted string, or their address if they cannot be read.
 bool add_bytes(Binding& b, Text& text, hir::Expr* address, hir::Expr* count);
 
 } // namespace sonde

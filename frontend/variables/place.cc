@@ -40,7 +40,7 @@ hir::Expr* follow_steps(Binding& b, const Place& array, const std::vector<ArrayS
     constexpr uint64_t word = 8;
     std::vector<hir::Expr*> stack;
     auto pop = [&] {
-        CHECK(!stack.empty()); // the reader has counted them
+        CHECK(!stack.empty()); // the reader has checked the counts
         hir::Expr* top = stack.back();
         stack.pop_back();
         return top;

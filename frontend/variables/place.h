@@ -1,5 +1,5 @@
-// Where a value is: in memory, or in parts that are registers, constants and pieces of memory. Components walk from
-// place to place; reading one makes HIR (reading.h).
+// A place: where a value is. It is in memory, or consists of parts that are registers, constants and pieces of memory.
+// Components go from place to place; reading.h turns a place into HIR.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +12,45 @@
 
 namespace sonde {
 
-// Some bytes of a value that is not (all) in memory.
+// Some bytes of a value that is not, or not completely, in memory.
 struct PlacePart {
     uint64_t offset = 0; // in the whole value
     uint64_t size = 0;
     enum Kind { Memory, Value, Missing } kind = Missing;
     hir::Expr* expr = nullptr; // Memory: the address; Value: the bytes, lowest first
-    std::string why;           // Missing
+    std::string why;           // Missing: the reason
 };
 
-// Where a value of `type` is.
+// The place of a value of `type`.
 struct Place {
     const Type* type = nullptr;
-    hir::Expr* address = nullptr;    // in memory; else `parts`
-    std::vector<PlacePart> parts;    // not in memory: the whole variable
+    hir::Expr* address = nullptr;    // if in memory; otherwise `parts` is used
+    std::vector<PlacePart> parts;    // of the whole variable
     uint64_t offset = 0;             // of this value in `parts`
-    uint32_t bit_offset = 0;         // a bitfield's lowest bit in the unit of the type's size
-    uint32_t bit_size = 0;           // 0: no bitfield
-    hir::Expr* descriptor = nullptr; // of the array that it is an inner dimension of
-    bool at_entry = false;           // expressions hold at the function's entry: what is loaded must be saved there
-    bool kernel = false;             // what it is in or points to is the kernel's memory
+    uint32_t bit_offset = 0;         // lowest bit of a bitfield in a unit of the type's size
+    uint32_t bit_size = 0;           // 0: not a bitfield
+    hir::Expr* descriptor = nullptr; // of the array, if this is an inner dimension of one
+    bool at_entry = false;           // the expressions are valid at the function's entry, so values must be saved there
+    bool kernel = false;             // it is in kernel memory, or points there
 };
 
-// A program's object in memory.
+// An object in a program's memory.
 Place object_at(hir::Expr* address, const Type* type);
-// A value of up to eight bytes that HIR gives.
+// A value of up to eight bytes, given as HIR.
 Place value_place(const Type* type, hir::Expr* value);
-// An enumerator's value, where a variable might stand.
+// The value of an enumerator that is used like a variable.
 Place constant_place(Binding& b, int64_t value);
-// The part with the byte at `offset`; null: there is none.
+// The part that contains the byte at `offset`, or null.
 const PlacePart* part_at(const Place& place, uint64_t offset);
 
-// What an array's steps from its own address come to; null where the array is not in memory.
+// The result of the steps from an array's own address; null if the array is not in memory.
 hir::Expr* follow_steps(Binding& b, const Place& array, const std::vector<ArrayStep>& steps);
-// Where the array's elements begin; null where it is not in memory.
+// The address of the array's first element; null if the array is not in memory.
 hir::Expr* first_element(Binding& b, const Place& array);
 
-// A record's member.
+// A member of a record.
 Place inside(Binding& b, const Place& record, const TypeMember& member);
-// `path` is members' names with dots between them. None if there is no such member; no report.
+// A nested member; `path` is names separated by dots. nullopt without a report if it does not exist.
 std::optional<Place> field(Binding& b, Place place, std::string_view path);
 
 } // namespace sonde

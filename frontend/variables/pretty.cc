@@ -30,7 +30,7 @@ hir::Expr* pretty_text(Binding& b) {
     hir::Expr* result = std::move(text).finish_guarded(b);
     if (!b.held)
         return result;
-    // `held || 1` is true, and evaluates `held` first.
+    // `held || 1` is always true, and evaluates `held` first.
     auto* first = b.make<hir::Logical>(b.expr.range, false, b.held, b.number(1));
     return b.ternary(first, result, b.string(""));
 }
@@ -52,36 +52,36 @@ hir::Expr* text_of(Binding& b, const Place& place, Level level) {
 
 namespace {
 
-// The text that a pointer leads to.
+// The string that a pointer points to.
 hir::Expr* read_string(Binding& b, const Place& place, hir::Expr* address) {
     const char* reader = place.kernel ? "__kernel_string_quoted" : "__user_string_quoted";
     return b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
                                   std::vector<hir::Expr*>{address, b.number(max_string)});
 }
 
-// An array's text, which ends with the array at the latest.
+// The text in an array; the array need not contain a NUL.
 hir::Expr* read_array(Binding& b, const Place& place, hir::Expr* address, uint64_t count) {
     const char* reader = place.kernel ? "__kernel_array_quoted" : "__user_array_quoted";
     return b.make<hir::Intrinsic>(b.expr.range, reader, hir::ValueType::String,
                                   std::vector<hir::Expr*>{address, b.number(static_cast<int64_t>(count))});
 }
 
-// `unsigned char` by whatever name, but C++'s char8_t.
+// `unsigned char` under any name, but not C++'s char8_t.
 bool is_byte(const Type* type) {
     type = strip(type);
     return type && type->kind == Type::Character && type->size == 1 && !type->is_signed &&
            type->name == "unsigned char";
 }
 
-// The string that a pointer leads to; the address where there is none, so that the rest is told all the same.
+// The string that a pointer points to, or the address if it cannot be read, so that the rest is still printed.
 hir::Expr* string_or_address(Binding& b, hir::Expr* string, hir::Expr* address) {
     Text number;
     number.add_integer(address, 'x', '#');
     return b.make<hir::Guarded>(b.expr.range, string, std::move(number).finish(b));
 }
 
-// As C writes a constant: 'A', '\n', '\303'. A character of two or four bytes has a number beyond one byte's as
-// '\u20AC'.
+// A character as a constant in C: 'A', '\n', '\303'. If a character of two or four bytes does not fit into one byte, it
+// is printed like '\u20AC'.
 void add_character(Binding& b, Text& text, hir::Expr* value, uint64_t size) {
     constexpr int64_t one_byte = 0x100;
     auto add_quoted = [&](Text& out, const char* before, const plan::Directive& directive) {
@@ -108,7 +108,7 @@ void add_character(Binding& b, Text& text, hir::Expr* value, uint64_t size) {
     text.add(b.ternary(is_narrow, std::move(narrow).finish(b), wide_text));
 }
 
-// Of a pointer to char16_t or char32_t the string, decoded and in quotes; null for any other pointer.
+// For a pointer to char16_t or char32_t: the decoded string in quotes. Null for any other pointer.
 hir::Expr* wide_string(Binding& b, const Place& place, hir::Expr* address) {
     const Type* unit = strip(strip(place.type)->target);
     if (!b.binder.call || !unit || unit->kind != Type::Character || unit->name == "char" ||
@@ -119,7 +119,7 @@ hir::Expr* wide_string(Binding& b, const Place& place, hir::Expr* address) {
     return string_or_address(b, b.binder.call(name.c_str(), {address}), address);
 }
 
-// The number where it has no name.
+// The enumerator's name, or the number if it has no name.
 hir::Expr* enumerator_text(Binding& b, const Type* type, hir::Expr* value) {
     Text number_text;
     number_text.add_integer(value, type->is_signed ? 'd' : 'u', 0);
@@ -129,12 +129,12 @@ hir::Expr* enumerator_text(Binding& b, const Type* type, hir::Expr* value) {
     return text;
 }
 
-// A number, character or pointer that was read.
+// Adds a number, character or pointer.
 void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Level level) {
     const Type* type = strip(place.type);
     if (add_scalar_in_language(b, text, *type, value, level))
         return;
-    if (type->kind == Type::Boolean && type->name == "bool") // C's is `_Bool`
+    if (type->kind == Type::Boolean && type->name == "bool") // C's type is `_Bool`
         return text.add(b.ternary(value, b.string("true"), b.string("false")));
     constexpr size_t max_names = 64;
     if (type->kind == Type::Enum && !type->scope.empty() && type->enumerators.size() <= max_names)
@@ -158,7 +158,7 @@ void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Le
     text.add_integer(value, 'x', '#');
 }
 
-// A number of 16 bytes: in decimal where its lower half has it all, else in hexadecimal.
+// Adds a number of 16 bytes: in decimal if it fits into the lower half, otherwise in hexadecimal.
 void add_long_integer(Binding& b, Text& text, const Place& place) {
     constexpr int half = 8, half_bits = 64;
     static const Type word = integer_type("unsigned long", half, false);
@@ -207,7 +207,7 @@ void add_complex(Binding& b, Text& text, const Place& place, Level level) {
     text.literal(")");
 }
 
-// The same array of bytes, as numbers.
+// The same array of bytes, printed as numbers.
 Place as_numbers(Binding& b, Place place) {
     static const Type byte = integer_type("unsigned char", 1, false);
     auto* numbers = b.binder.arena.make<Type>(*strip(place.type));
@@ -216,13 +216,13 @@ Place as_numbers(Binding& b, Place place) {
     return place;
 }
 
-// Bytes are text if they are printable up to the first zero, and zeros from there on. `unsigned char` is also the byte
-// of addresses, hashes and keys: these are numbers.
+// Bytes are printed as text if they are printable up to the first zero, and zero from there on. `unsigned char` is also
+// used for addresses, hashes and keys, which are printed as numbers.
 void add_bytes_or_text(Binding& b, Text& text, const Place& place, hir::Expr* first, Level level) {
     constexpr uint64_t word = 8, most_words = 4;
     const uint64_t count = *strip(place.type)->count;
     hir::Expr* quoted = read_array(b, place, first, count);
-    // What comes after the text is looked at in short arrays only.
+    // Bytes after the text are checked in short arrays only.
     std::vector<hir::Expr*> arguments = {quoted};
     for (uint64_t at = 0; at < most_words * word; at += word) {
         hir::Expr* bytes = b.number(0);
@@ -244,7 +244,7 @@ void add_bytes_or_text(Binding& b, Text& text, const Place& place, hir::Expr* fi
 void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
     if (text.is_full() || level.depth > max_depth)
         return text.literal("...");
-    // A member that cannot be read is a `?` among the others.
+    // A member that cannot be read is printed as `?`.
     Diagnostics::Suppress quiet(b.binder.diags);
     std::optional<Place> place = without_references(b, original, b.expr.range);
     const Type* type = place ? strip(place->type) : nullptr;
@@ -261,7 +261,7 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
                 return add_bytes_or_text(b, text, *place, first, level);
             return text.add(type->count ? read_array(b, *place, first, *type->count) : read_string(b, *place, first));
         }
-        // How long a structure's last array is that has no size, nobody can tell.
+        // The length of a flexible array member is unknown.
         if (!level.is_open() || !type->count)
             return text.literal("[...]");
         return add_array(b, text, is_byte(type->target) ? as_numbers(b, *place) : *place, level);
@@ -272,7 +272,7 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
     case Type::Float: {
         if (type->is_complex)
             return add_complex(b, text, *place, level);
-        constexpr int64_t digits = 6; // after the point, as C's %f
+        constexpr int64_t digits = 6; // digits after the point, as in C's %f
         hir::Expr* bits = double_bits(b, *place, b.expr.range);
         hir::Expr* number = bits && b.binder.call ? b.binder.call("fp_to_string", {bits, b.number(digits)}) : nullptr;
         return number ? text.add(number) : text.literal("?");
@@ -282,7 +282,7 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
     case Type::Character:
     case Type::Enum:
     case Type::Pointer:
-        if (type->size == 0 && type->name == "()") // Rust's value of nothing
+        if (type->size == 0 && type->name == "()") // Rust's unit value
             return text.literal("()");
         if (size_of(type) == 16 && type->kind == Type::Integer)
             return add_long_integer(b, text, *place);

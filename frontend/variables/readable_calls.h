@@ -1,4 +1,4 @@
-// Which programs' system calls a handler can follow pointers of.
+// Decides whether a handler can follow pointers in system calls of 32-bit programs.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace sonde {
 
-// Takes 32-bit programs' calls away from a system call's point if one of these expressions reads what an argument
-// points to (`$statbuf->st_size`) and that has another layout in these programs. Values of arguments are right in both.
+// Removes the calls of 32-bit programs from a system call's point if one of these expressions follows a pointer
+// argument (`$statbuf->st_size`) to an object with another layout in 32-bit programs. Values of arguments are correct
+// in both.
 void keep_readable_calls(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets);
 
 } // namespace sonde

@@ -33,7 +33,7 @@ hir::Expr* read_parts(Binding& b, const Place& place, uint64_t size, Range range
         uint64_t count = std::min(size - done, part->size - inside);
         hir::Expr* some = part->expr;
         if (part->kind == PlacePart::Memory) {
-            while ((count & (count - 1)) != 0) // a load takes 1, 2, 4 or 8 bytes
+            while ((count & (count - 1)) != 0) // a load has 1, 2, 4 or 8 bytes
                 count &= count - 1;
             some = read(b, place, range, b.plus(some, static_cast<int64_t>(inside)), count, false);
         } else {
@@ -50,7 +50,7 @@ hir::Expr* read_parts(Binding& b, const Place& place, uint64_t size, Range range
     return whole;
 }
 
-// A scalar as its bytes in memory are.
+// A scalar, with its bytes as in memory.
 hir::Expr* load_bytes(Binding& b, const Place& place, Range range, bool is_swapped) {
     const Type* type = strip(place.type);
     uint64_t size = size_of(type);
@@ -72,7 +72,7 @@ hir::Expr* load_bytes(Binding& b, const Place& place, Range range, bool is_swapp
     if (plain) {
         value = part->expr;
     } else {
-        // A bitfield's unit may reach past the end of what there is.
+        // A bitfield's unit may extend beyond the object.
         uint64_t wanted = place.bit_size ? (place.bit_offset + place.bit_size + 7) / 8 : size;
         value = read_parts(b, place, wanted, range);
     }

@@ -19,7 +19,7 @@ std::vector<std::string> split_modules(std::string_view list) {
     return names;
 }
 
-// The program or library of that name; null if it has no debug information, and `why` is the reason.
+// The program or library of this name. Null if it has no debug information; `why` is the reason.
 DwarfModule* named_module(Binding& b, const std::string& name, std::string& why) {
     if (name == "kernel") {
         why = "the kernel can only be named alone";
@@ -79,11 +79,11 @@ std::optional<TypeScope> type_scope(Binding& b) {
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }
-    // A stripped program may still be known by who made it.
+    // Some types of a stripped program are known by its compiler.
     bool is_known = b.point.module && !b.point.module->has_debug_info() && b.point.module->find_type(b.expr.name);
     if (b.expr.module.empty())
         return is_known || has_module(b) ? std::optional(types_of(b, *b.point.module)) : std::nullopt;
-    // A list of modules with `:` between them: the first that has the type counts.
+    // A list of modules separated by `:`; the first one with the type is used.
     std::vector<TypeScope> all;
     std::string why;
     for (const std::string& name : split_modules(b.expr.module)) {

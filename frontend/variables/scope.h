@@ -1,5 +1,5 @@
-// Whose types and variables `@cast` and `@var` mean: those of the probed program, of other programs and libraries, of
-// headers, or of the kernel.
+// Where `@cast` and `@var` search types and variables: in the probed program, in other programs and libraries, in
+// headers, or in the kernel.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace sonde {
 
-// Where `@cast` looks for types.
+// Where `@cast` searches types.
 struct TypeScope {
     std::function<const Type*(const std::string&)> find;
     std::function<std::vector<std::string>()> names;
@@ -19,11 +19,12 @@ struct TypeScope {
 };
 std::optional<TypeScope> type_scope(Binding& b);
 
-// `@var`'s module, which may be a list with `:` between them; without it, the probed program. Empty after a report.
+// The modules that `@var` names, which may be a list separated by `:`. Without a name, the probed program. Empty after
+// a report.
 std::vector<DwarfModule*> variable_modules(Binding& b);
 
-// True for what is the kernel's: it is named as the module, as in "kernel<linux/sched.h>", or none is and the point is
-// there.
+// Whether the expression is about the kernel: it names the kernel as its module, as in "kernel<linux/sched.h>", or it
+// names no module and the point is in the kernel.
 bool is_kernels(const Binding& b);
 
 } // namespace sonde

@@ -1,4 +1,5 @@
-// What `int_arg(n)` and `returnval()` need to know of the probed function: they name nothing, and so have no type.
+// Facts about the probed function's signature, for `int_arg(n)` and `returnval()`, which name no variable and so have
+// no type.
 #pragma once
 
 #include <vector>
@@ -7,12 +8,12 @@
 
 namespace sonde {
 
-// The arguments of a function of Go, whose registers follow from the types of all of them; null for what is no number,
-// or is nowhere. Empty: there is no debug information.
+// The arguments of a Go function, whose registers depend on the types of all arguments. Null for arguments that are not
+// numbers or have no location. Empty if there is no debug information.
 std::vector<hir::Expr*> bind_arguments(const ResolvedPoint& point, Range range, Binder& binder);
 
-// The result's type where it is an integer of fewer bytes than the register that has it; null for others, and where
-// the type is not known.
+// The result's type if it is an integer that is smaller than its register. Null for other types, and if the type is
+// unknown.
 const Type* narrow_result(const ResolvedPoint& point);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// `$value`: the text that a control file's reader gets, or that its writer gave.
+// `$value`: the text for a reader of a control file, or from its writer.
 #include <fmt/format.h>
 
 #include "base/suggest.h"
@@ -31,7 +31,7 @@ std::string list_file_value(const ResolvedPoint&) { return " $value:string"; }
 
 std::optional<hir::Expr*> assign_file_value(Binding& b, bool append, hir::Expr* value) {
     if (b.expr.name != "$value" || !b.expr.components.empty())
-        return file_value(b); // reports
+        return file_value(b); // reports an error
     if (is_written(b.point))
         return b.fail(DiagId::NotAssignable, b.expr.range,
                       "`$value` is what was written to the file, and cannot be changed",

@@ -1,5 +1,5 @@
-// `$arg1` and its relatives at a mark (USDT); every other name is a variable of the program, as in a `.statement`
-// there.
+// `$arg1` and others at a mark (USDT). All other names are variables of the program, as in a `.statement` at this
+// address.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// Notes give sizes and signs, and say what is a floating point number.
+// The note in the program has sizes and signs, and marks floating point numbers.
 const Type* type_of(const UsdtArgument& argument) {
     static const std::array<Type, 2> floats = [] {
         std::array<Type, 2> out;
@@ -74,7 +74,7 @@ std::optional<Place> mark_variable(Binding& b) {
     return std::nullopt;
 }
 
-// `$$name`, `$$provider`, `$$vars`, which is `$$parms`, and the function's `$$locals`.
+// `$$name`, `$$provider`, `$$vars` (the same as `$$parms`), and the function's `$$locals`.
 hir::Expr* mark_summary(Binding& b) {
     static const std::vector<std::string> names = {"$$name", "$$provider", "$$vars", "$$parms", "$$locals"};
     if (std::ranges::find(names, b.expr.name) == names.end())

@@ -1,4 +1,4 @@
-// The arguments of a hook function of the network's stack, which are its state and the packet, and `$verdict`.
+// Variables of a netfilter hook: the hook's state, the packet, and `$verdict`.
 #include <fmt/format.h>
 
 #include "base/suggest.h"
@@ -17,7 +17,7 @@ constexpr PacketVariable packet_variables[] = {
     {"$pf", "pf"},        {"$sk", "sk"},     {"$net", "net"},
 };
 
-// Nullopt without a report where the kernel's types do not have it.
+// nullopt without a report if the kernel's types lack it.
 std::optional<Place> packet_place(Binding& b, const PacketVariable& variable) {
     b.binder.env.relies_on_kernel = true;
     auto argument = [&](int number) { return b.make<hir::Argument>(b.expr.range, number); };
@@ -72,7 +72,7 @@ std::optional<hir::Expr*> assign_verdict(Binding& b, bool append, hir::Expr* val
 
 } // namespace
 
-// Its texts are those of a function without a prototype.
+// Summaries are those of a function without a prototype.
 const VariableSource packet_source = {
     .find = packet_variable, .summary = prototype_summary, .list = list_packet_variables, .assign = assign_verdict};
 

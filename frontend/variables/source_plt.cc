@@ -1,4 +1,4 @@
-// `$$name` of an entry of a linkage table: nothing but the name is known.
+// `$$name` of an entry in the procedure linkage table, of which only the name is known.
 #include <fmt/format.h>
 
 #include "frontend/variables/sources.h"

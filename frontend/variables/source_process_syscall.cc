@@ -1,7 +1,7 @@
 // `$syscall`, `$arg1` to `$arg6` and `$return` at a system call.
 //
-// Registers: System V psABI for x86-64, A.2.1 ("Calling Conventions" of the Linux kernel). Calls of 32-bit programs
-// have i386's, and their own numbers.
+// For the registers see the System V psABI for x86-64, A.2.1 ("Calling Conventions" of the Linux kernel). Calls of
+// 32-bit programs use i386's registers and have other numbers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ struct Register {
     const char* name;
     int number; // as in hir::Register
     bool at_entry, at_return;
-    int narrow = -1; // of a 32-bit program's call; -1: the same
+    int narrow = -1; // for calls of 32-bit programs; -1: the same
 };
 constexpr Register registers[] = {
     {"$syscall", hir::Register::syscall_number, true, true},

@@ -1,4 +1,4 @@
-// `$x`, `$return` and `$$vars` of a function with debug information, and the reports where there is none.
+// `$x`, `$return` and `$$vars` of a function with debug information, and the errors without debug information.
 #include "frontend/variables/source_program.h"
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 namespace sonde {
 namespace {
 
-// nullopt unless all of it is a short number.
+// nullopt unless the whole text is a short number.
 std::optional<size_t> decimal(const std::string& text) {
     if (text.empty() || text.size() > 3 || text.find_first_not_of("0123456789") != std::string::npos)
         return std::nullopt;
     return std::stoul(text);
 }
 
-// How to read a function's arguments and its result where nobody tells their names and types; "": not at all.
+// How to read a function's arguments and result if their names and types are unknown; "" if this is impossible.
 std::string way_without_names(Binding& b) {
     const std::string name = b.as_written(0);
     if (b.point.is_go || !name.starts_with('$') || name.starts_with("$$"))
@@ -69,7 +69,7 @@ bool has_module(Binding& b) {
 
 namespace {
 
-// The module has debug information, and the probed function has it too; false after a report.
+// Whether the module and the probed function have debug information; false after a report.
 bool has_variables(Binding& b) {
     if (!has_module(b))
         return false;
@@ -147,19 +147,19 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
     }
     std::string why;
     Location location = variable_location(b.point, variable, b.evaluation_address());
-    // The kernel's own are found by its symbols: a module's sections have moved apart.
+    // The kernel's globals are found through symbols, because each section of a module is loaded separately.
     bool by_symbol = variable.is_global && b.point.kernel;
     std::optional<Place> place = by_symbol ? std::nullopt : place_at(b, location, variable.type, why);
     if (place) {
         place->at_entry = entry && !variable.is_global;
-        // The function has returned: registers that lead to a thread-local one are no longer those of the function.
+        // After the return, registers that lead to a thread-local variable no longer have the function's values.
         if (entry && variable.is_global && place->address)
             place->address = b.saved(place->address, true);
         return place;
     }
     if (std::optional<Address> linked = module.global_address(variable)) {
-        // The program counter says where the module was loaded. After a return it is in the caller, so the address is
-        // taken at the entry.
+        // The program counter shows where the module is loaded. After a return it is in the caller, so its value at the
+        // entry is used.
         constexpr int rip = 16;
         Place at;
         at.type = variable.type;
@@ -240,7 +240,7 @@ std::optional<Place> program_variable(Binding& b) {
 
 namespace {
 
-// What a script calls that result: by its name, else "return" or "return1".
+// The name of a result in scripts: its own name, "return" or "return1".
 std::string result_name(const std::vector<Variable>& results, size_t index) {
     if (!results[index].name.empty())
         return results[index].name;
@@ -258,10 +258,11 @@ hir::Expr* program_summary(Binding& b) {
     bool locals = vars || b.expr.name == "$$locals";
     if (!parameters && !locals && b.expr.name != "$$return")
         return refuse_summary(b, names);
-    // So that a pattern over many libraries, of which some have none, works.
+    // Not an error, so that a pattern over many libraries works if some of them have no debug information.
     if (b.point.module && !b.point.function.has_debug_info) {
         const std::string& path = b.point.module->path();
-        const bool beside_others = b.point.module->has_debug_info(); // start-up code, which patterns find too
+        const bool beside_others =
+            b.point.module->has_debug_info(); // start-up code without debug information, which patterns find, too
         if (!beside_others && b.binder.env.told_no_variables.insert(path).second)
             b.binder.diags
                 .report(DiagId::NoVariables, b.expr.range,

@@ -1,4 +1,4 @@
-// What debug information says of the probed function's variables.
+// Variables of the probed function, from debug information.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace sonde {
 
-// False after a report: the point is in no program, or that has no debug information.
+// Whether the point is in a program with debug information. False after a report.
 bool has_module(Binding& b);
-// Whether the probed function, tracepoint or hook shows a variable of that name (without `$`). Reports nothing.
+// Whether the probed function, tracepoint or hook has a variable of this name (without `$`). Reports nothing.
 bool has_variable(const ResolvedPoint& point, std::string_view name);
-// A local variable, parameter or global that the function sees, by its name.
+// The place of a local variable, parameter or global that is visible in the function.
 std::optional<Place> named_variable(Binding& b, const std::string& name);
-// Where a variable of the point's function is while execution is at `address`, before the function's first instructions
-// (`at_call`) or behind them.
+// The location of a variable of the point's function while execution is at `address`. `at_call`: before the function's
+// first instructions, otherwise after them.
 Location variable_location(const ResolvedPoint& point, const Variable& variable, Address address);
-// Where a variable of the point's module is.
+// The place of a variable of the point's module.
 std::optional<Place> place_of_variable(Binding& b, const Variable& variable);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// `$prev`, `$arg1`, `$return` and their relatives at points in the kernel.
+// `$prev`, `$arg1`, `$return` and others at points in the kernel.
 #include "frontend/variables/source_prototype.h"
 
 #include <charconv>
@@ -14,9 +14,9 @@
 namespace sonde {
 namespace {
 
-// What a kernel function or tracepoint gets.
+// A parameter of a kernel function or tracepoint.
 struct KernelVariable {
-    std::string name; // without `$`; "arg1" if the kernel does not say
+    std::string name; // without `$`; "arg1" if its name is unknown
     const Type* type;
     int number; // hir::Argument
 };
@@ -25,7 +25,7 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
     std::vector<KernelVariable> out;
     if (!point.prototype)
         return out;
-    // What a tracepoint's handlers get first is their own.
+    // The first parameter of a tracepoint's prototype is internal.
     size_t first = plan::is_about(point.kind, plan::Subject::Tracepoint) ? 1 : 0;
     int number = 0;
     for (size_t i = first; i < point.prototype->members.size(); i++) {
@@ -34,7 +34,7 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
             break;
         std::string name = parameter.name.empty() ? fmt::format("arg{}", out.size() + 1) : parameter.name;
         out.push_back({std::move(name), parameter.type, number});
-        // A structure that is passed as it is takes as many places as it has words.
+        // A structure passed by value counts as as many arguments as it has words.
         number += is_record(parameter.type) ? static_cast<int>((size_of(parameter.type) + 7) / 8) : 1;
     }
     return out;
@@ -44,7 +44,7 @@ std::optional<Place> parameter_place(Binding& b, const KernelVariable& variable)
     b.binder.env.relies_on_kernel = true;
     Place place = value_place(variable.type, b.make<hir::Argument>(b.expr.range, variable.number));
     place.kernel = true;
-    // At a return the trampoline still has the arguments.
+    // At a return, a trampoline still has the arguments.
     place.at_entry = b.point.is_return && !plan::is_trampoline(b.point.kind) &&
                      variable.number != hir::Argument::result && !b.binder.inside_entry;
     if (place.at_entry && !b.binder.at_entry) {
@@ -61,7 +61,7 @@ std::optional<Place> parameter_place(Binding& b, const KernelVariable& variable)
     return place;
 }
 
-// A parameter by its name or, as `$arg1`, by its number; null: there is none.
+// A parameter by its name, or by its number as in `$arg1`; null if it does not exist.
 const KernelVariable* find_parameter(const std::vector<KernelVariable>& variables, const std::string& name) {
     for (const KernelVariable& variable : variables)
         if (variable.name == name)
@@ -74,7 +74,7 @@ const KernelVariable* find_parameter(const std::vector<KernelVariable>& variable
     return is_number && number >= 1 && number <= variables.size() ? &variables[number - 1] : nullptr;
 }
 
-// Reports that there is no such parameter, with the nearest one and all of them.
+// Reports an unknown parameter, with the most similar one and all of them.
 void refuse_parameter(Binding& b, const std::vector<KernelVariable>& variables) {
     std::vector<std::string> names;
     for (const KernelVariable& variable : variables)
@@ -142,7 +142,8 @@ std::optional<Place> prototype_variable(Binding& b) {
 
 } // namespace
 
-// `$$name` and `$$system` of a tracepoint; `$$vars`, which is `$$parms`; `$$return`. The kernel's types have no locals.
+// `$$name` and `$$system` of a tracepoint; `$$vars` (the same as `$$parms`); `$$return`. The kernel's types contain no
+// local variables.
 hir::Expr* prototype_summary(Binding& b) {
     bool is_tracepoint = plan::is_about(b.point.kind, plan::Subject::Tracepoint);
     if (is_tracepoint && b.expr.name == "$$name")
@@ -179,7 +180,7 @@ std::string list_parameters(const ResolvedPoint& point) {
     return line;
 }
 
-// What programs ask for is refused by a negative error number.
+// A security hook refuses with a negative error number.
 std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* value) {
     if (append || b.expr.name != "$return" || !b.expr.components.empty())
         return std::nullopt;
@@ -196,8 +197,8 @@ std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* val
     return b.binder.call("__set_return", {value});
 }
 
-// The function then does not run. Of a result with 32 bits or fewer the kernel's callers look at these alone, so that 0
-// has other words, too.
+// Sets the function's result; the function then does not run. If the result has 32 bits or fewer, the kernel's callers
+// ignore all higher bits. So a 0 can be expressed by other 64-bit words, which BPF allows.
 std::optional<hir::Expr*> assign_result(Binding& b, bool append, hir::Expr* value) {
     if (append || b.expr.name != "$return" || !b.expr.components.empty())
         return std::nullopt;

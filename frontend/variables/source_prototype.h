@@ -1,11 +1,11 @@
-// What the prototype of a function of the kernel says of its parameters.
+// Summaries of parameters of kernel functions, from their prototypes.
 #pragma once
 
 #include "frontend/variables/binding.h"
 
 namespace sonde {
 
-// `$$vars`, which is `$$parms`, and `$$return`; `$$name` and `$$system` of a tracepoint.
+// `$$vars` (the same as `$$parms`) and `$$return`; for a tracepoint also `$$name` and `$$system`.
 hir::Expr* prototype_summary(Binding& b);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// `$filename`, `$return` and the summaries of a system call. Pointers are the caller's: they lead to user memory.
+// `$filename`, `$return` and the summaries of a system call. Pointers point to memory of the calling program.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,16 +12,16 @@
 namespace sonde {
 namespace {
 
-// What a system call gets.
+// An argument of a system call.
 struct SyscallVariable {
     std::string name;
     const Type* type;
-    bool is_text; // a string, as far as its declaration says
+    bool is_text; // a string, according to its declaration
 };
 
-constexpr int tracepoint_result = 1; // an argument of sys_exit
+constexpr int tracepoint_result = 1; // argument of sys_exit
 
-// "const char *filename" as a type and a name.
+// Parses "const char *filename" to a type and a name.
 SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
     size_t begin = text.find_last_of(" *") + 1;
     SyscallVariable out;
@@ -33,7 +33,7 @@ SyscallVariable parse(std::string_view text, KernelTypes& kernel) {
     out.type = kernel.find_type(type);
     if (!out.type) // of a structure that this kernel does not have
         out.type = kernel.find_type(type.find('*') == std::string::npos ? "long" : "void*");
-    // Some texts are no strings: what is written has a length of its own, and so has what is filled in.
+    // Some `char` pointers are not strings: buffers that the call writes or fills have an explicit length.
     bool is_name = text.starts_with("const char *") || out.name == "filename" || out.name.ends_with("_name") ||
                    out.name == "type" || out.name == "name";
     out.is_text = is_name && text.find("char *") != std::string_view::npos &&
@@ -55,7 +55,7 @@ std::vector<SyscallVariable> syscall_variables(const ResolvedPoint& point) {
     return out;
 }
 
-// An argument's register, all 64 bits of it; a 32-bit program's arguments are where a 64-bit one has them.
+// An argument's register with all 64 bits. Arguments of 32-bit programs have been copied to the places of 64-bit ones.
 hir::Expr* syscall_register(Binding& b, size_t index) {
     return call_register(b, b.make<hir::Argument>(b.expr.range, hir::Argument::call_registers), index);
 }
@@ -64,7 +64,7 @@ Place syscall_argument(Binding& b, const SyscallVariable& variable, size_t index
     return value_place(variable.type, syscall_register(b, index));
 }
 
-// What a 32-bit tracer has put there has no upper half: an error is told as the kernel does it
+// A result that a 32-bit tracer has set lacks the upper half. Errors are recognized as in the kernel
 // (arch/x86/include/asm/syscall.h, syscall_get_error()).
 Place syscall_result(Binding& b) {
     using enum hir::BinaryOp;
@@ -115,7 +115,7 @@ std::optional<Place> syscall_variable(Binding& b) {
     return std::nullopt;
 }
 
-// What the arguments' types say, for calls whose row has no text.
+// Items according to the arguments' types, for calls whose row has no text.
 std::vector<TextItem> items_by_type(const ResolvedPoint& point) {
     std::vector<TextItem> items;
     for (const SyscallVariable& variable : syscall_variables(point)) {
@@ -134,7 +134,7 @@ std::vector<TextItem> items_by_type(const ResolvedPoint& point) {
     return items;
 }
 
-// `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as one would write them.
+// `$$name`; `$$vars` and `$$parms`; `$$return`; `$$argstr`: the arguments as in source code.
 hir::Expr* syscall_summary(Binding& b) {
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$return", "$$name", "$$argstr"};
     if (b.expr.name == "$$name")
@@ -163,9 +163,9 @@ std::string list_syscall_variables(const ResolvedPoint& point) {
     return line;
 }
 
-// What i386's ABI makes of a type: there a long and a pointer have 4 bytes, and nothing is aligned to more than 4.
+// The layout of a type in i386's ABI: a long and a pointer have 4 bytes, and no alignment is larger than 4.
 struct NarrowLayout {
-    bool is_same = true; // as in a 64-bit program
+    bool is_same = true; // the same as in a 64-bit program
     uint64_t align = 1;
 };
 NarrowLayout narrow_layout(const Type* written) {
@@ -188,7 +188,7 @@ NarrowLayout narrow_layout(const Type* written) {
     uint64_t end = 0;
     for (const TypeMember& member : complete(type)->members) {
         const NarrowLayout inner = narrow_layout(member.type);
-        // What is packed has no gaps here either.
+        // Packed structures have no gaps here, either.
         const uint64_t expected = (end + inner.align - 1) / inner.align * inner.align;
         layout.is_same = layout.is_same && inner.is_same && (member.bit_size || member.byte_offset <= expected);
         layout.align = std::max(layout.align, inner.align);
@@ -207,7 +207,7 @@ void keep_readable_calls(ResolvedPoint& point, const std::vector<const ast::Targ
         const Type* type = strip(variable.type);
         return type->kind == Type::Pointer && type->target && !narrow_layout(type->target).is_same;
     };
-    // A value of the script has the type of any of them.
+    // A value of the script may have the type of any variable.
     auto reads_other = [&](const ast::TargetExpr* target) {
         const bool is_any = target->base == ast::TargetExpr::Value || target->name.starts_with("$$") ||
                             target->name.starts_with("$arg");

@@ -1,8 +1,8 @@
-// `$x->y = value`: from a target expression to a write of user memory.
+// `$x->y = value`: turns a target expression into a write to user memory.
 //
-// What can be written is what lies in memory, and on newer kernels ("bpf: Allow uprobe program to change context
-// registers"; 7.2, not 6.18) what has a register of a program's to itself. A value that was put together from several
-// places has no place of its own.
+// Values in memory can be written. Newer kernels ("bpf: Allow uprobe program to change context registers"; 7.2, but not
+// 6.18) also allow writing a register of a program, if the whole register belongs to the variable. A value that is
+// composed of several places cannot be written.
 #include <optional>
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ bool can_write_registers(Binding& b) {
     return plan::is_uprobe(b.point.kind) && b.binder.env.kernel_probing().register_writes;
 }
 
-// The register that has the whole variable and nothing else, where the kernel lets it be written.
+// The register that contains the whole variable and nothing else, if the kernel allows writing it.
 std::optional<int> register_to_write(Binding& b, const Place& place) {
     if (place.address || place.at_entry || place.bit_size || place.parts.size() != 1 || !can_write_registers(b))
         return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<int> register_to_write(Binding& b, const Place& place) {
     return number >= 0 && number < 16 ? std::optional(number) : std::nullopt;
 }
 
-// Why a value that is not in memory cannot be written.
+// Reports why a value that is not in memory cannot be written.
 std::nullptr_t refuse_store(Binding& b, const Place& place) {
     std::string why = "its value is not kept in memory here";
     if (const PlacePart* part = part_at(place, place.offset); part && part->kind == PlacePart::Value) {
@@ -57,7 +57,7 @@ std::nullptr_t refuse_store(Binding& b, const Place& place) {
         fmt::format("probe a place where it is in memory: `sonde --why '{}' POINT` tells where", b.as_written(0)));
 }
 
-// The address that is written; null after a report.
+// The address to write; null after a report.
 hir::Expr* address_to_write(Binding& b, const Place& place, uint64_t size) {
     if (place.kernel)
         return b.fail(DiagId::Unsupported, b.expr.range,
@@ -84,7 +84,7 @@ hir::Expr* address_to_write(Binding& b, const Place& place, uint64_t size) {
     return b.plus(part->expr, static_cast<int64_t>(inside));
 }
 
-// False after a report: the expression or the handler is none of those that can write.
+// Whether this expression can be written by this handler. False after a report.
 bool is_assignable(Binding& b) {
     if (target_type(b.expr) == hir::ValueType::String) {
         b.fail(DiagId::NotAssignable, b.expr.range,
@@ -122,7 +122,7 @@ bool is_assignable(Binding& b) {
     return true;
 }
 
-// Gives the value; a bitfield is put into the unit around it.
+// Returns the value. For a bitfield, reads and writes the unit around it.
 hir::Expr* store_at(Binding& b, const Place& place, hir::Expr* address, hir::Expr* value) {
     auto size = static_cast<uint32_t>(size_of(place.type));
     if (!place.bit_size)
@@ -170,12 +170,12 @@ hir::Expr* write(Binding& b, const Assignment& assignment) {
     hir::Expr* address = address_to_write(b, *place, size);
     if (!address)
         return nullptr;
-    // Reading and writing are at one address, which is evaluated once.
+    // Reading and writing use the same address, which is evaluated once.
     hir::Expr* first = nullptr;
     bool reads = assignment.op || place->bit_size;
     if (hir::Local* local = reads && b.binder.hold ? b.binder.hold(address) : nullptr) {
         auto* held = b.make<hir::Assign>(b.expr.range, b.get(local), address);
-        // `held || 1` is true, and evaluates the address first.
+        // `held || 1` is always true, and evaluates the address first.
         first = b.make<hir::Logical>(b.expr.range, false, held, b.number(1));
         address = b.get(local);
     }

@@ -13,8 +13,8 @@
 namespace sonde {
 namespace {
 
-// Whether an address is found by way of memory, which may hold anything: an optional argument of Fortran's is at 0
-// where it was left out.
+// Whether an address is computed from memory, which may contain anything. Example: an optional argument in Fortran is
+// at address 0 if it is missing.
 bool reads_memory(const hir::Expr& address) {
     if (address.kind == hir::ExprKind::Load)
         return true;
@@ -30,7 +30,7 @@ void add_variable(Binding& b, Text& text, const std::string& name, const std::fu
     text.literal((text.is_empty() ? "" : " ") + name + "=");
     if (text.is_full())
         return text.literal("...");
-    // What cannot be read is a `?` among the others.
+    // A variable that cannot be read is printed as `?`.
     Diagnostics::Suppress quiet(b.binder.diags);
     std::optional<Place> place = find();
     if (!place)

@@ -1,4 +1,4 @@
-// `$$vars` and its relatives: variables as one text, `a=0x1 b=?`.
+// `$$vars` and others: variables as one text, `a=0x1 b=?`.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace sonde {
 
-// Adds ` name=value`; what cannot be read is a `?` among the others.
+// Adds ` name=value`. A value that cannot be read is printed as `?`.
 void add_variable(Binding& b, Text& text, const std::string& name, const std::function<std::optional<Place>()>& find);
-// False after a report: the expression goes on with members, which a text does not have.
+// Whether the expression ends here. False after a report: it continues with members, which a text does not have.
 bool ends_with_name(Binding& b);
-// Reports that there is no such variable, with the nearest of `names`; gives null.
+// Reports an unknown name, with the most similar of `names`. Returns null.
 std::nullptr_t refuse_summary(Binding& b, const std::vector<std::string>& names);
 
 } // namespace sonde

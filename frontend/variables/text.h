@@ -1,4 +1,4 @@
-// A text in the making: what a sprintf would print, directive by directive.
+// Builds a text step by step, as the format and arguments of a sprintf.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace sonde {
 class Text {
   public:
     void literal(const std::string& text);
-    // A string.
+    // Adds a string.
     void add(hir::Expr* value);
-    // A number, as `%` with that flag (0: none) and conversion prints it.
+    // Adds a number, printed by `%` with this flag (0: none) and conversion.
     void add_integer(hir::Expr* value, char conversion, char flag);
     void add(const plan::Directive& directive, hir::Expr* value);
     bool is_empty() const { return format_.directives.empty(); }
-    // As many values as one text can have.
+    // The limit of values in one text is reached.
     bool is_full() const { return args_.size() >= 64; }
 
-    // The whole as an expression.
+    // The text as an expression.
     hir::Expr* finish(Binding& b) &&;
-    // The same, or a `?` where memory that it reads cannot be read.
+    // The same, or `?` if memory that it reads cannot be read.
     hir::Expr* finish_guarded(Binding& b) &&;
 
   private:
