@@ -1,5 +1,6 @@
-// Which language a text is in. Ours begins with `probe`, `global`, `function`, `private`, a macro or a condition, so a
-// provider and a colon, or four fields with colons, where a declaration should be, is another's.
+// Guesses the language of a text. Our declarations begin with `probe`, `global`, `function`, `private`, a macro or a
+// condition. So a text is in another language if a declaration begins with a provider and a colon, or has four fields
+// separated by colons.
 #include "frontend/bridge/bridge.h"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ constexpr std::array<std::string_view, 37> providers = {"kprobe",
                                                         "bench",
                                                         "test"};
 
-// The text after a first line of `#!`, comments, and lines of the C preprocessor.
+// The text after a `#!` line, comments, and preprocessor lines.
 std::string_view skip_head(std::string_view text) {
     while (!text.empty()) {
         size_t end = 0;
@@ -75,7 +76,7 @@ std::string_view skip_head(std::string_view text) {
     return text;
 }
 
-// Of `kprobe:vfs_read /pid == 1/ {`: what stands before the condition or the block.
+// The part of `kprobe:vfs_read /pid == 1/ {` before the condition or the block.
 std::string_view first_spec(std::string_view text) {
     bool quotes = false;
     for (size_t i = 0; i < text.size(); i++) {
@@ -135,7 +136,7 @@ std::optional<Dialect> guess_dialect(std::string_view text) {
                        spec == "ERROR" || has_any(text, {":entry", ":return"})
                    ? Dialect::Dtrace
                    : Dialect::Bpftrace;
-    // No declaration of ours begins so.
+    // None of our declarations begins this way.
     const bool declares_map = spec.starts_with("let @");
     const bool declares_function =
         has_body && (spec.starts_with("fn ") || spec.starts_with("macro ")) && spec.find('(') != std::string_view::npos;

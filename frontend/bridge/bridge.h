@@ -1,7 +1,7 @@
-// Other tracers' languages, translated to ours: bpftrace's scripts, DTrace's scripts, definitions of `perf probe`.
+// Translates scripts of bpftrace and DTrace, and definitions of `perf probe`, to our language.
 //
-// Who knows one of these types it here first, and is answered with the same in our language, to paste. What has no
-// counterpart is a gap: it is named with its place, and a comment stands where it was; nothing goes without a word.
+// Users who know one of these can type it, and get the same in our language to paste. Something without a counterpart
+// is a gap: it is reported with its place, and a comment replaces it. Nothing is dropped silently.
 #pragma once
 
 #include <cstddef>
@@ -17,33 +17,33 @@ namespace sonde::bridge {
 
 enum class Dialect { Bpftrace, Dtrace, Perf };
 
-// "bpftrace", "dtrace", "perf"; empty if it is none of these.
+// The dialect called "bpftrace", "dtrace" or "perf"; nullopt for other names.
 std::optional<Dialect> find_dialect(std::string_view name);
-// "bpftrace's", for messages.
+// For messages, for example "bpftrace's".
 const char* name_of(Dialect dialect);
 
-// The language that a text is in, by what only that language has; nothing for ours, and for what is none.
+// The language of a text, by features that only this language has. nullopt for our language and for other text.
 std::optional<Dialect> guess_dialect(std::string_view text);
 
 struct Gap {
     size_t begin = 0, end = 0; // bytes of the original
-    std::string text;          // `cat`: no function here gives a file's text
-    bool is_lost = true;       // false: it means something else here, or needs nothing
+    std::string text;          // for example: `cat`: no function here gives a file's text
+    bool is_lost = true;       // false: it has another meaning here, or needs no counterpart
 };
 
 struct Bridged {
     std::string script; // ends in a newline
     std::vector<Gap> gaps;
-    bool needs_guru = false; // -g
+    bool needs_guru = false; // must run with -g
 };
 
 struct BridgeOptions {
-    // The path of a library or a program by its name (`libc`, `bash`); empty if there is none. May be empty.
+    // Returns the path of a library or program by its name (`libc`, `bash`), or "". May be null.
     std::function<std::string(const std::string&)> find_path;
-    std::string program; // the target's, as find_path gives it; empty: there is none
+    std::string program; // the target's program, from find_path; empty if there is none
 };
 
-// An error: the text is not in that language; its message has the place as `LINE:COLUMN`.
+// Translates a script. Errors: the text is not in this language; the message has the place as `LINE:COLUMN`.
 Result<Bridged> translate_from(Dialect dialect, std::string_view text, const BridgeOptions& options);
 
 } // namespace sonde::bridge

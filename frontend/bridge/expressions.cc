@@ -1,5 +1,5 @@
-// Operators are C's on both sides; what differs is words, calls, maps and how memory is read, which ours says aloud:
-// of a program or of the kernel, a string or a number of so many bytes.
+// Operators are those of C in all languages. Words, calls, maps and reads of memory differ. In our language, a read
+// says whether the memory is a program's or the kernel's, and whether it is a string or a number of a given size.
 #include "frontend/bridge/expressions.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ const Integer* find_integer(std::string_view type) {
     return found == std::end(integers) ? nullptr : found;
 }
 
-// "struct sock" of "struct sock *".
+// "struct sock" for "struct sock *".
 std::string pointee(const std::string& type) {
     std::string out = type.substr(0, type.rfind('*'));
     while (out.ends_with(' '))
@@ -70,7 +70,7 @@ std::string pointee(const std::string& type) {
     return out;
 }
 
-// "sock" of "struct sock".
+// "sock" for "struct sock".
 std::string_view without_tag(std::string_view type) {
     for (std::string_view word : {"struct ", "union "})
         if (type.starts_with(word))
@@ -80,7 +80,7 @@ std::string_view without_tag(std::string_view type) {
 
 bool is_args(const Node& node) { return node.kind == NodeKind::Name && node.text == "args"; }
 
-// Whether what lies at an address is a program's: uptr() and kptr() say it, else the point does.
+// Whether an address is a program's: uptr() and kptr() say it, otherwise the point decides.
 bool is_in_program(const Node& address, const Writing& w) {
     if (address.kind == NodeKind::Call && address.text == "uptr")
         return true;
@@ -104,10 +104,10 @@ std::string read_integer(const std::string& address, int bytes, bool is_signed, 
     return is_signed || bytes == 8 ? value : fmt::format("({} & {:#x})", value, (uint64_t{1} << (bytes * 8)) - 1);
 }
 
-// Nothing can be taken from what is not there.
+// Do not add operators to a gap.
 bool is_gap(std::string_view written) { return written.starts_with("0 /* "); }
 
-// The type that a pointer was cast to; empty if nothing says it.
+// The type that a pointer was cast to; empty if unknown.
 std::string cast_type(const Writing& w, const Node& node) {
     if (node.kind == NodeKind::Cast && node.text.ends_with('*'))
         return pointee(node.text);
@@ -236,7 +236,7 @@ std::string write_string_at(Writing& w, const Node& node) {
     const bool program = is_in_program(address, w) || node.text == "copyinstr";
     const char* space = program ? "user" : "kernel";
     const std::string from = write_pointer(w, address);
-    // What a function of the kernel is given, with nothing that says whose memory it is. bpftrace tries both.
+    // An argument of a kernel function can be an address of the kernel or of a program. bpftrace tries both.
     const bool is_argument = address.kind == NodeKind::Name || address.kind == NodeKind::Variable ||
                              (address.kind == NodeKind::Member && is_args(*address.parts[0]));
     if (!program && is_argument && w.point->tracepoint.empty() && node.parts.size() == 1) {
@@ -248,7 +248,7 @@ std::string write_string_at(Writing& w, const Node& node) {
     return fmt::format("{}_string({}, \"?\")", space, from);
 }
 
-// strftime("%H:%M:%S", nsecs): parts of what tz_ctime() gives, "Wed Nov 25 09:26:46 2026".
+// strftime("%H:%M:%S", nsecs): parts of the result of tz_ctime(), such as "Wed Nov 25 09:26:46 2026".
 std::optional<std::string> write_time(const std::string& format) {
     constexpr std::pair<std::string_view, std::string_view> pieces[] = {
         {"%H:%M:%S", "11, 8"}, {"%T", "11, 8"}, {"%H:%M", "11, 5"}, {"%R", "11, 5"}, {"%H", "11, 2"}, {"%M", "14, 2"},
@@ -279,7 +279,7 @@ std::optional<std::string> write_time(const std::string& format) {
 
 struct Renamed {
     std::string_view there, ours;
-    size_t least, most; // arguments
+    size_t least, most; // number of arguments
 };
 constexpr Renamed renamed[] = {
     {"usym", "usymname", 1, 1},
@@ -326,7 +326,7 @@ constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"speculate", "`speculate(id, text)` keeps a text here, and nothing else is speculative"},
 };
 
-// strcmp() and strncmp(), which give 0 for texts that are equal; empty for other calls.
+// strcmp() and strncmp(), which return 0 for equal texts; empty for other calls.
 std::string write_comparison(Writing& w, const Node& node, const char* op) {
     const std::vector<NodePtr>& args = node.parts;
     if (node.kind != NodeKind::Call)
@@ -343,7 +343,8 @@ std::string write_comparison(Writing& w, const Node& node, const char* op) {
     return fmt::format("{} {} {}", head(*args[0]), op, head(*args[1]));
 }
 
-// What exchanges the bytes of a value whose width a cast or the name of a port says; null if nothing does.
+// The function that swaps the bytes of a value, whose size comes from a cast or from the name of a port; null if it is
+// unknown.
 const char* byte_swap(const Node& value, const Facts& facts) {
     if (value.kind == NodeKind::Variable && facts.ports.contains(value.text))
         return "ntohs";
@@ -357,7 +358,7 @@ const char* byte_swap(const Node& value, const Facts& facts) {
                               : nullptr;
 }
 
-// A member that holds all of an IPv6 address, for which ours wants to know where it lies.
+// Whether this is a member that contains an IPv6 address, of which our function needs the address.
 bool is_ipv6(const Node& address) {
     constexpr std::string_view names[] = {"u6_addr8", "u6_addr16", "u6_addr32", "s6_addr", "s6_addr16", "s6_addr32"};
     return address.kind == NodeKind::Member &&
@@ -418,7 +419,7 @@ std::string write_call(Writing& w, const Node& node) {
         return fmt::format("length_of_{}()", map);
     }
     if (name == "path" && has(1, 1)) {
-        // A member that is a path is a whole structure, an argument a pointer to one.
+        // A member that is a path is a whole structure; an argument is a pointer to one.
         const bool is_pointer = args[0]->kind != NodeKind::Member || is_args(*args[0]->parts[0]);
         return fmt::format("fullpath_struct_path({}{})", is_pointer ? "" : "&", write_pointer(w, *args[0]));
     }
@@ -454,7 +455,7 @@ std::string write_call(Writing& w, const Node& node) {
 
 std::string write_binary(Writing& w, const Node& node) {
     const auto operand = [&](const Node& part) {
-        // Of the same kind, sums in products and comparisons in && need no parentheses on either side; all others get
+        // An operand of the same kind, a product in a sum, and a comparison in && need no parentheses. All others get
         // them.
         const bool plain =
             part.kind == NodeKind::Binary &&

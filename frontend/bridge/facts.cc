@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 19> text_calls = {
 constexpr std::array<std::string_view, 9> text_names = {"comm",      "execname", "func",      "probe",   "probefunc",
                                                         "probename", "probemod", "probeprov", "username"};
 
-// Calls `visit` for each node of a list of statements, outer ones first, with whether its value is used.
+// Calls `visit` for each node, outer ones first. `used`: whether the node's value is used.
 using Visit = std::function<void(const Node& node, bool used)>;
 void walk(const Node& node, bool used, const Visit& visit) {
     visit(node, used);
@@ -49,7 +49,7 @@ std::vector<const Node*> key_nodes(const Node& map) {
     return out;
 }
 
-// Least, most and width of lhist() and lquantize(); empty if they are no plain numbers.
+// Minimum, maximum and width of lhist() and lquantize(); empty if they are not literal numbers.
 std::vector<std::string> ranges_of(const Node& call, Dialect dialect) {
     std::vector<std::string> out;
     for (size_t i = 1; i < call.parts.size(); i++) {
@@ -66,13 +66,13 @@ std::vector<std::string> ranges_of(const Node& call, Dialect dialect) {
     return out.size() == 3 ? out : std::vector<std::string>();
 }
 
-// One handler may go over several maps, where a name can be a number or a text, and not both.
+// A handler may have loops over several maps. In these, a name can be a number or a text, but not both.
 void name_keys(Facts& facts) {
     std::map<std::string, bool> is_number;
     for (auto& [there, map] : facts.maps) {
         map.key_names.clear();
-        for (size_t i = 0; i < map.keys.size() && !there.starts_with("self->"); i++) { // these are never shown
-            std::string name = map.name == "key" ? "k" : "key";                        // a key's name is no map's
+        for (size_t i = 0; i < map.keys.size() && !there.starts_with("self->"); i++) { // these are never printed
+            std::string name = map.name == "key" ? "k" : "key"; // a key must not have the name of a map
             if (map.keys.size() > 1)
                 name += std::to_string(i + 1);
             const bool number = map.keys[i] == Value::Number;
@@ -176,7 +176,7 @@ Value value_of(const Node& node, const Facts& facts, const OurPoint& point) {
         if (base.kind == NodeKind::Name && base.text == "args")
             if (const TracepointField* field = find_field(point.tracepoint, node.text))
                 return field->is_text ? Value::Text : Value::Number;
-        // $kv.0 and $kv.1 of a loop over a map
+        // $kv.0 and $kv.1 in a loop over a map
         if (base.kind == NodeKind::Variable && (node.text == "0" || node.text == "1")) {
             const auto found = facts.variables.find(base.text + "." + node.text);
             if (found != facts.variables.end())
@@ -193,7 +193,7 @@ Value value_of(const Node& node, const Facts& facts, const OurPoint& point) {
 
 Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect dialect) {
     Facts facts;
-    // Kinds of maps depend on those of variables, and the other way round: twice is enough for what people write.
+    // Types of maps depend on those of variables and vice versa. Two rounds suffice for usual scripts.
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < tree.clauses.size(); i++) {
             const Clause& clause = tree.clauses[i];
@@ -244,11 +244,11 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
             if (clause.condition)
                 walk(*clause.condition, true, visit);
             for (const NodePtr& statement : clause.body) {
-                // What is written is not read; nor is what is shown or cleared.
+                // Writing, printing or clearing a map does not count as a read.
                 walk(*statement, false, visit);
             }
         }
-    // Reads, once all maps are known.
+    // Find reads when all maps are known.
     for (auto& [there, map] : facts.maps)
         map.is_read = false;
     for (size_t i = 0; i < tree.clauses.size(); i++) {

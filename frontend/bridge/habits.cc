@@ -116,7 +116,7 @@ constexpr Habit names[] = {
     {"now", "gettimeofday_s()"},
 };
 
-// Names that are taken for variables where another language has a word of its own.
+// Names that our parser takes for variables, and that are keywords in other languages.
 constexpr Habit words[] = {
     {"int", "a variable needs no type: leave `int` out"},
     {"long", "a variable needs no type: leave `long` out"},
@@ -171,7 +171,7 @@ constexpr Habit points[] = {
     {"python", "`process(\"PATH\").mark(\"function__entry\")` is a mark of Python"},
 };
 
-// Words after the first one of a point, and the one of ours that is meant.
+// Words after the first one of a point, and our word for each.
 constexpr Habit components[] = {
     {"exit", "return"},      {"ret", "return"},
     {"leave", "return"},     {"exits", "return"},
@@ -193,7 +193,7 @@ constexpr Habit components[] = {
     {"every", "s"},
 };
 
-// Tokens where the grammar expects something else; one of the two may be empty, for any.
+// Tokens at which other languages' syntax differs. One of the two can be empty, which means any.
 struct SyntaxHabit {
     std::string_view before, got, help;
 };
@@ -221,7 +221,7 @@ constexpr SyntaxHabit syntax[] = {
     {"struct", "", "a cast is `@cast(pointer, \"struct NAME\")->member`"},
 };
 
-// Commands of other tracers; with a second word for those that have commands of their own.
+// Commands of other tracers, with the second word for those that have subcommands.
 struct CommandHabit {
     std::string_view word, next, ours;
 };
@@ -261,7 +261,7 @@ constexpr CommandHabit commands[] = {
     {"trace-cmd", "",
      "`sonde trace 'kernel.trace(\"SYSTEM:NAME\")'` prints a tracepoint's hits, `sonde trace FUNCTION` calls"},
     {"ftrace", "", "`sonde trace FUNCTION` prints calls, `sonde funclatency FUNCTION` how long they take"},
-    // Where no tool of that name is meant: as a script.
+    // Names without a tool of ours: a script.
     {"strace", "", "`sonde strace -c COMMAND` prints system calls, `sonde syscount -c COMMAND` counts them"},
     {"sonde", "", "only what its -e has in quotes stands here"},
     {"trace", "", "`sonde trace POINT` prints calls and hits"},

@@ -1,5 +1,5 @@
-// Single words of other languages in a script that is ours otherwise: other tracers', C's, Python's, awk's. What to
-// write instead, as a help for the message about the word.
+// Recognizes words of other languages (other tracers, C, Python, awk) in a script in our language. Returns the
+// replacement, as a help for the message about the word.
 #pragma once
 
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace sonde::bridge {
 
-// Of a function, a name or an operator (`@x`) that is not known; empty if it is nobody's.
+// For an unknown function, name or operator (`@x`); empty if no other language has it.
 std::string function_habit(std::string_view name);
 std::string name_habit(std::string_view name);
 std::string point_habit(std::string_view first); // of a point's first word
-// Of a later word of a point (`.exit`), where one of `allowed` can stand.
+// For a later word of a point (`.exit`); one of `allowed` is possible there.
 std::string component_habit(std::string_view name, const std::vector<std::string>& allowed);
-// `called`: arguments follow it.
+// `called`: arguments follow.
 std::string operator_habit(std::string_view name, bool called);
-// Of a word that begins a statement elsewhere, and is no keyword of ours or one of another place: `int x`, `print "a"`.
+// For a word that begins a statement in other languages, but not in ours: `int x`, `print "a"`.
 std::string statement_habit(std::string_view name);
-// Of a point's word that takes no argument, or another one, and has one: `timer(1)`.
+// For a word of a point that has an argument but takes none, or takes another one: `timer(1)`.
 std::string argument_habit(std::string_view name);
-// Of a command line of another tracer: `perf stat`, `break f`; `next` is the word after it. Empty: it is nobody's.
+// For a command line of another tracer: `perf stat`, `break f`. `next`: the following word. Empty if it is unknown.
 std::string command_habit(std::string_view name, std::string_view next);
-// Whether a command's name is a tracer's, and no word that something here may be called.
+// Whether this is the name of a tracer, and could not be the name of anything else here.
 bool is_tracer(std::string_view name);
-// Where the grammar expects something else: `got` is the token that is there, `before` the one in front of it.
+// For a syntax error. `got`: the token that is wrong; `before`: the one before it.
 std::string syntax_habit(std::string_view before, std::string_view got);
 
 } // namespace sonde::bridge

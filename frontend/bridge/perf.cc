@@ -1,5 +1,5 @@
-// A definition is [[GROUP:]EVENT=]FUNCTION[@FILE][:LINE|%return] or FILE:LINE, then what to print, as `man perf-probe`
-// has it. The words before it are those of the command `perf probe`, with quotes as the shell reads them.
+// A definition is [[GROUP:]EVENT=]FUNCTION[@FILE][:LINE|%return] or FILE:LINE, followed by values to print (see `man
+// perf-probe`). The words before it are options of `perf probe`, quoted as in a shell.
 #include "frontend/bridge/perf.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// What is read where: "$var", returnval(), u_register("di").
+// The translation of a value: "$var", returnval(), u_register("di").
 struct Fetch {
     std::string ours, gap;
 };
@@ -131,7 +131,7 @@ class Definition {
             in_body_ = true;
             if (file)
                 return fmt::format("{}.statement({})", base, quoted(fmt::format("*@{}:{}", where, line)));
-            // Lines of a function are counted from its own.
+            // Lines of a function are counted from its first line.
             return fmt::format("{}.statement({})", base,
                                quoted(fmt::format("{}@{}+{}", where.substr(0, at),
                                                   at == std::string::npos ? "*" : where.substr(at + 1), line)));
@@ -239,7 +239,7 @@ class Definition {
                                 address),
                     ""};
         }
-        // A variable, with members.
+        // A variable with members.
         std::string out = "$";
         for (size_t i = 0; i < text.size(); i++)
             out += text[i] == '.' ? std::string("->") : std::string(1, text[i]);
@@ -258,7 +258,7 @@ class Definition {
 
 } // namespace
 
-// `p:EVENT SYMBOL ARGUMENTS` and `r:...` of the file kprobe_events of tracefs, as a definition of `perf probe`.
+// Converts a line `p:EVENT SYMBOL ARGUMENTS` or `r:...` of tracefs' kprobe_events to a definition of `perf probe`.
 static Result<ShellWord> kprobe_event(const std::vector<ShellWord>& words, std::string& module) {
     std::string event = words[0].text, symbol = words[1].text;
     const size_t colon = event.find(':');

@@ -1,4 +1,4 @@
-// Definitions of `perf probe`: `-x PATH 'func var:string'`, `func%return $retval`, `func:LINE`, `FILE:LINE`.
+// Translates definitions of `perf probe`: `-x PATH 'func var:string'`, `func%return $retval`, `func:LINE`, `FILE:LINE`.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace sonde::bridge {
 
-// Whether a text is a line of the file kprobe_events of tracefs: `p:EVENT SYMBOL ARGUMENTS`.
+// Whether the text is a line for the file kprobe_events of tracefs: `p:EVENT SYMBOL ARGUMENTS`.
 bool is_kprobe_event(std::string_view text);
 
 Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& options);

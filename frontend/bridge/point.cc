@@ -1,4 +1,4 @@
-// The tables of probes. bpftrace's: the provider before the first colon. DTrace's: provider, module, function, name.
+// Tables of probes. bpftrace: the provider before the first colon. DTrace: provider, module, function, name.
 #include "frontend/bridge/point.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<std::string> split(const std::string& text, char at) {
     bool quotes = false;
     for (size_t i = 0; i < text.size(); i++) {
         quotes ^= text[i] == '"';
-        // `::` inside of a C++ name is none between parts; bpftrace has such names in quotes.
+        // In bpftrace, C++ names with `::` are quoted.
         if (text[i] == at && !quotes)
             out.emplace_back();
         else if (text[i] != '"')
@@ -96,7 +96,7 @@ OurPoint syscall_point(const std::string& name, bool at_return) {
         point.text = at_return ? "syscall_any.return" : "syscall_any";
         return point;
     }
-    // Names of the kernel's functions are not always those of the calls.
+    // The names of the kernel's functions can differ from those of the calls.
     constexpr std::pair<std::string_view, std::string_view> renamed[] = {
         {"newstat", "stat"},   {"newfstat", "fstat"},      {"newlstat", "lstat"},
         {"newuname", "uname"}, {"sendfile64", "sendfile"}, {"exece", "execve"}};
@@ -109,7 +109,7 @@ OurPoint syscall_point(const std::string& name, bool at_return) {
     return point;
 }
 
-// A rate by a unit of time or `hz`: how many times a second that is, or the timer's own unit.
+// A timer by a unit of time, or by `hz`, the number of times per second.
 OurPoint timer_point(const std::string& unit, const std::string& count, bool on_all) {
     const std::optional<int64_t> number = number_of(count);
     if (!number || *number == 0)
@@ -155,7 +155,7 @@ OurPoint counter_point(const std::vector<std::string>& parts, bool hardware) {
     point.kind = PointKind::Sample;
     point.text = fmt::format("perf.{}.{}", hardware ? "hw" : "sw", name);
     if (parts.size() > 2 && !parts[2].empty()) {
-        // Of a clock, so many nanoseconds: `cpu-clock:10ms`.
+        // The period of a clock can have a unit: `cpu-clock:10ms`.
         const size_t digits = std::min(parts[2].find_first_not_of("0123456789_"), parts[2].size());
         const std::string unit = parts[2].substr(digits);
         std::optional<int64_t> count = number_of(parts[2]);
@@ -216,7 +216,7 @@ OurPoint watchpoint(const std::vector<std::string>& parts) {
     return point;
 }
 
-// The names of DTrace's providers that stand for events rather than for places in code.
+// Names of DTrace's providers for events, as opposed to places in code.
 struct NamedEvent {
     std::string_view provider, name, ours;
 };
@@ -265,10 +265,10 @@ OurPoint dtrace_timer(const std::string& name) {
 OurPoint pid_point(const std::vector<std::string>& parts, const BridgeOptions& options) {
     const std::string who = parts[0].substr(3);
     const std::string& where = parts[3];
-    const std::string function = parts[2].empty() ? "*" : parts[2]; // an empty field is all
+    const std::string function = parts[2].empty() ? "*" : parts[2]; // an empty field means all
     if (where != "entry" && where != "return")
         return gap("a place inside of a function is `.statement(\"NAME@FILE:LINE\")` here");
-    // The target's own program, or a file that is named; a process by its number.
+    // The target's own program, a file by its name, or a process by its number.
     std::string process = who == "$target" ? "process" : fmt::format("process({})", who);
     std::string library = parts[1];
     if (!library.empty() && library != "a.out") {
@@ -320,7 +320,7 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
             return gap(fmt::format("`{}` is no probe of bpftrace", spec));
         return point;
     }
-    // C++ names have colons of their own.
+    // C++ names contain colons.
     if (in_program && parts.size() > 3) {
         for (size_t i = 3; i < parts.size(); i++)
             parts[2] += ":" + parts[i];
@@ -380,7 +380,7 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
 }
 
 OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) {
-    // A function without a name of a probe: all of its probes, which are its entry and its return.
+    // Without a probe's name, a function stands for all of its probes: its entry and its return.
     const bool has_both = spec.starts_with("syscall:") || spec.starts_with("fbt:") || spec.starts_with("pid");
     if (!has_both || std::ranges::count(spec, ':') != 3 || !spec.ends_with(':'))
         return whole_point_of_dtrace(spec, options);
@@ -396,7 +396,7 @@ namespace {
 OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& options) {
     std::vector<std::string> parts = split(spec, ':');
     OurPoint point;
-    // Fields that are missing are the first ones.
+    // Missing fields are the first ones.
     while (parts.size() < 4)
         parts.insert(parts.begin(), "");
     if (parts.size() > 4)
@@ -435,7 +435,7 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
         }
     if (provider == "lockstat" || provider.starts_with("plockstat"))
         return gap("locks that are waited for are in a tool here: `sonde lockstat -c COMMAND`");
-    // A static mark of a process: provider$target or provider1234.
+    // A static mark in a process: provider$target or provider1234.
     size_t digits = provider.size();
     while (digits > 0 && isdigit(static_cast<unsigned char>(provider[digits - 1])))
         digits--;

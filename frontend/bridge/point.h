@@ -1,5 +1,5 @@
-// Probes of others as our probe points, and what that decides for the statements: where addresses lie, what arguments
-// are called.
+// Translates probes of other tracers to our probe points. The point also determines how statements are translated:
+// whether addresses are a program's, and how arguments are named.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace sonde::bridge {
 
 enum class PointKind {
-    Begin, // and end, timers: no event of a program
+    Begin, // also end and timers: not an event of a program
     Entry,
     Return,
-    TypedEntry, // arguments by name: fentry
+    TypedEntry, // fentry: arguments by name
     TypedReturn,
     Mark,
     SyscallEntry, // arguments by name and by number
@@ -31,19 +31,19 @@ struct OurPoint {
     PointKind kind = PointKind::Begin;
     bool in_program = false; // addresses are a program's
     std::string tracepoint;  // Tracepoint: "sched_switch"
-    std::string gap;         // why there is no such point here; empty: there is
-    std::string caveat;      // what differs; empty: nothing
+    std::string gap;         // why there is no such point in our language; empty if there is
+    std::string caveat;      // differences in meaning; empty if none
 };
 
-// kprobe:vfs_read
+// For example kprobe:vfs_read.
 OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options);
-// syscall::read:entry. `$target` in it is the process of -c and -x.
+// For example syscall::read:entry. `$target` stands for the process of -c and -x.
 OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options);
 
-// In a script's string, with quotes.
+// Quotes the text as a string of our language.
 std::string quoted(std::string_view text);
 
-// process("/usr/bin/bash"); a path that has no `/` is looked up.
+// For example process("/usr/bin/bash"). A path without `/` is searched.
 std::string process_of(const std::string& path, const BridgeOptions& options);
 
 } // namespace sonde::bridge

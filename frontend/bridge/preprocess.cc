@@ -1,5 +1,5 @@
-// Line by line. A condition is one over names, as tools have them that run with kernel headers and without: with BTF,
-// which is all that there is here.
+// Processes the text line by line. Conditions test names, as in tools that run with kernel headers or without. Here
+// they run with BTF.
 #include "frontend/bridge/preprocess.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-// Takes the word that a text begins with off it.
+// Removes the first word from the text and returns it.
 std::string_view take_word(std::string_view& text) {
     text = trimmed(text);
     const auto end = std::ranges::find_if_not(text, is_word);
@@ -57,7 +57,7 @@ class Preprocessor {
 
   private:
     struct Branch {
-        bool taken = false; // one of the condition's branches, by now
+        bool taken = false; // some branch of the condition has been taken
         bool active = false;
     };
 
@@ -89,7 +89,7 @@ class Preprocessor {
         return std::ranges::all_of(name, is_word) ? std::optional(is_defined(name) != negated) : std::nullopt;
     }
 
-    // Gives whether nothing of the line is left to read.
+    // Processes a directive. Returns whether nothing of the line remains.
     bool take_directive(std::string_view text) {
         const std::string_view what = take_word(text);
         if (what == "ifdef" || what == "ifndef" || what == "if") {
@@ -120,7 +120,7 @@ class Preprocessor {
             return false; // a macro with parameters
         text = text.substr(0, std::min(text.find("//"), text.find("/*")));
         std::string value(trimmed(text));
-        for (size_t at = 0; (at = value.find("\\\n", at)) != std::string::npos;) // the line goes on
+        for (size_t at = 0; (at = value.find("\\\n", at)) != std::string::npos;) // the line continues
             value.replace(at, 2, " ");
         out_.values[name] = std::move(value);
         return true;

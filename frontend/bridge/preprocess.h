@@ -1,4 +1,4 @@
-// Lines of the C preprocessor in scripts of bpftrace and DTrace: names for values, and parts that are left out.
+// Preprocessor lines in scripts of bpftrace and DTrace: names for values, and conditional parts.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@
 namespace sonde::bridge {
 
 struct Preprocessed {
-    std::string text;                          // as long as the original: what is done with is blank
+    std::string text;                          // as long as the original; processed lines are blank
     std::map<std::string, std::string> values; // of `#define NAME VALUE`
 };
 
-// Conditions that cannot be decided stay as they are, with their first branch; so do macros with parameters, #include
-// and #pragma.
+// Processes the preprocessor lines of a script. A condition that cannot be evaluated remains, with its first branch.
+// Macros with parameters, #include and #pragma remain, too.
 Preprocessed preprocess(std::string_view text);
 
 } // namespace sonde::bridge

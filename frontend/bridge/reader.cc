@@ -1,7 +1,7 @@
-// Recursive descent without a token list: what stands in a probe's specification is no token of the language
-// (`uprobe:/usr/lib/libc.so.6:malloc`), so the text is read from where reading stands.
+// A recursive descent parser without a list of tokens. The words in a probe's specification
+// (`uprobe:/usr/lib/libc.so.6:malloc`) are not tokens of the language, so the parser reads characters.
 //
-// After an error `problem_` is set and every function returns at once with what it has; the first problem counts.
+// After an error `problem_` is set and every function returns immediately. Only the first error is reported.
 #include "frontend/bridge/reader.h"
 #include "frontend/bridge/preprocess.h"
 
@@ -22,16 +22,16 @@ namespace sonde::bridge {
 namespace {
 
 constexpr int max_depth = 200;
-constexpr int max_levels = 4; // of `#define A B`, `#define B 1`
+constexpr int max_levels = 4; // nested macros: `#define A B`, `#define B 1`
 
 bool is_word(char c) { return c == '_' || isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 struct Operator {
     std::string_view text;
-    int strength; // of C: the higher, the tighter
+    int strength; // precedence in C: higher binds tighter
 };
-// Longer ones first.
+// Longer operators must come first.
 constexpr std::array binary_operators = {
     Operator{"<<", 8}, Operator{">>", 8}, Operator{"<=", 7}, Operator{">=", 7}, Operator{"==", 6},
     Operator{"!=", 6}, Operator{"&&", 2}, Operator{"||", 1}, Operator{"^^", 1}, Operator{"<", 7},
@@ -50,7 +50,7 @@ bool is_loose(const Node& node) {
     return node.kind == NodeKind::Binary || node.kind == NodeKind::Ternary || node.kind == NodeKind::Assign;
 }
 
-// Whether a text's first parenthesis is closed by its last character.
+// Whether the text is enclosed in one pair of parentheses.
 bool is_enclosed(std::string_view text) {
     int depth = 0;
     for (size_t i = 0; i < text.size(); i++) {
@@ -63,11 +63,11 @@ bool is_enclosed(std::string_view text) {
 
 class Reader {
   public:
-    // `values`: texts that stand for names.
+    // `values`: the texts of macros.
     Reader(std::string_view text, Dialect dialect, std::map<std::string, std::string> values)
         : text_(text), dialect_(dialect), is_dtrace_(dialect == Dialect::Dtrace), values_(std::move(values)) {}
 
-    // The whole text as one expression; null if it is none.
+    // Reads the whole text as one expression; null if it is not one.
     NodePtr read_value() {
         NodePtr node = read_expression();
         skip();
@@ -105,7 +105,7 @@ class Reader {
         const std::string got = at_ >= text_.size() ? "the end of the text" : fmt::format("`{}`", peek_text());
         fail(at_, fmt::format("expected {}, got {}", what, got));
     }
-    // The word or the character where reading stands.
+    // The word or character at the current position.
     std::string peek_text() const {
         size_t end = at_;
         while (end < text_.size() && is_word(text_[end]))
@@ -113,7 +113,7 @@ class Reader {
         return std::string(text_.substr(at_, std::max<size_t>(end - at_, 1)));
     }
 
-    // Over blanks and comments; `keep`: the comments are those above a clause.
+    // Skips blanks and comments. `keep`: stores the comments, for the following clause.
     void skip(bool keep = false) {
         while (at_ < text_.size()) {
             if (is_blank(look())) {
@@ -230,7 +230,7 @@ class Reader {
         expect(")", "after the map's size");
         accept(";");
     }
-    // inline int NAME = VALUE; gives false where it is another declaration.
+    // inline int NAME = VALUE; Returns false for another declaration.
     bool read_inline() {
         const size_t end = text_.find(';', at_), equals = text_.find('=', at_);
         if (end == std::string_view::npos || equals == std::string_view::npos || equals > end)
@@ -247,7 +247,7 @@ class Reader {
         return true;
     }
 
-    // What a name stands for, at its place; null if it stands for nothing that is a value.
+    // Replaces a macro's name by its value; null if its value is not an expression.
     NodePtr read_stand_in(const std::string& name, size_t begin) {
         const auto value = values_.find(name);
         if (value == values_.end() || level_ == max_levels || (level_ > 0 && *left_ == 0))
@@ -257,7 +257,7 @@ class Reader {
         inside.level_ = level_ + 1;
         inside.left_ = left_;
         NodePtr node = inside.read_value();
-        // A text without parentheses, whose operands what stands around it may take: `A + 1` in `2 * A`.
+        // A macro without parentheses whose operands would be parsed differently in place: `A + 1` in `2 * A`.
         if (node && is_loose(*node) && !is_enclosed(value->second))
             return nullptr;
         if (node)
@@ -293,7 +293,7 @@ class Reader {
         tree.clauses.push_back(std::move(clause));
     }
 
-    // Up to a `{`, or a `/` that a blank precedes.
+    // Reads up to a `{`, or a `/` after a blank.
     void read_specs(Clause& clause) {
         while (problem_.empty()) {
             skip();
@@ -324,7 +324,7 @@ class Reader {
                 return;
             at_++;
             skip();
-            if (look() == '{' || look() == '/') // one comma too many is allowed
+            if (look() == '{' || look() == '/') // a comma at the end is allowed
                 return;
         }
     }
@@ -394,7 +394,7 @@ class Reader {
             if (!accept(word))
                 continue;
             NodePtr node = make(kind, begin);
-            // Parentheses may be missing in newer scripts.
+            // Newer scripts may leave out the parentheses.
             node->parts.push_back(read_expression());
             node->body = read_body();
             if (kind == NodeKind::If && problem_.empty() && accept("else"))
@@ -422,7 +422,7 @@ class Reader {
     }
     void end_statement() {
         skip();
-        // bpftrace wants none after a block's last one; a `}` ends it as well.
+        // In bpftrace the last statement of a block needs no semicolon.
         if (problem_.empty() && !accept(";") && look() != '}' && at_ < text_.size() && text_[at_ - 1] != '}')
             fail_expected("`;` or `}` after the statement");
     }
@@ -509,7 +509,7 @@ class Reader {
         return rest().starts_with(what);
     }
 
-    // What a `/` after an operand is: the condition's end, or a division.
+    // Whether a `/` after an operand ends the condition; otherwise it is a division.
     bool ends_condition() {
         if (!in_condition_ || brackets_ > 0)
             return false;
@@ -572,7 +572,7 @@ class Reader {
         return out;
     }
 
-    // `(struct sock *)`; nothing is taken where that is no cast.
+    // A cast such as `(struct sock *)`; otherwise reads nothing.
     std::optional<std::string> accept_cast() {
         const size_t before = at_;
         if (!accept("("))
@@ -593,7 +593,7 @@ class Reader {
         return is_word(c) || c == '$' || c == '@' || c == '(' || c == '*' || c == '-' || c == '!' || c == '~' ||
                c == '&' || c == '"';
     }
-    // "struct sock *", "uint64"; empty if no type is there.
+    // "struct sock *", "uint64"; empty if there is no type.
     std::string read_type() {
         std::string out;
         while (true) {
@@ -718,7 +718,7 @@ class Reader {
             fail_expected("an expression");
             return nullptr;
         }
-        if (c == '`') // a symbol of the kernel
+        if (c == '`') // a kernel symbol
             at_++;
         std::string name = read_word();
         if (c == '`')
@@ -729,7 +729,7 @@ class Reader {
             expect(")", "after the type");
             return finish(std::move(node));
         }
-        // offsetof(struct task_struct, pid): both are names.
+        // offsetof(struct task_struct, pid): both arguments are names.
         if (name == "offsetof" && accept("(")) {
             NodePtr call = make(NodeKind::Call, begin, name);
             const size_t type_at = at_;
@@ -740,7 +740,7 @@ class Reader {
             expect(")", "after the member");
             return finish(std::move(call));
         }
-        // Enumerators and such of a scope: AF::INET
+        // Names of a scope, such as enumerators: AF::INET
         if (accept("(")) {
             NodePtr call = make(NodeKind::Call, begin, name);
             call->parts = read_list(")");
@@ -801,9 +801,9 @@ class Reader {
     Dialect dialect_;
     bool is_dtrace_;
     std::map<std::string, std::string> values_;
-    int level_ = 0;          // of values that are made of others
-    int own_left_ = 200;     // of names in such values, which could be many more than the text has
-    int* left_ = &own_left_; // the outermost one's
+    int level_ = 0;          // depth of nested macros
+    int own_left_ = 200;     // limits the expansion of macros, which can grow exponentially
+    int* left_ = &own_left_; // of the outermost reader
     size_t at_ = 0;
     bool in_condition_ = false;
     int brackets_ = 0, depth_ = 0;
@@ -815,8 +815,8 @@ class Reader {
 
 namespace {
 
-// DTrace's variables without `self->` or `this->` are global: those that the script sets. They become maps, whose names
-// begin in a way that no aggregation's does.
+// In DTrace, variables without `self->` or `this->` are global if the script sets them. They become maps, with a prefix
+// that aggregations do not have.
 void walk(std::vector<NodePtr>& nodes, const std::function<void(Node&)>& visit) {
     for (NodePtr& node : nodes)
         if (node) {

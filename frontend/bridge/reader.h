@@ -1,4 +1,4 @@
-// From a script in bpftrace's or DTrace's language to its tree, by what their manuals say of the two grammars.
+// Parses scripts of bpftrace and DTrace to a tree, according to the manuals of the two languages.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace sonde::bridge {
 
-// An error names the place as `LINE:COLUMN`. No text makes it crash or loop.
+// Errors: a syntax error, with the place as `LINE:COLUMN`. Terminates without a crash for any text.
 Result<Tree> read_tree(std::string_view text, Dialect dialect);
 
-// "3:14", counted from 1.
+// Line and column, counted from 1, for example "3:14".
 std::string place_of(std::string_view text, size_t at);
 
 } // namespace sonde::bridge

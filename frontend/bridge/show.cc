@@ -8,7 +8,7 @@ namespace {
 bool is_stack(Value value) { return value == Value::KernelStack || value == Value::UserStack; }
 const char* symbols_of(Value stack) { return stack == Value::KernelStack ? "print_syms" : "print_usyms"; }
 
-// What a value is in printf, and the directive for it; empty for histograms.
+// A value as an argument of printf, and its directive; empty for histograms.
 struct Shown {
     std::string directive, value;
 };
@@ -52,7 +52,7 @@ bool is_statistic(const MapFacts& map) {
     return map.collects != Collects::Nothing && map.collects != Collects::Count && map.collects != Collects::Sum;
 }
 
-// By what a loop over the array is sorted: the largest first.
+// The sort order of a loop over the map: the largest value first.
 std::string order_of(const MapFacts& map) {
     switch (map.collects) {
     case Collects::Average:

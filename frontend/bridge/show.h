@@ -1,4 +1,4 @@
-// How a map is printed: what bpftrace's print() and DTrace's printa() do, and both at the end of a session.
+// Prints a map like bpftrace's print() and DTrace's printa(), and like both at the end of a session.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace sonde::bridge {
 
 struct ShowOptions {
-    std::string top;     // only so many; empty: all
+    std::string top;     // number of elements; empty: all
     std::string divisor; // of values; empty: none
 };
 
-// Statements, one a line, indented by four blanks a level. `there`: the map's name in the other language.
+// Statements, one in each line, indented by four blanks per level. `there`: the map's original name.
 std::vector<std::string> show_map(const std::string& there, const MapFacts& map, const ShowOptions& options = {});
 
 } // namespace sonde::bridge

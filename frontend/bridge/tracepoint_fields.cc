@@ -6,8 +6,8 @@
 namespace sonde::bridge {
 
 const TracepointField* find_field(std::string_view tracepoint, std::string_view field) {
-    // A tracepoint stands for all whose names begin so; the first row counts. A disk is a number of 12 bits and one
-    // of 20.
+    // A row applies to all tracepoints whose names begin with `tracepoint`; the first matching row counts. A disk is a
+    // number of 12 bits and one of 20 bits.
     static constexpr std::array fields = {
         TracepointField{"sched_migrate_task", "orig_cpu", "$p->thread_info->cpu", false},
         TracepointField{"sched_migrate_task", "prio", "$p->prio", false},

@@ -1,17 +1,17 @@
-// The fields of tracepoints' records, as bpftrace and tracefs name them, by what our tracepoints have: the arguments of
-// their prototypes, from which the kernel fills the record.
+// Maps the fields of tracepoints' records, by their names in bpftrace and tracefs, to our names: the arguments of the
+// tracepoints' prototypes, from which the kernel fills the record.
 #pragma once
 
 #include <string_view>
 
 namespace sonde::bridge {
 
-// `is_text`: it is a string.
+// `is_text`: the field is a string.
 struct TracepointField {
     std::string_view tracepoint, field, ours;
     bool is_text;
 };
-// Null: no row has it; mostly the argument has the field's own name then.
+// The row of a field. Null if there is none; in most of these cases, the argument has the field's name.
 const TracepointField* find_field(std::string_view tracepoint, std::string_view field);
 
 } // namespace sonde::bridge

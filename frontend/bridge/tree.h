@@ -1,5 +1,6 @@
-// What a script in bpftrace's or DTrace's language says. The two are one language with two sets of words: clauses of
-// probes, a condition between slashes and statements as C has them, so that one tree holds both.
+// The syntax tree of a script in bpftrace's or DTrace's language. The two languages have the same structure and
+// different words: clauses with probes, a condition between slashes, and statements as in C. So one tree represents
+// both.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +52,7 @@ struct Node {
     size_t begin = 0, end = 0; // bytes of the text
 };
 
-// In front of the names of maps that stand for DTrace's global variables.
+// Prefix of the names of maps that represent DTrace's global variables.
 constexpr const char* global_prefix = "global->";
 
 struct SpecText {
@@ -60,14 +61,14 @@ struct SpecText {
 };
 
 struct Clause {
-    std::string comment; // that stands above it
+    std::string comment; // comment above it
     std::vector<SpecText> points;
     NodePtr condition; // may be null
     std::vector<NodePtr> body;
     size_t begin = 0, end = 0;
 };
 
-// What stands between clauses and is none: struct definitions, #include, config, pragmas.
+// Text between clauses: struct definitions, #include, config, pragmas.
 struct Aside {
     std::string what;
     size_t begin = 0, end = 0;
@@ -76,13 +77,13 @@ struct Aside {
 // let @x = hash(100), lruhash(100)
 struct MapSize {
     std::string elements;
-    bool forgets = false; // the oldest, when it is full
+    bool forgets = false; // replaces the oldest element when it is full
 };
 
 struct Tree {
     std::vector<Clause> clauses;
     std::vector<Aside> asides;
-    std::map<std::string, MapSize> sizes; // by the maps' names
+    std::map<std::string, MapSize> sizes; // by name of the map
 };
 
 } // namespace sonde::bridge

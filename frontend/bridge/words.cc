@@ -89,7 +89,7 @@ Word argument_word(int number, Dialect dialect, const OurPoint& point, bool as_p
             return result_word(point);
         return {"", "at a return, an argument is `$NAME` here, as it was at the entry"};
     case PointKind::Sample:
-        // Where the processor was: in the kernel, or in a program.
+        // The address where the processor was, in the kernel or in a program.
         if (dialect == Dialect::Dtrace && number < 2)
             return {number == 0 ? "(user_mode() ? 0 : addr())" : "(user_mode() ? uaddr() : 0)", ""};
         return {"", "this probe has no arguments"};
@@ -134,7 +134,7 @@ Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bo
                 ""};
     if (name == "probe" && !is_dtrace && any_syscall)
         return {"name", ""};
-    // pn() is the point as it is written, so it counts all that a pattern finds as one; of a system call it is the
+    // pn() is the point as written in the script, so all matches of a pattern count as one. For system calls it is the
     // call.
     const bool named = is_entry(point.kind) || is_return(point.kind) || point.kind == PointKind::Mark ||
                        point.kind == PointKind::Tracepoint || point.kind == PointKind::RawTracepoint;

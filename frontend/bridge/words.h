@@ -1,4 +1,4 @@
-// What the other languages' words are in ours: names without parentheses that stand for a value.
+// Translates names without parentheses that stand for a value, such as `pid`.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 namespace sonde::bridge {
 
 struct Word {
-    std::string ours; // empty: there is none
-    std::string gap;  // why
+    std::string ours; // empty if there is no counterpart
+    std::string gap;  // the reason
 };
 
-// pid, comm, retval, timestamp, arg0. `as_pointer`: what an argument holds is an address.
+// pid, comm, retval, timestamp, arg0. `as_pointer`: an argument is used as an address.
 Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bool as_pointer);
 
-// A member of `args`: the tracepoint's or the function's argument of that name.
+// A member of `args`: the argument of the tracepoint or function with this name.
 std::string argument_named(std::string_view name, const OurPoint& point);
 
 } // namespace sonde::bridge

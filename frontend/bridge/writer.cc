@@ -1,5 +1,5 @@
-// Clause by clause, in the order of the original; then, in a `probe end`, what the other tracer prints of itself when
-// it ends and ours would not: maps that the script reads, histograms, and stacks as names.
+// Writes clause by clause, in the original order. A `probe end` follows for output that the other tracer prints at its
+// end and our language does not: maps that the script reads, histograms, and stacks as symbols.
 #include "frontend/bridge/writer.h"
 
 #include <algorithm>
@@ -49,14 +49,14 @@ class ScriptWriter {
             head += "function join_words:string(list:long)\n{\n    text = \"\"\n    for (i = 0; i < 16; i++) {\n"
                     "        word = user_int64(list + 8 * i)\n        if (!word) break\n"
                     "        text .= (i ? \" \" : \"\") . user_string(word, \"?\")\n    }\n    return text\n}\n";
-        // Addresses of the kernel have the highest bit set.
+        // Kernel addresses have the highest bit set.
         if (w_.uses_either)
             head +=
                 "function text_at:string(p:long) { return p < 0 ? kernel_string(p, \"?\") : user_string(p, \"?\") }\n";
         for (const std::string& name : w_.counted)
             head += count_function(name);
         std::ranges::stable_sort(w_.gaps, {}, &Gap::begin);
-        // A clause with several points is written for each of them.
+        // A clause with several points is written for each of them, so remove duplicates.
         const auto again = std::ranges::unique(w_.gaps, [](const Gap& a, const Gap& b) {
             return a.begin == b.begin && a.end == b.end && a.text == b.text;
         });
@@ -65,7 +65,7 @@ class ScriptWriter {
     }
 
   private:
-    // [100] of `let @x = hash(100)`
+    // [100] for `let @x = hash(100)`
     std::string size_of(const std::string& there, const MapFacts& map) const {
         const auto size = tree_.sizes.find(there);
         if (size == tree_.sizes.end() || map.keys.empty())
@@ -82,7 +82,7 @@ class ScriptWriter {
     }
 
     void note_aside(const Aside& aside) {
-        // Options of output and headers say nothing that ours would need: types come from debug information.
+        // Options for output, and headers, have no effect here: types come from debug information.
         const bool harmless = aside.what == "#include" || aside.what == "#pragma" || aside.what == "struct" ||
                               aside.what == "union" || aside.what == "enum" || aside.what == "this" ||
                               aside.what == "self" || aside.what == "int" || aside.what == "import" ||
@@ -109,8 +109,8 @@ class ScriptWriter {
     }
 
     std::string write_clause(const Clause& clause, size_t index) {
-        // Points whose statements are written alike are one probe: the same field of another tracepoint may be another
-        // variable.
+        // Points with the same translated statements become one probe. The statements can differ, because the same
+        // field may have another name at another tracepoint.
         struct Group {
             Lines body;
             std::string points;
@@ -137,12 +137,12 @@ class ScriptWriter {
             return out + fmt::format("/* has no counterpart: {} */\n",
                                      comment_text(w_.text.substr(clause.begin, clause.end - clause.begin)));
         for (const Group& group : groups)
-            if (!group.body.empty()) // else nothing of it is left: trunc() and normalize() say what is shown
+            if (!group.body.empty()) // otherwise only trunc() and normalize(), which affect printing
                 out += write_probe(group.points, group.body);
         return out;
     }
 
-    // Whether it decides results of the kernel's functions, which handlers of `.return` do here.
+    // Whether the clause sets results of kernel functions. Our handlers for this are `.return` probes.
     bool is_override(const Clause& clause, size_t index) const {
         const auto has_call = [](const auto& self, const std::vector<NodePtr>& nodes) -> bool {
             return std::ranges::any_of(nodes, [&](const NodePtr& node) {
@@ -158,7 +158,7 @@ class ScriptWriter {
     Lines write_handler(const Clause& clause, const OurPoint& point) {
         point_ = point;
         if (overrides_)
-            point_.kind = PointKind::Return; // it knows arguments by their names only
+            point_.kind = PointKind::Return; // arguments are known by their names only
         w_.point = &point_;
         Lines body;
         for (const NodePtr& statement : clause.body)
@@ -166,7 +166,7 @@ class ScriptWriter {
         if (body.empty() && !clause.body.empty())
             return body;
         if (clause.body.empty())
-            body.emplace_back("println(pn())"); // DTrace's default: that the probe fired
+            body.emplace_back("println(pn())"); // DTrace's default action prints that the probe fired
         if (clause.condition) {
             const std::string condition = write_condition(w_, *clause.condition);
             body = under(fmt::format("if ({})", condition), body);
@@ -195,7 +195,7 @@ class ScriptWriter {
                 (map.collects == Collects::Nothing || map.collects == Collects::Count || map.collects == Collects::Sum);
             if (shown_by_itself || map.cleared_at_end || map.shown_at_end || there.starts_with("self->"))
                 continue;
-            // DTrace prints what is aggregated, not its variables.
+            // DTrace prints aggregations, but not variables.
             if (w_.dialect == Dialect::Dtrace && map.collects == Collects::Nothing)
                 continue;
             append(lines, show_map(there, map));
@@ -239,7 +239,7 @@ class ScriptWriter {
             Lines out = under(head, body);
             if (node.other.empty())
                 return out;
-            // An `if` that ends in another one without braces must not take the `else`.
+            // If the body is an `if` without braces, the `else` would belong to that.
             if (out.size() == 1 && body[0].starts_with("if ("))
                 out = {head + " {", "    " + body[0], "}"};
             Lines other = write_body(node.other);
@@ -286,7 +286,7 @@ class ScriptWriter {
         }
         return statement_of(write(w_, node));
     }
-    // A gap's comment is no statement, and where one must be stands a block.
+    // The comment for a gap is not a statement; put it into a block where a statement is required.
     static Lines statement_of(const std::string& text) {
         return {text.starts_with("0 /* ") && text.ends_with(" */") ? fmt::format("{{ {} }}", text.substr(2)) : text};
     }
@@ -320,7 +320,7 @@ class ScriptWriter {
         if (right.kind == NodeKind::Call)
             if (const Collects collects = find_collector(right.text, w_.dialect); collects != Collects::Nothing)
                 return write_collecting(left, element, right, collects);
-        // How a script of DTrace frees it.
+        // This is how DTrace scripts free a thread variable.
         if (w_.dialect == Dialect::Dtrace && left.kind == NodeKind::OfThread && node.text == "=" &&
             right.kind == NodeKind::Number && right.text == "0")
             return {"delete " + element};
@@ -390,7 +390,7 @@ class ScriptWriter {
         }
         if (name == "trunc" && args.size() == 1 && is_map(*args[0]))
             return {"delete " + w_.map_of(*args[0]).name};
-        // What is shown of the map is less, or divided: facts.cc.
+        // Has been applied to the map's printing by facts.cc.
         if (args.size() == 2 && is_map(*args[0]) && args[1]->kind == NodeKind::Number &&
             ((name == "trunc" && w_.map_of(*args[0]).top == args[1]->text) ||
              (name == "normalize" && w_.map_of(*args[0]).divisor == args[1]->text)))
@@ -497,7 +497,7 @@ class ScriptWriter {
         return {fmt::format("println({})", kind == Value::Number ? write(w_, value) : write_text(w_, value))};
     }
 
-    // printa("%-20s %@d\n", @x): the keys in their order, and the value at the %@.
+    // printa("%-20s %@d\n", @x): the keys in order, and the value at %@.
     Lines write_printa(const Node& node) {
         if (node.parts.size() != 2 || !is_map(*node.parts[1]))
             return statement_of(w_.gap(node, "`printa` takes a format and one map here"));
@@ -569,14 +569,14 @@ class ScriptWriter {
     Writing w_;
     const Facts& facts_;
     std::vector<std::vector<OurPoint>> points_; // of each clause
-    OurPoint point_;                            // that a handler is written for
-    bool overrides_ = false;                    // the clause that is written decides results
+    OurPoint point_;                            // of the current handler
+    bool overrides_ = false;                    // the current clause sets results
 };
 
 } // namespace
 
 Bridged write_script(const Tree& tree, std::string_view text, Dialect dialect, const BridgeOptions& options) {
-    std::vector<OurPoint> deciding; // of each clause, the one by which what its expressions are is found
+    std::vector<OurPoint> deciding; // one point of each clause, which determines the types in its expressions
     std::vector<std::vector<OurPoint>> all;
     for (const Clause& clause : tree.clauses) {
         all.emplace_back();

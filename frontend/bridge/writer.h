@@ -1,4 +1,4 @@
-// A tree as a script in our language.
+// Writes a tree as a script in our language.
 #pragma once
 
 #include <string_view>
