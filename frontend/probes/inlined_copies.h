@@ -1,4 +1,5 @@
-// Why a probe of a function had no hits: copies of it that were inlined, which the probe is not about.
+// Explains why a probe of a function had no hits: the compiler inlined the function, and the probe does not cover
+// inlined copies.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,8 @@
 
 namespace sonde {
 
-// Inlined copies of a point's function that the point leaves out, as `.call` and `.return` do.
+// Returns the number of inlined copies of the point's function that the point does not cover, because it uses `.call`
+// or `.return`.
 uint64_t count_inlined_copies(ProbeEnvironment& env, const plan::Point& point);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// begin, end, error, each with an optional order; never.
+// Resolves begin, end and error, each with an optional order, and never.
 #include "frontend/probes/kinds.h"
 
 namespace sonde {

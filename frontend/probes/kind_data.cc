@@ -1,7 +1,9 @@
-// kernel.data(A).write and process("P").data("symbol").rw: accesses to memory, by the processor's debug registers.
+// Resolves kernel.data(A).write and process("P").data("symbol").rw: watchpoints, that is accesses to memory, found by
+// the processor's debug registers.
 //
-// perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel SDM volume 3, chapter "Debug, Branch Profile ..." (DR0 to DR3): four
-// places of 1, 2, 4 or 8 bytes, at multiples of their length.
+// The processor has four debug registers (DR0 to DR3). Each watches 1, 2, 4 or 8 bytes at an address that is a multiple
+// of this length. Sources: perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel SDM, volume 3, chapter "Debug, Branch
+// Profile, TSC, and Intel Resource Director Technology Features".
 #include <elf.h>
 
 #include <algorithm>
@@ -24,13 +26,13 @@ using ast::PointComponent;
 constexpr size_t debug_registers = 4;
 
 struct Request {
-    const PointComponent* place = nullptr; // data(...)
+    const PointComponent* place = nullptr; // the component data(...)
     const PointComponent* length = nullptr;
-    std::string name; // of the variable; of a pattern, one of them
+    std::string name; // the variable's name; for a pattern, one of the matches
     plan::WatchSpec spec;
 };
 
-// Reads what stands after `at`, where "data" is; nullopt after a report.
+// Reads the components after `at`, the index of "data". Returns nullopt after reporting an error.
 std::optional<Request> read_request(Resolving& resolving, size_t at) {
     Request out;
     out.place = resolving.at(at);
@@ -60,7 +62,7 @@ std::optional<Request> read_request(Resolving& resolving, size_t at) {
     return out;
 }
 
-// The longest that the processor can watch at once of an object of that size.
+// Returns the largest length that one debug register can watch at the beginning of an object.
 uint32_t natural_length(uint64_t size, uint64_t address) {
     for (uint32_t length : {8u, 4u, 2u})
         if (size >= length && address % length == 0)
@@ -68,12 +70,14 @@ uint32_t natural_length(uint64_t size, uint64_t address) {
     return 1;
 }
 
-// Reports why a point cannot be had, as a warning in a listing, which shows it all the same.
+// Reports why a point cannot be probed. In a listing this is only a warning, because the listing shows the point
+// nevertheless.
 DiagBuilder refuse(Resolving& resolving, DiagId id, Range range, const std::string& message) {
     return resolving.diags.report(resolving.env.listing ? DiagId::OnlyListed : id, range, message);
 }
 
-// Takes the length that is asked for, as the next one that the processor has; false after a report, but for a listing.
+// Sets the length to the requested one, rounded up to a length that the processor supports. Returns false after an
+// error, except in listings.
 bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
     plan::WatchSpec& spec = request.spec;
     spec.length = natural_length(object_size, spec.address);
@@ -96,8 +100,8 @@ bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
     return resolving.env.listing;
 }
 
-// False after a report if the processor has no register left for one more in memory of that `owner`; the kernel's own
-// ("") are watched in all processes.
+// Takes a debug register for memory of `owner`. Kernel memory (owner "") is watched in all processes, so it takes a
+// register in each of them. Returns false after reporting that no register is left.
 bool take_register(Resolving& resolving, const Request& request, const std::string& owner) {
     auto& taken = resolving.env.watchpoints;
     auto shares = [&](const auto& other) { return other.first == owner || other.first.empty() || owner.empty(); };
@@ -113,16 +117,16 @@ bool take_register(Resolving& resolving, const Request& request, const std::stri
     return false;
 }
 
-// The address of a variable of the kernel's.
+// Results of looking up a variable in the kernel's symbols.
 struct KernelSymbols {
     std::optional<uint64_t> address;
-    std::vector<std::string> names; // of all variables
-    bool has_all = false;           // not only the ends of sections (CONFIG_KALLSYMS_ALL)
-    bool hidden = true;             // addresses are shown as 0
+    std::vector<std::string> names; // all variables
+    bool has_all = false;           // the list has all variables, not only the ends of sections (CONFIG_KALLSYMS_ALL)
+    bool hidden = true;             // the list shows all addresses as 0
 };
 KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& wanted) {
     KernelSymbols out;
-    if (env.other_kernel) { // it will know it
+    if (env.other_kernel) { // only the other kernel knows the address
         out.address = 0;
         out.hidden = false;
         return out;
@@ -130,11 +134,11 @@ KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& want
     const Result<std::string>& list = env.kernel_symbols();
     const KernelData data = find_kernel_data(lines(list));
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);) {
-        // A small number is a distance from the processor's own memory.
+        // A small number is an offset in the per-CPU memory, not an address.
         if (!(symbol->is_variable() || data.has(*symbol)) || !symbol->module.empty() ||
             static_cast<int64_t>(symbol->address) > 0)
             continue;
-        out.has_all = out.has_all || symbol->name == "jiffies_64"; // every kernel has it
+        out.has_all = out.has_all || symbol->name == "jiffies_64"; // exists in every kernel
         out.hidden = out.hidden && symbol->address == 0;
         if (symbol->name == wanted && !out.address)
             out.address = symbol->address;
@@ -143,7 +147,7 @@ KernelSymbols find_variable(const ProbeEnvironment& env, const std::string& want
     return out;
 }
 
-// A variable of a program or library, by the ELF symbols or else by the debug information.
+// A variable of a program or library, found in the ELF symbols, or else in the debug information.
 struct Object {
     uint64_t address, size;
 };
@@ -173,13 +177,13 @@ std::optional<Object> find_object(DwarfModule& module, const std::string& wanted
     return out;
 }
 
-// The variables of a pattern, or the one of a name.
+// Returns the variables that match a pattern, or the one with the given name.
 std::vector<std::string> matching_names(DwarfModule& module, const std::string& wanted) {
     if (!has_wildcard(wanted))
         return {wanted};
     std::vector<std::string> names;
     find_object(module, "", names);
-    // Names that begin with `_` are the compiler's and the linker's, mostly: all that there is does without them.
+    // Most names that begin with `_` come from the compiler or the linker. The pattern `*` does not match these.
     const bool all = wanted == "*";
     std::erase_if(names,
                   [&](const std::string& name) { return !glob_match(wanted, name) || (all && name.starts_with('_')); });
@@ -267,7 +271,7 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
                 std::vector<std::string> others;
                 std::optional<Object> object = find_object(module, name, others);
                 if (!object && names.size() > 1)
-                    continue; // it is nowhere in memory
+                    continue; // the variable is not in memory
                 if (!object) {
                     resolving.diags
                         .report(DiagId::NoMatch, place.arg_range,

@@ -1,5 +1,5 @@
-// java(...), python2... and python3...: what SystemTap reaches by code of its own inside of the traced program. sonde
-// loads nothing into programs, so these are refused, with what can be done instead.
+// Refuses java(...), python2... and python3..., with advice on alternatives. SystemTap implements them by code that it
+// loads into the traced program, and sonde never loads code there.
 #include <fmt/format.h>
 
 #include "frontend/probes/kinds.h"

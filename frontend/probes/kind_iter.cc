@@ -1,8 +1,9 @@
-// kernel.iter("task"): each task that there is, once; kernel.iter("task_file"), kernel.iter("task_vma"): each open file
-// and each mapping of each task.
+// Resolves kernel.iter("task"), which visits each task once, and other iterators: kernel.iter("task_file") visits all
+// open files of all tasks, kernel.iter("task_vma") all memory mappings.
 //
-// The kernel has a function bpf_iter_NAME for each of its iterators, whose parameters are what a handler gets (5.8,
-// "bpf: Introduce bpf_iter"): `meta`, then what the iterator goes through. Those about tasks have the task second.
+// For each iterator the kernel has a function bpf_iter_NAME; its parameters are the handler's variables (Linux 5.8,
+// commit "bpf: Introduce bpf_iter"). The first parameter is `meta`, the second is the visited object. In iterators over
+// tasks, the second parameter is the task.
 #include <algorithm>
 
 #include <fmt/format.h>

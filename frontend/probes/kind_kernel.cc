@@ -1,8 +1,10 @@
-// kernel.trace("sched:sched_switch") and kernel.tracepoint("sched_switch"): what the kernel's sources have marked.
+// Resolves kernel.trace("sched:sched_switch") and kernel.tracepoint("sched_switch"): the kernel's tracepoints.
 //
-// Attached as raw tracepoints, which hand over the very arguments of TP_PROTO; their names and types are in the
-// kernel's BTF. One program can serve many points, and the typed form of these programs would not be safer here: what
-// a pointer leads to is read with a check either way, because a script wants to know when it cannot be.
+// They are attached as raw tracepoints, which pass the arguments of TP_PROTO unchanged. The kernel's BTF has their
+// names and types. One program can serve many tracepoints.
+//
+// The kernel also offers typed tracepoint programs (tp_btf), which may read through pointers without a check. sonde
+// does not need them: it checks every read, because scripts must be able to detect a failing one.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -19,8 +21,8 @@ namespace {
 
 using ast::PointComponent;
 
-// The subsystem of each event, by its name, from "sched:sched_switch" a line; empty where tracefs cannot be read,
-// and for another kernel, whose types do not tell them.
+// Maps each event to its subsystem, from lines such as "sched:sched_switch". Empty if tracefs cannot be read, and for
+// another kernel, whose types do not contain subsystems.
 using EventSystems = std::multimap<std::string, std::string>;
 EventSystems event_systems(const ProbeEnvironment& env) {
     EventSystems out;
@@ -53,14 +55,14 @@ bool expect_kernel(Resolving& resolving) {
 
 namespace {
 
-// What a tracepoint's probe asks for.
+// The parts of a tracepoint's probe point.
 struct TracepointPattern {
     const PointComponent& component;
-    const std::string* module; // a pattern of the modules that have them; null: the kernel and all modules
-    std::string system;        // a pattern; empty: any
+    const std::string* module; // a pattern for the modules with the tracepoint; null: the kernel and all modules
+    std::string system;        // a pattern; empty: any subsystem
     std::string name;          // a pattern
-    // As written, where a name alone finds its tracepoint, since no two have the same: nothing has to be mounted for
-    // that.
+    // The subsystem as written. Names of tracepoints are unique, so the name alone finds the tracepoint even if tracefs
+    // is not mounted.
     std::string said_system;
 };
 
@@ -77,7 +79,7 @@ TracepointPattern read_pattern(const Resolving& resolving, const EventSystems& s
     return out;
 }
 
-// Which of them a subsystem has is asked for, and nobody tells.
+// Reports that the tracepoints of a subsystem are not known.
 void refuse_system(Resolving& resolving, const TracepointPattern& pattern) {
     resolving.diags
         .report(DiagId::NoMatch, pattern.component.arg_range,
@@ -106,7 +108,7 @@ ResolvedPoint tracepoint_at(const TracepointPattern& pattern, const KernelFuncti
     return resolved;
 }
 
-// Nothing matches: reports it, with the nearest name or the subsystem that has it.
+// Reports that nothing matches, and suggests the most similar name or the subsystem that has the tracepoint.
 void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& pattern, const EventSystems& systems,
                            KernelTypes& kernel) {
     const std::string* module = pattern.module;
@@ -127,7 +129,7 @@ void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& patter
     auto owner = systems.find(near.empty() ? name : near);
     if (!near.empty() && owner != systems.end() && !system.empty())
         near = fmt::format("{}:{}", owner->second, near);
-    // Tracepoints of single system calls are made in another way than the others.
+    // The kernel creates tracepoints of single system calls differently; they are not raw tracepoints.
     for (auto [prefix, suffix] :
          {std::pair<std::string_view, std::string_view>{"sys_enter_", ""}, {"sys_exit_", ".return"}})
         if (!module && name.starts_with(prefix) && is_syscall(name.substr(prefix.size()))) {

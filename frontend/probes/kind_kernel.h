@@ -1,18 +1,17 @@
-// What the kinds of probe points in the kernel share. Private to frontend/probes.
+// Functions shared by the kinds of probe points in the kernel. Private to frontend/probes.
 #pragma once
 
 #include "frontend/probes/kinds.h"
 
 namespace sonde {
 
-// The running kernel's types; null after a report.
+// Returns the running kernel's types, or null after reporting an error.
 KernelTypes* open_kernel(Resolving& resolving);
 
-// True if the point begins with `kernel`; false and a report if that has an argument.
+// Whether the point begins with `kernel` without an argument. Reports an error if it has one.
 bool expect_kernel(Resolving& resolving);
 
-// kind_kernel_debug.cc: true for points after `kernel` or `module("m")` that are not to be found without debug
-// information.
+// kind_kernel_debug.cc: whether the point after `kernel` or `module("m")` can only be found with debug information.
 bool needs_debug_info(Resolving& resolving);
 std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving);
 std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving);

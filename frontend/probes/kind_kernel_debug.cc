@@ -1,9 +1,10 @@
-// kernel.function("f@file.c"), .inline, .label, .callee and kernel.statement(...), and the same after module("m"):
-// what only debug information tells.
+// Resolves kernel.function("f@file.c"), .inline, .label, .callee and kernel.statement(...), and the same after
+// module("m"): everything that needs the kernel's debug information.
 //
-// Distributions have the kernel's in a package of its own (Debian: linux-image-RELEASE-dbg), a file `vmlinux` with
-// DWARF, and an object file for each module. It is read as a program's is; the places become breakpoints, by symbol and
-// offset, so that it does not matter where the kernel was loaded.
+// Distributions ship this debug information in a separate package (Debian: linux-image-RELEASE-dbg), which contains a
+// file `vmlinux` with DWARF and an object file for each module. sonde reads these files like programs. The found
+// addresses become breakpoints at a symbol plus an offset, because the kernel is loaded at another address after every
+// boot (KASLR).
 #include <map>
 
 #include <fmt/format.h>
@@ -15,18 +16,18 @@
 namespace sonde {
 namespace {
 
-// A point of the program `vmlinux`, or of a module's file, as one of the running kernel; nullopt where no symbol covers
-// it.
+// Converts a point in `vmlinux` or in a module's file to a point in the running kernel. Returns nullopt if no symbol
+// covers the point.
 std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes* kernel, const std::string& module) {
     point.kind = point.is_return ? plan::ProbeKind::Kretprobe : plan::ProbeKind::Kprobe;
     point.kernel = kernel;
-    // At a return the entry is where the return address lies on top of the stack.
+    // For a return probe, the kernel needs the function's entry, where the return address is on top of the stack.
     if (point.is_return)
         point.address = point.entry_address = point.function.entry;
     std::optional<std::pair<std::string, Address>> symbol = point.module->symbols().at(point.address);
     if (!symbol)
         return std::nullopt;
-    // The kernel finds a place by the only function that has the symbol, else by where its code begins.
+    // The kernel finds a place by a symbol, which must be unique. If it is not, use the offset from another symbol.
     if (point.module->symbols().is_ambiguous(symbol->first)) {
         if (!module.empty())
             symbol = point.module->symbols().unique_before(point.address);
@@ -43,7 +44,7 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     return point;
 }
 
-// `head`: `kernel`, or `module("m")`.
+// `head` is `kernel` or `module("m")`.
 void explain_no_debug_info(Resolving& resolving, const std::string& head, const std::string& why) {
     const ast::PointComponent& place = *resolving.at(1);
     DiagBuilder report =
@@ -58,7 +59,8 @@ void explain_no_debug_info(Resolving& resolving, const std::string& head, const 
         report.help(fmt::format("`{}.function(\"NAME\")` and `kernel.trace(\"NAME\")` need none", head));
 }
 
-// The targets' points in the running kernel; `names`: the module of each, empty for the kernel itself.
+// Returns the targets' points in the running kernel. `names` has the module of each target; empty for the kernel
+// itself.
 std::vector<ResolvedPoint> points_of(Resolving& resolving, KernelTypes* kernel,
                                      const std::vector<ProcessTarget>& targets,
                                      const std::map<const DwarfModule*, std::string>& names) {
@@ -107,7 +109,7 @@ std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving) {
     if (!kernel)
         return {};
     const ast::PointComponent &wanted = resolving.components()[0], &place = *resolving.at(1);
-    // A number would be an address, and where a module's sections are is not known before it is loaded.
+    // An address is not allowed here: a module's sections have no addresses until the module is loaded.
     if (!expect_argument(resolving, place, ast::PointComponent::String))
         return {};
     std::vector<std::string> names = {wanted.text};

@@ -1,10 +1,14 @@
-// kernel.function("vfs_read"), module("xfs").function("*"), kprobe.function("f"), each with .call, .return or
-// .exported.
+// Resolves kernel.function("vfs_read"), module("xfs").function("*") and kprobe.function("f"), each with .call, .return
+// or .exported.
 //
-// Names and prototypes come from the kernel's BTF; functions that it leaves out, from /proc/kallsyms, without
-// variables. One function is probed by a trampoline (fentry, fexit) where the kernel has these, which is the fastest
-// way and keeps the arguments until the return; others and modules' by breakpoints (kprobes). Source files, lines and
-// inlined copies are not in BTF, but in debug information (kind_kernel_debug.cc).
+// Names and prototypes come from the kernel's BTF. Functions without BTF come from /proc/kallsyms and have no
+// variables.
+//
+// There are two ways to attach. A trampoline (fentry, fexit) is the fastest, and at the return it still has the
+// arguments. It is used for single functions if the kernel supports it. A breakpoint (kprobe) is used for everything
+// else.
+//
+// Source files, lines and inlined copies are not in BTF; see kind_kernel_debug.cc.
 #include <algorithm>
 #include <set>
 
@@ -22,14 +26,14 @@ namespace {
 
 using ast::PointComponent;
 
-// The point as written, taken apart.
+// The parts of a function's probe point.
 struct FunctionPoint {
-    std::string head;   // "kernel", `module("xfs")`, "kprobe", as in pp()
-    std::string module; // a glob; empty: the kernel itself
+    std::string head;   // "kernel", `module("xfs")` or "kprobe", as in pp()
+    std::string module; // a pattern; empty: the kernel itself
     const PointComponent* component = nullptr;
     std::string suffix;     // "", "call", "return", "exported"
-    std::string active;     // ".maxactive(N)" as written, or ""
-    bool by_symbol = false; // kprobe.*: what is a symbol can be probed, with or without a prototype
+    std::string active;     // `.maxactive(N)` as written, or ""
+    bool by_symbol = false; // kprobe.*: any symbol can be probed, with or without a prototype
 };
 
 struct Symbol {
@@ -37,12 +41,12 @@ struct Symbol {
     bool global = false;
 };
 
-// The kernel's functions whose names match, by its symbols.
+// Returns the kernel's functions whose symbols match.
 std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string& pattern, const std::string& module) {
     std::vector<Symbol> out;
     const Result<std::string>& list = env.kernel_symbols();
     bool plain = !has_wildcard(pattern);
-    std::optional<KernelData> data; // looked for once something matches
+    std::optional<KernelData> data; // created when something matches
     auto is_data = [&](const KernelSymbol& symbol) {
         data = data ? data : find_kernel_data(lines(list));
         return data->has(symbol);
@@ -54,10 +58,11 @@ std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string&
     return out;
 }
 
-// What the kernel says can be traced ("name" or "name [module]" a line); empty where it does not say.
+// Returns the functions that the kernel says can be traced (lines "name" or "name [module]"). Empty if the list cannot
+// be read.
 std::set<std::string, std::less<>> traceable_functions(const ProbeEnvironment& env) {
     std::set<std::string, std::less<>> out;
-    if (env.other_kernel) // it will say so when the probe is attached
+    if (env.other_kernel) // attaching the probe will tell
         return out;
     Result<std::string> text = read_tracefs("available_filter_functions");
     if (!text)
@@ -71,7 +76,7 @@ std::set<std::string, std::less<>> traceable_functions(const ProbeEnvironment& e
     return out;
 }
 
-// Reads the components from `at` on, where "function" has to be; nullopt after a report.
+// Reads the components from `at` on, the index of "function". Returns nullopt after reporting an error.
 std::optional<FunctionPoint> read_point(Resolving& resolving, size_t at, FunctionPoint out) {
     out.component = resolving.at(at);
     if (!expect_argument(resolving, *out.component, PointComponent::String))
@@ -121,15 +126,16 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
         report.help("what its types leave out is found on that machine only");
 }
 
-// Whether functions get trampolines where they can have them; `several`: a pattern's. A kernel that has neither way is
-// no hindrance here: what cannot be attached can still be resolved, and the session will say it.
+// Whether functions that can have trampolines get them. `several`: the point is a pattern. If the kernel supports
+// neither trampolines nor breakpoints, the result does not matter: the point is resolved nevertheless, and the session
+// reports the error.
 bool prefers_trampolines(const KernelProbing& probing, bool several) {
     if (several || probing.preempts_handlers)
         return probing.fentry && !probing.kprobe;
     return probing.fentry || (!probing.kprobe && !probing.only_breakpoints);
 }
 
-// Six arguments in registers are what every kernel's trampolines can pass on.
+// The trampolines of all kernel versions can pass six arguments in registers.
 bool fits_trampoline(const Type* prototype) {
     return prototype && prototype->members.size() <= 6 &&
            std::all_of(prototype->members.begin(), prototype->members.end(),
@@ -143,9 +149,9 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     const std::string& pattern = wanted.component->text;
     bool several = has_wildcard(pattern) || has_wildcard(wanted.module);
     std::vector<KernelFunction> found = kernel->functions(pattern, &wanted.module);
-    // `module("*")` is no name of the kernel itself.
+    // The pattern in `module("*")` does not match the kernel itself.
     std::erase_if(found, [&](const KernelFunction& one) { return one.module.empty() != wanted.module.empty(); });
-    // Which symbols another kernel has is not known: its types have to do.
+    // The symbols of another kernel are not known, only its types.
     if ((wanted.by_symbol || wanted.suffix == "exported" || found.empty()) && !resolving.env.other_kernel) {
         std::vector<KernelFunction> named;
         std::set<std::string> seen;
@@ -159,7 +165,7 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         }
         found = std::move(named);
     }
-    // What a pattern finds and cannot be probed is not meant.
+    // Drop matches of a pattern that cannot be probed.
     if (several) {
         std::set<std::string, std::less<>> traceable = traceable_functions(resolving.env);
         std::erase_if(found, [&](const KernelFunction& one) {
@@ -238,7 +244,7 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
                       fmt::format("cannot write `$return`: the results of a module's functions cannot be set, and `{}` "
                                   "is one of `{}`",
                                   name, point.point.module));
-    if (!point.prototype) { // debug information found it
+    if (!point.prototype) { // the function was found in debug information
         const std::string in_kernel;
         std::vector<KernelFunction> typed = point.kernel->functions(name, &in_kernel);
         point.prototype = typed.empty() ? nullptr : typed[0].type;
@@ -253,11 +259,11 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
                                         : "whose prototype is not in its types"));
     const std::string why = env.kernel_probing().why_no_decision(plan::ProbeKind::Override, name);
     if (!why.empty()) {
-        // A module's part in a decision: security_x() calls cap_x().
+        // Part of a decision that a security module makes: security_x() calls cap_x().
         const std::string whole = name.starts_with("cap_") ? "security_" + name.substr(4) : "";
         const std::string in_kernel;
         const bool has_whole = !whole.empty() && !point.kernel->functions(whole, &in_kernel).empty();
-        // No function's result can be set where those of security hooks cannot.
+        // If not even the results of security hooks can be set, the kernel does not allow it for any function.
         const bool has_any =
             env.kernel_probing().why_no_decision(plan::ProbeKind::Override, "security_file_open").empty();
         return refuse(
@@ -278,8 +284,8 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
 
 namespace {
 
-// kernel.statement(ADDRESS).absolute and kprobe.statement(ADDRESS).absolute: a breakpoint at an address that the user
-// has from elsewhere, which nothing is known about.
+// Resolves kernel.statement(ADDRESS).absolute and kprobe.statement(ADDRESS).absolute: a breakpoint at an address from
+// the user. Nothing else is known about the place.
 std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t at) {
     const PointComponent &component = *resolving.at(at), *suffix = resolving.at(at + 1);
     if (!expect_argument(resolving, component, PointComponent::Number))

@@ -1,7 +1,7 @@
-// kernel.lsm("hook"), or lsm.hook: what the kernel asks its security modules.
+// Resolves kernel.lsm("hook") and lsm.hook: the hooks of the kernel's security modules.
 //
-// The kernel has a function bpf_lsm_HOOK for each hook, whose parameters are the hook's (5.7, "bpf: Introduce
-// BPF_PROG_TYPE_LSM"). Programs there say yes with 0, or no with a negative error number.
+// The kernel has a function bpf_lsm_HOOK for each hook, with the hook's parameters (Linux 5.7, commit "bpf: Introduce
+// BPF_PROG_TYPE_LSM"). A program there allows the operation by returning 0, or denies it by a negative error number.
 #include <fmt/format.h>
 
 #include "base/glob.h"

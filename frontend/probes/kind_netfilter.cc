@@ -1,7 +1,8 @@
-// netfilter.hook("H").pf("P") with .priority("N"): packets on their way through the network's stack.
+// Resolves netfilter.hook("H").pf("P") with an optional .priority("N"): packets in the network stack.
 //
-// Names and numbers: include/uapi/linux/netfilter.h, netfilter_ipv4.h and netfilter_ipv6.h. Programs are attached by
-// links of their own (6.4, "bpf: add bpf_link support for BPF_NETFILTER programs"), which exist for IPv4 and IPv6.
+// Sources of names and numbers: include/uapi/linux/netfilter.h, netfilter_ipv4.h and netfilter_ipv6.h. Programs are
+// attached by BPF links for netfilter (Linux 6.4, commit "bpf: add bpf_link support for BPF_NETFILTER programs"), which
+// support IPv4 and IPv6.
 #include <algorithm>
 #include <charconv>
 #include <span>
@@ -49,7 +50,7 @@ std::optional<int32_t> number_of(const std::string& text) {
     return number;
 }
 
-// The number that a component's argument names; nullopt after a report.
+// Returns the number for a component's argument, or nullopt after reporting an error.
 std::optional<int32_t> read_name(Resolving& resolving, const PointComponent& component, std::span<const Name> names,
                                  const char* what) {
     std::vector<std::string> all;
@@ -97,10 +98,10 @@ std::optional<int32_t> read_priority(Resolving& resolving, const PointComponent&
 
 // The components after `netfilter`.
 struct PacketPattern {
-    const PointComponent *hook = nullptr, *family = nullptr, *priority = nullptr; // no priority: 0
+    const PointComponent *hook = nullptr, *family = nullptr, *priority = nullptr; // a missing priority means 0
 };
 
-// Nullopt after a report.
+// Returns nullopt after reporting an error.
 std::optional<PacketPattern> read_pattern(Resolving& resolving) {
     PacketPattern out;
     for (size_t i = 1; const PointComponent* one = resolving.at(i); i++) {
@@ -115,7 +116,7 @@ std::optional<PacketPattern> read_pattern(Resolving& resolving) {
             report_component(resolving, i, allowed);
             return std::nullopt;
         }
-        // As the kernel's sources write it, or simply as a number.
+        // Accepts the names in the kernel's sources, and numbers.
         bool number = one->name == "priority" && one->arg == PointComponent::Number;
         if (!number && !expect_argument(resolving, *one, PointComponent::String))
             return std::nullopt;
@@ -140,7 +141,7 @@ std::optional<int32_t> read_family(Resolving& resolving, const PointComponent& c
     return std::nullopt;
 }
 
-// False after a report if the family has no such hook.
+// Returns false after reporting that the family does not have this hook.
 bool expect_hook(Resolving& resolving, const PacketPattern& pattern, int32_t number, int32_t family) {
     const std::string& name = pattern.hook->text;
     if (name.starts_with(family == ipv6 ? "NF_IP_" : "NF_IP6_")) {

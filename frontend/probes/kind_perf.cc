@@ -1,6 +1,7 @@
-// perf.type(T).config(C) and its names perf.hw.*, perf.sw.* and perf.hw_cache.*: every so many events, or so often.
+// Resolves perf.type(T).config(C) and its names perf.hw.*, perf.sw.* and perf.hw_cache.*. The handler runs after a
+// number of events (.sample), or at a rate (.hz).
 //
-// Types and numbers: include/uapi/linux/perf_event.h, perf_event_open(2).
+// Sources of types and numbers: include/uapi/linux/perf_event.h and perf_event_open(2).
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -60,12 +61,13 @@ constexpr Name outcomes[] = {
 };
 
 struct Event {
-    std::string text; // as pp() has it
+    std::string text; // as in pp()
     uint32_t type = 0;
     uint64_t config = 0;
 };
 
-// Appends what the component at `index` names to each event, as `shift`ed part of its config; false after a report.
+// Adds the choices that the component at `index` allows to each event; `shift` is their position in the config word.
+// Returns false after reporting an error.
 bool add_names(Resolving& resolving, size_t index, std::span<const Name> names, int shift, std::vector<Event>& events) {
     const PointComponent* component = resolving.at(index);
     std::vector<Event> out;
@@ -85,7 +87,8 @@ bool add_names(Resolving& resolving, size_t index, std::span<const Name> names, 
     return expect_argument(resolving, *component, PointComponent::None);
 }
 
-// Reads what is counted; `next` is then the index of the component after it. Empty after a report.
+// Reads the event's components and sets `next` to the index of the component after them. Returns an empty list after
+// reporting an error.
 std::vector<Event> read_events(Resolving& resolving, size_t& next) {
     const PointComponent* first = resolving.at(1);
     std::vector<Event> events;
@@ -125,7 +128,7 @@ std::vector<Event> read_events(Resolving& resolving, size_t& next) {
     return good ? events : std::vector<Event>();
 }
 
-// What stands after the event, in any order, each at most once.
+// The components after the event; each may occur once, in any order.
 struct Suffixes {
     const PointComponent* rate = nullptr; // sample or hz
     const PointComponent* process = nullptr;
@@ -168,12 +171,12 @@ std::optional<Suffixes> read_suffixes(Resolving& resolving, size_t next) {
     return out;
 }
 
-// False after a report if the machine does not count such events.
+// Whether this machine can count such events. Reports an error if not.
 bool can_count(Resolving& resolving, const Event& event, const plan::PerfSpec& spec) {
     if (resolving.env.listing || !resolving.env.try_counter)
         return true;
     int err = resolving.env.try_counter(spec);
-    // Rights are asked for when everything is loaded.
+    // Missing privileges are reported later, when everything else is ready.
     if (err == 0 || err == EACCES || err == EPERM || err == EMFILE || err == EBUSY)
         return true;
     Range range = resolving.components()[1].range;
@@ -262,7 +265,7 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
                 resolved.point.pp += fmt::format(".process({})", quoted(program));
             if (suffixes->counter) {
                 add_counter(resolving, *suffixes->counter, spec);
-                // Its body is checked and never runs.
+                // A counter's body is checked but never runs.
                 resolved.kind = plan::ProbeKind::Never;
                 resolved.in_kernel = false;
                 resolved.point.pp += fmt::format(".counter({})", quoted(suffixes->counter->text));

@@ -1,7 +1,7 @@
-// process("P").function("...") and .statement("..."): places in programs and libraries.
+// Resolves process("P").function("...") and .statement("..."): places in programs and libraries.
 //
-// A target (path, glob, process id, the command) gives modules, a pattern gives functions or statements in them. What
-// matched nothing is explained in kind_process_explain.cc.
+// A target (a path, a pattern, a process id, or the command of -c) gives modules. A pattern then selects functions or
+// statements in each module. If nothing matches, kind_process_explain.cc finds out why.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -21,7 +21,7 @@ namespace {
 
 using ast::PointComponent;
 
-constexpr int64_t most_calls = 20; // a greater depth is taken as this one
+constexpr int64_t most_calls = 20; // a greater depth is reduced to this
 
 std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
                                      const std::vector<FunctionInstance>& functions) {
@@ -54,7 +54,8 @@ bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
     return !one.inlined || pattern.suffix.empty();
 }
 
-// A pattern that asks for changed return addresses leaves functions that exceptions pass as they are.
+// If the user asked for changed return addresses, a pattern does not apply that to functions that exceptions can
+// unwind.
 ProcessTarget with_care(const ProcessTarget& target, const FunctionInstance& function, bool by_pattern) {
     ProcessTarget out = target;
     out.changes_return_addresses =
@@ -62,8 +63,8 @@ ProcessTarget with_care(const ProcessTarget& target, const FunctionInstance& fun
     return out;
 }
 
-// A large program has a hundred times as many inlined copies as lines in its listing, so lines are made of one part of
-// it after the other, and all that is kept are lines.
+// Lists functions. A large program can have a hundred times as many inlined copies as lines in the listing. So this
+// visits one part of the program after the other, and keeps only the lines.
 std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const ProcessPattern& pattern,
                                             const ProbeEnvironment& env) {
     std::set<std::string> lines;
@@ -72,7 +73,7 @@ std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const P
     target.module->visit_functions(pattern.parsed, [&](const FunctionInstance& one) {
         if (!has_suffix(pattern, one))
             return;
-        // Of several functions some may never return.
+        // If there are several functions, some may never return; that is not an error.
         if (Result<std::vector<ResolvedPoint>> places =
                 function_points(with_care(careful, one, true), one, function_text(target, one), pattern.suffix))
             for (const ResolvedPoint& point : *places) {
@@ -87,7 +88,8 @@ std::vector<ResolvedPoint> listed_functions(const ProcessTarget& target, const P
     return points;
 }
 
-// The function of a stripped program around an address, called by its own; nullopt after a report.
+// Returns the function of a stripped program that contains the address, with the address as its name. Returns nullopt
+// after reporting an error.
 std::optional<FunctionInstance> unnamed_function(Resolving& resolving, DwarfModule& module,
                                                  const ProcessPattern& pattern) {
     auto address = static_cast<Address>(pattern.component->number);
@@ -103,7 +105,7 @@ std::optional<FunctionInstance> unnamed_function(Resolving& resolving, DwarfModu
     return function;
 }
 
-// Warns of a line after the file's name: it chooses no function, but its author may have meant that line.
+// Warns of a line after the file's name: it does not select a function, but the user may expect that.
 void warn_of_lines(Resolving& resolving, const ProcessPattern& pattern, const std::vector<FunctionInstance>& found) {
     if (pattern.lines.empty() || found.empty() || resolving.env.listing)
         return;
@@ -145,7 +147,7 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     if (!by_number)
         keep_one_of_each_code(resolving, module, pattern, found);
     std::vector<ResolvedPoint> points;
-    std::set<std::pair<Address, std::string_view>> seen; // one symbol may stand for several declarations
+    std::set<std::pair<Address, std::string_view>> seen; // one symbol may have several declarations
     std::set<std::string> listed;
     ProcessTarget careful = target;
     careful.only_lists = env.listing && !env.listing_addresses;
@@ -165,8 +167,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     std::vector<std::pair<std::string, Error>> left_out; // by the functions' names
     for (const FunctionInstance& one : found) {
         Result<void> added = add(one);
-        // Of several functions some may never return, and what the compiler links beside the program's own functions is
-        // not worth a word.
+        // If there are several functions, some may never return. Functions that the compiler adds to the program are
+        // not worth a warning.
         const bool is_own = one.has_debug_info || !module.has_debug_info() || !wildcard;
         const bool is_told =
             !added && (added.error().os_error == unsafe_return || added.error().os_error == unclear_entry);
@@ -183,7 +185,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
     return points;
 }
 
-// The statement at an address; nullopt after a report where none begins, or without lines no instruction.
+// Returns the statement at an address. Returns nullopt after reporting that none begins there; without line
+// information, that no instruction begins there.
 std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     auto address = static_cast<Address>(pattern.component->number);
     InstructionPlace place = module.instruction_at(address);
@@ -198,7 +201,7 @@ std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module,
     }
     if (std::optional<Statement> known = module.statement_at(address))
         return known;
-    // A stripped program's function has no name.
+    // A function in a stripped program has no name.
     Statement statement;
     statement.address = address;
     statement.function.entry = statement.function.body = statement.function.low = place.function.value_or(address);
@@ -206,7 +209,7 @@ std::optional<Statement> statement_at(Resolving& resolving, DwarfModule& module,
     return statement;
 }
 
-// process(PID).statement(ADDRESS).absolute: where that process has the file mapped.
+// Resolves process(PID).statement(ADDRESS).absolute: an address in the memory of that process.
 std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessTarget& target,
                                             const ProcessPattern& pattern) {
     auto address = static_cast<uint64_t>(pattern.component->number);
@@ -228,7 +231,7 @@ std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessT
         return {};
     }
     if (InstructionPlace at = (*module)->instruction_at(*linked); !at.why.empty()) {
-        // The message speaks of the process's own addresses.
+        // The message shows addresses of the process, not of the file.
         if (at.before)
             at.before = *at.before - *linked + address;
         if (at.function)
@@ -246,7 +249,8 @@ std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessT
     return {resolved};
 }
 
-// The line with code that is nearest to `line`, of two equally near ones the later; nullopt: none is near.
+// Returns the line with code that is nearest to `line`; of two equally near ones, the later. Returns nullopt if none is
+// near.
 std::optional<int> nearest_line(const std::set<int>& lines, int line) {
     constexpr int most_away = 5;
     auto after = lines.lower_bound(line);
@@ -258,8 +262,8 @@ std::optional<int> nearest_line(const std::set<int>& lines, int line) {
     return best && std::abs(*best - line) <= most_away ? best : std::nullopt;
 }
 
-// `.nearest`: for each function, the lines with code that are nearest to the wanted ones. A single wanted line keeps
-// its own number in the point's text.
+// For `.nearest`: returns the nearest lines with code in each function. If the user gave a single line, pp() keeps its
+// number.
 std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPattern& pattern) {
     std::vector<FunctionPattern> wanted = {pattern.parsed};
     wanted.insert(wanted.end(), pattern.more.begin(), pattern.more.end());
@@ -283,7 +287,7 @@ std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPatt
                                                  wanted[0].line_kind == FunctionPattern::Relative);
     std::vector<Statement> out;
     for (const auto& [name, function] : functions) {
-        std::map<int, int> found; // lines with code, and what they are called
+        std::map<int, int> found; // lines with code, and the line number to print for them
         auto look = [&](int line) {
             if (std::optional<int> near = nearest_line(function.lines, line))
                 found.try_emplace(*near, one_line ? line : *near);
@@ -337,7 +341,7 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
         if (by_number) {
             point->point.pp = fmt::format("{}.statement({:#x}){}", target.text, one.address, suffix);
             if (pattern.suffix == "absolute")
-                point->module = nullptr; // an address is all that is known, so no `$variables`
+                point->module = nullptr; // only the address is known, so there are no `$variables`
         } else {
             point->point.pp = fmt::format("{}.statement({}){}", target.text,
                                           quoted(place_text(one.function.name, one.file, one.line)), suffix);
@@ -349,7 +353,7 @@ std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarg
     return points;
 }
 
-// Reads what follows the function or statement at `at`; false after a report.
+// Reads the components after the function or statement at `at`. Returns false after reporting an error.
 bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
     const PointComponent* suffix = resolving.at(at);
     if (!suffix)
@@ -388,7 +392,7 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
     return pattern.suffix == "return" ? read_active(resolving, at + 1, pattern.active) : expect_end(resolving, at + 1);
 }
 
-// Reads the components after the program; nullopt after a report.
+// Reads the components after the program. Returns nullopt after reporting an error.
 std::optional<ProcessPattern> read_pattern(Resolving& resolving, size_t next) {
     ProcessPattern pattern;
     pattern.component = resolving.at(next);
@@ -444,7 +448,7 @@ std::vector<ResolvedPoint> resolve_places(Resolving& resolving, size_t next,
     };
     if (targets.size() == 1)
         return resolve_in(targets[0]);
-    // Of several programs only some need to have the function.
+    // If there are several programs, not all need to have the function.
     std::vector<ResolvedPoint> points;
     std::vector<ProcessTarget> without;
     for (const ProcessTarget& target : targets) {

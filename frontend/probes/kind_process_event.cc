@@ -1,4 +1,4 @@
-// process("P").begin, .end, .thread.begin, .thread.end, .syscall and .syscall.return: what happens to processes.
+// Resolves process("P").begin, .end, .thread.begin, .thread.end, .syscall and .syscall.return: events of processes.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using plan::ProbeKind;
 
-// Reads the components after `process`; nullopt after a report.
+// Reads the components after `process`. Returns nullopt after reporting an error.
 std::optional<ProbeKind> read_event(Resolving& resolving) {
     const ast::PointComponent &first = *resolving.at(1), *second = resolving.at(2);
     if (!expect_argument(resolving, first, ast::PointComponent::None))
@@ -42,7 +42,7 @@ std::optional<ProbeKind> read_event(Resolving& resolving) {
     return kind;
 }
 
-// What a listing calls the program: events of one that is not there, or not yet, can be asked for too.
+// Returns the program's name for listings. A program that does not exist yet is also valid.
 std::string listed_program(const std::string& name) {
     Result<std::string> found = find_file(name);
     return found ? without_links(*found) : name;

@@ -1,4 +1,4 @@
-// Why a pattern matched nothing: the function, the file or the line that was meant.
+// Explains why a pattern matched nothing, and suggests functions, files or lines that the user may have meant.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// Names that a message proposes at most.
+// Maximum number of suggestions in a message.
 constexpr size_t max_suggestions = 3;
 
 std::string place_of(DwarfModule& module) { return fmt::format("in `{}`", module.path()); }
@@ -25,13 +25,13 @@ DiagBuilder report(Resolving& resolving, const ProcessPattern& pattern, DiagId i
     return resolving.diags.report(id, pattern.component->arg_range, message);
 }
 
-// What a name ends in, without the classes, packages and namespaces around it.
+// Returns the last part of a name, without classes, packages and namespaces.
 std::string_view last_part(std::string_view name) {
     name = name.substr(0, name.find('<'));
     return name.substr(name.find_last_of(".:") + 1);
 }
 
-// Also names that differ in what is around them only: `main.Price` is `main.(*Shop).Price`.
+// Also suggests names that differ only in their classes or packages: `main.Price` and `main.(*Shop).Price`.
 void add_names(DiagBuilder builder, const std::string& wanted, const std::vector<std::string>& candidates) {
     std::vector<std::string> near = nearest_names(wanted, candidates, max_suggestions);
     if (near.empty() && wanted.find_first_of("*?[:.") != std::string::npos)
@@ -47,7 +47,7 @@ void add_names(DiagBuilder builder, const std::string& wanted, const std::vector
     builder.help(text + "?");
 }
 
-// What can be probed without debug information, as far as this program has it.
+// Adds what can be probed in this program without debug information.
 void add_what_is_left(DiagBuilder& builder, DwarfModule& module) {
     std::string list;
     if (size_t count = module.function_names().size())
@@ -64,7 +64,7 @@ void add_what_is_left(DiagBuilder& builder, DwarfModule& module) {
                     list));
 }
 
-// True and a report if a pattern with a file cannot be answered because the module has no line table.
+// If a pattern with a file needs a line table and the module has none, reports that and returns true.
 bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     if (module.has_debug_info() || (pattern.parsed.file.empty() && !pattern.is_statement))
         return false;
@@ -77,7 +77,7 @@ bool lacks_debug_info(Resolving& resolving, DwarfModule& module, const ProcessPa
     return true;
 }
 
-// True and a report if no source file of the module matches the pattern's.
+// If no source file of the module matches, reports that and returns true.
 bool lacks_file(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     const std::string& file = pattern.parsed.file;
     if (file.empty())
@@ -95,7 +95,7 @@ bool lacks_file(Resolving& resolving, DwarfModule& module, const ProcessPattern&
     return true;
 }
 
-// True and a report if no function of the module has the pattern's name.
+// If no function of the module has the name, reports that and returns true.
 bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern) {
     FunctionPattern only_name;
     only_name.function = pattern.parsed.function;

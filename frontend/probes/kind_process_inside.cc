@@ -1,4 +1,9 @@
-// process("P").function("f").label("l"), .callee("g") and .callees(N): places inside of functions.
+// Resolves process("P").function("f").label("l"), .callee("g") and .callees(N): places inside functions.
+//
+// `.callee("g")` is hit when f calls g, but not when other functions do. If g is inlined into f, the inlined copy is
+// the point. If f calls g, the probe is at g, and its handler checks the return address: a hit counts only if g returns
+// into f. `.callees(2)` also checks the caller of the caller. If f jumps to g (a tail call), there is no return address
+// in f, so the jump itself is probed.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -43,9 +48,10 @@ void add_labels(const ProcessTarget& target, const ProcessPattern& pattern, cons
     }
 }
 
-// A call of a function at `returns`, by a function that `callers` call.
+// Adds a call that returns to `returns`; the calling function is itself called by one of `callers`.
 void add_caller(DwarfModule& module, Address returns, const std::vector<Caller>& callers, std::vector<Caller>& out) {
-    // The call itself belongs to the function for sure; it may be its last instruction.
+    // Look up the frame one byte before the return address: the call may be the function's last instruction, and the
+    // next byte may belong to another function.
     std::optional<FrameRule> frame = module.frame_rule(returns - 1);
     for (Caller& same : out)
         if (frame && same.frame == *frame) {
@@ -55,8 +61,9 @@ void add_caller(DwarfModule& module, Address returns, const std::vector<Caller>&
     out.push_back({{returns}, frame.value_or(FrameRule()), frame ? callers : std::vector<Caller>()});
 }
 
-// Puts a function's probe where it is jumped to instead of being called: the return address is on top of the stack and
-// the parameters are where the ABI passes them, as at the function's beginning. False: there is no such place.
+// Moves a function's probe to a jump that is a tail call of it. At the jump the state is the same as at the function's
+// entry: the return address is on top of the stack, and the parameters are where the ABI passes them. Returns false if
+// the jump is not in a file.
 bool move_to_jump(ResolvedPoint& point, Address jump) {
     std::optional<uint64_t> offset = point.module->file().file_offset(jump);
     if (!offset || point.at_return_instruction)
@@ -67,12 +74,12 @@ bool move_to_jump(ResolvedPoint& point, Address jump) {
         point.point.entry_offset = *offset;
     point.address = point.entry_address = point.function.entry;
     point.at_call = point.function.body != point.function.entry;
-    point.is_function = false; // it stays there
+    point.is_function = false; // must not be moved again
     return true;
 }
 
-// The callees of `function` down to `depth`, where `function` is called by one of `callers`, and `path` are those that
-// are called already.
+// Adds the callees of `function`, down to `depth`. `function` itself is called by one of `callers`. `path` has the
+// functions that are already part of this chain of calls.
 void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, const FunctionInstance& function,
                  const std::vector<Caller>& callers, int depth, std::vector<DieOffset>& path,
                  std::vector<ResolvedPoint>& points, std::vector<std::string>& seen) {
@@ -86,7 +93,8 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
         Callee& callee = callees[{call.callee.entry, call.callee.name, call.jump}];
         callee.function = std::move(call.callee);
         if (call.return_address == 0)
-            callee.callers = callers; // an inlined copy has its caller's frame, and so has who is jumped to
+            // an inlined copy has the frame of its caller; so has a function that is reached by a tail call
+            callee.callers = callers;
         else
             add_caller(*target.module, call.return_address, callers, callee.callers);
     }
@@ -103,8 +111,8 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
                     points.push_back(std::move(point));
             }
         }
-        // A function that calls itself is its own callee once. A function that is jumped to
-        // returns to its caller's caller: its own calls do not tell who jumped.
+        // A recursive function is its own callee once. A function that is reached by a tail call returns to its
+        // caller's caller, so the return addresses of its own calls do not identify the function that jumped.
         if (depth > 1 && !std::get<2>(key) && std::find(path.begin(), path.end(), callee.function.die) == path.end()) {
             path.push_back(callee.function.die);
             add_callees(target, pattern, callee.function, callee.callers, depth - 1, path, points, seen);
@@ -126,7 +134,7 @@ std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const Proc
         else
             add_callees(target, pattern, function, {}, pattern.depth, path, points, seen);
     }
-    // The same call can be found on several ways.
+    // The same call may be found through several chains.
     std::vector<ResolvedPoint> out;
     for (ResolvedPoint& point : points) {
         auto same = std::find_if(out.begin(), out.end(), [&](const ResolvedPoint& other) {

@@ -1,4 +1,5 @@
-// process("P").mark("name") and process("P").provider("p").mark("name"): what <sys/sdt.h> put into a program.
+// Resolves process("P").mark("name") and process("P").provider("p").mark("name"): static markers (USDT), which programs
+// define by the macros in <sys/sdt.h>.
 #include <algorithm>
 #include <set>
 
@@ -12,7 +13,7 @@
 namespace sonde {
 namespace {
 
-// A `-` in a mark's name is written `__` in C.
+// In C, a `-` in a marker's name is written `__`.
 bool name_matches(const std::string& pattern, const std::string& name) {
     if (glob_match(pattern, name))
         return true;
@@ -67,7 +68,7 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
                 resolved.point.function = around->function.name;
             }
             resolved.point.ref_ctr_offset = mark.semaphore_offset.value_or(0);
-            // As it was asked for: without a provider, marks of that name of all are one.
+            // Print the point as the user wrote it: without a provider, markers with equal names are one point.
             const std::string of = next == at ? "" : fmt::format(".provider({})", quoted(mark.provider));
             resolved.point.pp = fmt::format("{}{}.mark({})", target.text, of, quoted(mark.name));
             if (!resolving.env.listing || listed.insert(resolved.point.pp).second)

@@ -1,5 +1,5 @@
-// process("P").plt, .plt("f") and .plt("f").return: calls of other modules' functions, at the entries of the linkage
-// table.
+// Resolves process("P").plt, .plt("f") and .plt("f").return: calls of functions in other modules, at the entries of the
+// procedure linkage table (PLT).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// Where the entry is hit, or for `.return` the places that its calls return to.
+// Returns the entry's address, or for `.return` the addresses after the calls of the entry.
 Result<std::vector<ResolvedPoint>> entry_points(const ProcessTarget& target, const PltEntry& entry, bool is_return,
                                                 bool changes_address) {
     std::vector<Address> places = {entry.address};
@@ -47,7 +47,7 @@ Result<std::vector<ResolvedPoint>> entry_points(const ProcessTarget& target, con
     return points;
 }
 
-// Nothing matches: reports it, with the nearest of the names that the programs call.
+// Reports that nothing matches, and suggests similar names of functions that the programs call.
 void explain_no_entry(Resolving& resolving, const ast::PointComponent& component, const std::string& pattern,
                       const std::vector<ProcessTarget>& targets, const std::vector<std::string>& names) {
     std::string where = targets.size() == 1 ? fmt::format("`{}`", targets[0].module->path())
@@ -81,7 +81,7 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
 
     std::vector<ResolvedPoint> points;
     std::vector<std::string> names;
-    std::string twice; // one whose return cannot be probed
+    std::string twice; // one that returns twice, so its return cannot be probed
     std::vector<std::pair<std::string, Error>> left_out;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets)

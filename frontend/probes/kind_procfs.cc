@@ -1,7 +1,7 @@
-// procfs("path").read and .write: control files, read and written while the session runs.
+// Resolves procfs("path").read and .write: control files, which other programs read and write while the session runs.
 //
-// The files that are called __stdin and __stdin_line stand for the session's standard input, by character and by line;
-// input.char and input.line of the library are made of them.
+// The files __stdin and __stdin_line stand for the session's standard input, by character and by line. The library's
+// input.char and input.line use them.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using ast::PointComponent;
 
 constexpr const char* default_path = "command";
 
-// A name, or names with `/` between them; why not, or "".
+// Returns why the path is not valid, or "". A path is one or more names, separated by `/`.
 std::string why_bad_path(const std::string& path) {
     if (path.empty() || path.front() == '/' || path.back() == '/')
         return "it is relative to the session's own folder";
@@ -37,7 +37,7 @@ struct Parts {
     const PointComponent* max_size = nullptr;
 };
 
-// .umask(M), .read or .write and .maxsize(N), in any order.
+// Reads .umask(M), .read or .write, and .maxsize(N), in any order.
 std::optional<Parts> read_parts(Resolving& resolving) {
     Parts out;
     for (size_t i = 1; const PointComponent* one = resolving.at(i); i++) {

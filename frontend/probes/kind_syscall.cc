@@ -1,10 +1,10 @@
-// __syscall.NAME and __syscall.NAME.return, which stdlib's `syscall` stands for: system calls by name.
+// Resolves __syscall.NAME and __syscall.NAME.return, which implement the library's `syscall.NAME`.
 //
-// All of them are the raw tracepoints sys_enter and sys_exit: one program for any number of calls, which finds out at
-// which of its points it is by the call's number. Parameters are in the user's registers, as they were at the call.
+// All system calls share the raw tracepoints sys_enter and sys_exit. One program serves any number of calls, and uses
+// the call's number to find the point that it is at. The parameters are in the saved user registers.
 //
-// A call of a 32-bit program is a second number of the same point, so that both share a handler: its arguments are put
-// where a 64-bit program has them before the handler runs.
+// A 32-bit program uses other numbers and other registers. Its number is a second number of the same point, so both
+// share one handler. Before the handler runs, the arguments are moved to where a 64-bit program has them.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -23,10 +23,11 @@
 namespace sonde {
 namespace {
 
-constexpr int first_of_all_architectures = 424; // from here on a call has one number and a function of its name
+// from this number on, a call has the same number in all architectures, and a function with its name
+constexpr int first_of_all_architectures = 424;
 
-// Where a 32-bit program has a call's arguments, as syscalls_32.def says it; by default in the registers in their
-// order, where a `long` has a sign.
+// Returns the encoded places of a call's arguments in a 32-bit program (see syscalls_32.def). By default they are in
+// the registers, in order, and a `long` is extended by sign.
 uint64_t narrow_arguments(std::string_view parameters, std::string_view sources) {
     uint64_t out = 0;
     for (unsigned i = 0; i < 6; i++) {
@@ -81,31 +82,31 @@ const std::vector<Syscall>& all_syscalls() {
     return all;
 }
 
-// Names that SystemTap has for a call that the kernel now calls something else.
+// SystemTap's names for calls that the kernel has renamed.
 constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
     {"ftruncate64", "ftruncate"},
     {"truncate64", "truncate"},
     {"fadvise64_64", "fadvise64"},
 };
-// Calls that SystemTap has probes for and that no program can make, and its names for what 32-bit programs do, which
-// comes by as the call itself: such a probe is never hit.
+// Names in SystemTap that never match. Either no program can make the call, or the name stands for what 32-bit programs
+// do, and sonde reports these under the call's own name.
 constexpr std::string_view absent[] = {
     "bdflush",        "gethostname", "mmap32", "nfsservctl", "pipe32",  "pselect7", "pwrite32", "rt_sigaction32",
     "settimeofday32", "sigaction32", "sysctl", "sysctl32",   "timerfd", "tux",      "ustat32",  "vm86_warning",
 };
 
-// The calls that this kernel has no code for, each as one more call `ni_syscall`.
+// The name for each call that this kernel does not implement.
 constexpr const char* no_code = "ni_syscall";
-// The last of them stands for all greater numbers too (codegen/bpf/points.cc): no kernel's table is that long.
+// The last number also stands for all greater ones (codegen/bpf/points.cc). No kernel has so many system calls.
 constexpr int beyond_table = 511;
 
-// Calls of the kernel's own that no script names.
+// Calls that are internal to the kernel or too new for SystemTap, and have no row.
 constexpr std::pair<int, std::string_view> unnamed[] = {
     {335, "uretprobe"}, {336, "uprobe"}, {453, "map_shadow_stack"}, {470, "listns"}, {471, "rseq_slice_yield"},
 };
 
-// The kernel's functions for system calls, by the calls' names: whether they do something. Those that a kernel may be
-// built without have a weak function that does not (COND_SYSCALL of arch/x86/include/asm/syscall_wrapper.h).
+// Maps each call's name to whether its kernel function does anything. For calls that a kernel can be built without,
+// there is a weak function that does nothing (COND_SYSCALL in arch/x86/include/asm/syscall_wrapper.h).
 using CallFunctions = std::map<std::string, bool, std::less<>>;
 
 CallFunctions find_call_functions(const ProbeEnvironment& env) {
@@ -118,8 +119,8 @@ CallFunctions find_call_functions(const ProbeEnvironment& env) {
     return out;
 }
 
-// The same. One build of a kernel always has the same ones, and its symbols take a third of the time that a script
-// takes whose plan is kept.
+// The same, with a cache on disk. The result is constant for one build of the kernel, and reading the kernel's symbols
+// takes a third of the start time of a script whose plan is cached.
 CallFunctions call_functions(const ProbeEnvironment& env) {
     Result<std::string> build = env.other_kernel ? Result<std::string>(Error("")) : running_kernel_build_id();
     KeptTexts* kept = build && !build->empty() && env.kept_texts ? env.kept_texts() : nullptr;
@@ -158,7 +159,7 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
         if (known != all.end() ? is_missing(number, known->name)
                                : own == std::end(unnamed) || !functions.contains(own->second))
             out.push_back({number, no_code, "", ""});
-        // The functions of calls that only 32-bit programs make are not asked for.
+        // Functions for calls that only 32-bit programs can make are not checked.
         const auto narrow = std::ranges::find_if(all, [&](const Syscall& one) {
             return std::ranges::count(one.narrow_calls, number, &plan::NarrowCall::number) > 0;
         });

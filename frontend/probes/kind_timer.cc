@@ -1,4 +1,5 @@
-// timer.s(N) and the other units, timer.hz(N), timer.jiffies(N); .randomize(M) in the same unit.
+// Resolves timer.s(N) and the other units, timer.hz(N) and timer.jiffies(N), with an optional .randomize(M) in the same
+// unit.
 #include <time.h>
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
 
-// The kernel's own tick is how fine its coarse clock is.
+// The resolution of the kernel's coarse clock is one tick (jiffy).
 int64_t jiffy_ns() {
     timespec tick{};
     return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_nsec > 0 ? tick.tv_nsec : second_ns / 250;
@@ -18,7 +19,7 @@ int64_t jiffy_ns() {
 
 struct Unit {
     const char* name;
-    int64_t ns; // 0: the kernel's tick
+    int64_t ns; // 0: one tick of the kernel
 };
 constexpr Unit units[] = {
     {"s", second_ns}, {"sec", second_ns}, {"ms", 1'000'000}, {"msec", 1'000'000}, {"us", 1'000},
@@ -29,8 +30,8 @@ void report_number(Resolving& resolving, const ast::PointComponent& component, c
     resolving.diags.report(DiagId::BadNumber, component.arg_range, message);
 }
 
-// timer.profile, timer.profile.tick, and timer.profile.hz(N), also as .freq(N) and .freq.hz(N): on each processor, in
-// the middle of what it does.
+// Resolves timer.profile, timer.profile.tick and timer.profile.hz(N) (also .freq(N) and .freq.hz(N)), which interrupt
+// each processor.
 std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Profile;

@@ -1,4 +1,4 @@
-// -l and -L: one line a probe point.
+// -l and -L: prints one line for each probe point.
 #include <algorithm>
 #include <string_view>
 
@@ -12,7 +12,7 @@ namespace {
 
 bool is_in_program(const ResolvedPoint& point) { return point.module && !point.kernel; }
 
-// What an address is counted from, in the words of the kernel modules that others make of scripts.
+// The base of an address, in the terms that SystemTap's kernel modules use.
 const char* relocated_section(const ResolvedPoint& point) {
     return point.module->file().position_independent() ? ".dynamic" : ".absolute";
 }
@@ -42,7 +42,7 @@ std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env) 
 std::string describe_place(const ResolvedPoint& point) {
     if (!is_in_program(point))
         return "";
-    // A statement's own line stands in the point only.
+    // For a statement, only pp() has the statement's line.
     constexpr std::string_view statement = ".statement(\"";
     const std::string& pp = point.point.pp;
     size_t begin = pp.rfind(statement);

@@ -1,5 +1,23 @@
-// Where a function's probe sits. An instruction that the kernel has to single-step costs up to ten times one that it
-// emulates, and most functions begin with one of these, `push`.
+// Chooses the instruction at which a function's probe is placed.
+//
+// The problem. The kernel executes a probed instruction in one of two ways. It emulates some instructions, such as
+// `push`. Any other one is copied and single-stepped, which costs up to ten times as much. Most functions begin with
+// `push`, so their first instruction is the best place:
+//
+//     push %rbp             <- cheap, but parameters are still in registers
+//     mov  %rsp,%rbp
+//     mov  %edi,-0x4(%rbp)
+//     mov  ...              <- end of the prologue: debug information of -O0 code is valid from here on
+//
+// But debug information of unoptimized code says that a parameter is at -0x4(%rbp) everywhere, which is wrong before
+// the prologue has stored it. So the early place is chosen only if the handler uses nothing but parameters, and if the
+// ABI says where these are at the entry.
+//
+// Optimized code has exact locations for each address, so there the first place is chosen at which all parameters of
+// the handler are available.
+//
+// A loop can begin right after the prologue, and then a probe there is hit in each round. In this case the probe must
+// be placed before the prologue, or the number of calls is wrong.
 #include <algorithm>
 
 #include "frontend/dwarf/function_body.h"
@@ -15,7 +33,7 @@ bool readable(const Location& location) {
     return location.kind != Location::Unavailable;
 }
 
-// The parameters that the handler names; nullopt: it names other variables of the function too.
+// Returns the parameters that the handler uses. Returns nullopt if it also uses other variables of the function.
 std::optional<std::vector<Variable>> named_parameters(const ResolvedPoint& point,
                                                       const std::vector<const ast::TargetExpr*>& targets) {
     std::vector<Variable> parameters = point.module->parameters(point.function), named;
@@ -35,7 +53,7 @@ std::optional<std::vector<Variable>> named_parameters(const ResolvedPoint& point
     return named;
 }
 
-// Whether they are all known where the function was just called.
+// Whether the locations of all parameters are known at the function's entry.
 bool known_at_call(const ResolvedPoint& point, const std::vector<Variable>& parameters) {
     return std::ranges::all_of(parameters, [&](const Variable& one) {
         return readable(point.module->parameter_locations().at_entry(point.function, one, point.function.entry));
@@ -48,7 +66,8 @@ bool known_at(const ResolvedPoint& point, const std::vector<Variable>& parameter
     });
 }
 
-// The first address in the function's first block where all of them are in their places; nullopt: there is none.
+// Returns the first address in the function's first basic block at which all parameters are available; nullopt if none
+// exists.
 std::optional<Address> known_from(const ResolvedPoint& point, const std::vector<Variable>& parameters) {
     Address from = point.function.entry;
     for (const Variable& one : parameters) {
@@ -63,18 +82,18 @@ std::optional<Address> known_from(const ResolvedPoint& point, const std::vector<
                : std::nullopt;
 }
 
-// A statement at a function's first instruction (its `{`) stays there, before the prologue has put parameters where
-// they are afterwards.
+// Whether the point is a statement at a function's first instruction (the line of its `{`). Such a point is never
+// moved, and there parameters are still where the ABI passes them.
 bool is_statement_at_call(const ResolvedPoint& point) {
     return !point.is_function && !point.is_go && point.module && !point.function.inlined &&
            point.function.has_debug_info && point.address == point.function.entry;
 }
 
-// Where parameters are read, and whether that is before the prologue.
+// The address at which parameters are read, and whether it is before the prologue.
 struct EntryPlace {
     Address address;
     bool at_call;
-    bool is_chosen; // another place than the function's own
+    bool is_chosen; // not the function's default place
 };
 
 EntryPlace choose_entry(const ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
@@ -84,7 +103,7 @@ EntryPlace choose_entry(const ResolvedPoint& point, const std::vector<const ast:
     const bool prologue = function.body != function.entry;
     const bool described = function.has_debug_info && !function.inlined;
     const bool optimized = described && places.is_optimized(function);
-    // A loop begins where the prologue ends: only before it is a call counted once.
+    // If a loop begins at the end of the prologue, only a place before the prologue is hit once per call.
     const bool repeats = function.body_repeats && keeps_to_abi;
     std::optional<Address> cheap = point.module->cheap_entry(function);
     if (!described)
@@ -94,14 +113,15 @@ EntryPlace choose_entry(const ResolvedPoint& point, const std::vector<const ast:
     if (!repeats && !(parameters && may_be_early && known_at_call(point, *parameters))) {
         if (prologue && !optimized)
             return {function.body, false, false};
-        // The frame is filled anywhere in the first block of optimised code, and lines do not tell where.
+        // Optimized code may set up the stack frame anywhere in the first block, and line information does not tell
+        // where.
         std::optional<Address> from = optimized && parameters ? known_from(point, *parameters) : std::nullopt;
         if (from && *from != function.entry)
             return {*from, false, true};
         if (prologue && parameters && known_at(point, *parameters, function.body))
             return {function.body, false, false};
     }
-    // Optimised code says itself where its variables are; after an endbr64 too.
+    // Optimized code has exact locations of its variables, even after an endbr64.
     if (!cheap && (repeats || optimized))
         cheap = function.entry;
     if (cheap)
@@ -120,13 +140,14 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
         return;
     const EntryPlace entry = choose_entry(point, targets);
     point.at_call = entry.at_call;
-    // Of a file and of a symbol of the kernel's alike, offsets differ as addresses do.
+    // Moves an address together with the offset in a file (or from a kernel symbol); both change by the same distance.
     auto move = [](Address& address, uint64_t& offset, Address to) {
         offset += to - address;
         address = to;
     };
     if (point.is_return && !point.at_return_instruction)
-        if (std::optional<Address> cheap = point.module->cheap_entry(point.function)) // the return address is on top
+        // at the entry, the return address is on top of the stack
+        if (std::optional<Address> cheap = point.module->cheap_entry(point.function))
             move(point.address, point.point.offset, *cheap);
     if (!entry.is_chosen)
         return;

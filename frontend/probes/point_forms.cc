@@ -1,5 +1,5 @@
-// The forms of probe points, from the rows of probe_kinds.def: the list of all, and which of them a pattern such as
-// `timer.*(1)` or `process("p").**` finds.
+// The forms of probe points, from the rows of probe_kinds.def. They are the basis for the list of all probe points, and
+// for patterns such as `timer.*(1)` or `process("p").**`.
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -18,7 +18,7 @@ const char* const rows[] = {
 #undef PROBE_KIND
 };
 
-// `before`, and then each form that `rest` stands for (probe_kinds.def).
+// Expands the braces in `rest` (see probe_kinds.def), and adds each resulting form with the prefix `before`.
 void add_forms(const std::string& before, std::string_view rest, std::vector<std::string>& forms) {
     const size_t open = rest.find('{'), close = rest.find('}');
     if (open == std::string_view::npos) {
@@ -50,7 +50,7 @@ std::vector<std::string> all_forms() {
 struct Step {
     std::string_view name;
     PointComponent::Arg arg = PointComponent::None;
-    bool is_shy = false; // a pattern of stars alone does not find it
+    bool is_shy = false; // not matched by a pattern that consists of stars only
 };
 
 std::vector<Step> steps_of(std::string_view form) {
@@ -70,7 +70,7 @@ std::vector<Step> steps_of(std::string_view form) {
     return out;
 }
 
-// Walks a pattern's components along a form's, and keeps what they find.
+// Matches the components of a pattern with those of a form by backtracking, and collects the matches.
 struct Matching {
     const std::vector<PointComponent>& pattern;
     const std::vector<Step>& steps;
@@ -86,7 +86,7 @@ struct Matching {
         const PointComponent& wanted = pattern[at];
         const bool crosses = wanted.name.find("**") != std::string::npos;
         std::string joined;
-        // A `**` stands for any number of components, of which only the last can have the argument.
+        // A `**` matches any number of components. Only the last of them may have an argument.
         for (size_t end = step + 1; end <= steps.size() && (crosses || end == step + 1); end++) {
             const Step& last = steps[end - 1];
             if (last.is_shy && wanted.name.find_first_not_of('*') == std::string::npos)
@@ -129,7 +129,7 @@ std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern) {
     const bool is_open = has_wildcard(first);
     for (const std::string& form : all_forms()) {
         const std::vector<Step> steps = steps_of(form);
-        // Names that begin with underscores are the library's own: only its aliases use them.
+        // Names that begin with underscores are internal; only the library's aliases use them.
         if (is_open ? form.starts_with("__") : steps[0].name != first)
             continue;
         std::vector<std::vector<PointComponent>> found;

@@ -1,6 +1,7 @@
-// Probe points: from `process("p").function("f").return` to addresses, variables and an attach spec.
+// Probe points: from `process("p").function("f").return` to addresses, variables and a description of how to attach.
 //
-// A probe kind is one file (kind_*.cc) and one row of probe_kinds.def. It returns data and emits no code.
+// A probe kind consists of one file (kind_*.cc) and one row of probe_kinds.def. It returns data (ResolvedPoint) and
+// never generates code.
 #pragma once
 
 #include <string>
@@ -13,41 +14,41 @@
 
 namespace sonde {
 
-// Moves a function's probe to an instruction that costs the kernel less, where that changes nothing for `targets`, the
-// target expressions that its handler has: the `push` that the function begins with, when these are parameters that the
-// ABI passes in places that can be read.
+// Moves a function's probe to an instruction that the kernel handles faster, if the handler still gets the same values
+// there. `targets` are the target expressions of the handler. Typically this is the `push` at the function's beginning,
+// if the handler only uses parameters that the ABI passes in known places.
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets);
 
-// Has a function of the kernel probed by a breakpoint, for a handler that reads registers, which trampolines do not
-// keep. Nothing happens to other points, and where the kernel has no breakpoints.
+// Makes a probe of a kernel function use a breakpoint, for handlers that read registers; trampolines do not save them.
+// Does nothing for other points, or if the kernel does not support breakpoints.
 void keep_registers(ResolvedPoint& point, ProbeEnvironment& env);
 
-// Has a handler that sets `$return` run in the place of its function of the kernel. Nothing happens to other points.
-// False after a report: this kernel does not allow it there.
+// Makes a handler that sets `$return` run instead of its kernel function. Does nothing for other points. Returns false
+// after reporting that the kernel does not allow it for this function.
 bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diags, Range range);
 
-// Resolves one probe point without aliases (sema has expanded those). Reports errors (unknown kind, no match with the
-// nearest names, bad target ...) and returns what matched, in address order. An optional point (`?`) that does not
-// resolve gives an empty result without a report.
+// Resolves one probe point without aliases (sema has expanded them). Returns the matching places in the order of their
+// addresses. Reports errors, such as an unknown kind, or a name that does not exist (with similar names). If an
+// optional point (`?`) cannot be resolved, returns nothing and reports nothing.
 std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, Diagnostics& diags);
 
-// True if the first component names a probe kind (so that it needs no alias): "begin", "process", "timer" ...
+// Whether the first component of a point names a probe kind, such as "begin", "process" or "timer", and not an alias.
 bool is_probe_kind(const std::string& first_component);
-// First components of all kinds, for suggestions.
+// The first components of all kinds, for suggestions.
 std::vector<std::string> probe_kind_names();
-// The forms of probe points, one a line, sorted, with `string` and `number` for what is given in parentheses.
+// The forms of probe points, sorted, with `string` and `number` for arguments in parentheses.
 std::vector<std::string> probe_point_forms();
-// The points that the words `*` and `**` of a pattern find among these forms, with the arguments that are written.
-// Which of them there are in a program, and which names a `*` in a form stands for, only resolve_point() tells.
+// Returns the points that the `*` and `**` in a pattern's components match among these forms, with the pattern's
+// arguments. resolve_point() then tells which of them exist in a program, and what a `*` in a form stands for.
 std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern);
 
 // ---- listings -----------------------------------------------------------------------------------------------------
 
-// -l and -L: a line as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`, with the address after the point
-// where it is asked for.
+// -l and -L: returns a line such as `process("/bin/x").function("f@f.c:12") $a:int $b:struct s*`. If requested, the
+// address follows the point.
 std::string list_point(const ResolvedPoint& point, const ProbeEnvironment& env);
-std::string list_variables(const ResolvedPoint& point); // what stands after the point, with a space in front
-// -vv: `probe NAME@FILE:LINE process=PATH reloc=SECTION pc=0xADDR`; empty for what is in no program.
+std::string list_variables(const ResolvedPoint& point); // the part after the point, with a leading space
+// -vv: returns `probe NAME@FILE:LINE process=PATH reloc=SECTION pc=0xADDR`, or "" for a point that is not in a program.
 std::string describe_place(const ResolvedPoint& point);
 
 } // namespace sonde

@@ -1,4 +1,5 @@
-// From `process("P")`, `process(PID)` and `process`, with or without `.library("L")`, to files and the points in them.
+// Finds the files that `process("P")`, `process(PID)` and `process` mean, with or without `.library("L")`, and the
+// points in them.
 #include <elf.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -37,7 +38,7 @@ DiagBuilder report_target(Resolving& resolving, const std::string& message) {
                                   target.arg == PointComponent::None ? target.range : target.arg_range, message);
 }
 
-// A program is one for all of its points: what is true of it is said at the first.
+// Warns about a program only once, although several points may be in it.
 void warn_once(Resolving& resolving, Range range, const std::string& message, const std::string& help) {
     if (std::ranges::find(resolving.diags.all(), message, &Diagnostic::message) != resolving.diags.all().end())
         return;
@@ -46,14 +47,14 @@ void warn_once(Resolving& resolving, Range range, const std::string& message, co
         report.help(help);
 }
 
-// Programs and libraries among the paths that a pattern stands for, links resolved; a bare one is of the working
-// folder. Scripts and folders, which a pattern may match beside them, are left out.
+// Returns the programs and libraries that match a pattern of paths, without symbolic links. A relative pattern starts
+// in the working directory. Skips scripts, directories and other files that the pattern matches.
 std::vector<std::string> expand_target(const std::string& pattern) {
     std::vector<std::string> found;
     for (const std::string& path : expand_path_glob(pattern)) {
         const std::string file = without_links(path);
         std::error_code error;
-        if (!std::filesystem::is_regular_file(file, error)) // to open a pipe would wait for its writer
+        if (!std::filesystem::is_regular_file(file, error)) // opening a pipe would wait for its writer
             continue;
         char head[SELFMAG] = {};
         std::ifstream(file).read(head, sizeof head);
@@ -63,9 +64,10 @@ std::vector<std::string> expand_target(const std::string& pattern) {
     return found;
 }
 
-// The program that runs a script is in its first line, `#!/bin/sh`; after `#!/usr/bin/env` it is looked for.
+// Returns the program that runs a script, from its first line: `#!/bin/sh`. After `#!/usr/bin/env`, the program is
+// searched in $PATH.
 std::string interpreter_of(const std::string& path) {
-    char head[256] = {}; // what the kernel looks at (BINPRM_BUF_SIZE)
+    char head[256] = {}; // the kernel reads so many bytes (BINPRM_BUF_SIZE)
     std::ifstream(path).read(head, sizeof head - 1);
     std::string_view text = head;
     if (!text.starts_with("#!"))
@@ -78,7 +80,8 @@ std::string interpreter_of(const std::string& path) {
     return without_links(found ? *found : path);
 }
 
-// The program that a process runs; a file that was replaced or is not visible from here is still behind the link.
+// Returns the program that a process runs. If the file was replaced or is not visible here, returns the link in /proc,
+// through which it can still be opened.
 Result<std::string> program_of(int64_t pid) {
     std::string link = fmt::format("/proc/{}/exe", pid);
     std::error_code error;
@@ -95,7 +98,8 @@ Result<std::string> program_of(int64_t pid) {
     return link;
 }
 
-// The process of -x may run a file that has gone: probes by its path are in what has taken its place.
+// Warns if the process of -x runs a file that has been replaced: probes by path are placed in the new file, which the
+// process does not run.
 void warn_of_replaced(Resolving& resolving, const std::string& path) {
     int64_t pid = resolving.env.target_pid;
     if (pid == 0)
@@ -127,8 +131,9 @@ void note_script(DiagBuilder& report, const Resolving& resolving, const std::str
 
 namespace {
 
-// One file, by what the kernel probes: a file of an overlay has its inode from the layer that it lies in, which
-// containers of one image share (5.8 and later; without links between file systems).
+// Identifies a file in the way the kernel identifies it when it probes. On an overlay file system, a file has the inode
+// of the layer that contains it. Containers with the same image share this inode (Linux 5.8 and later, if the file is
+// not a link between file systems).
 struct FileIdentity {
     uint64_t device, inode;
     int64_t size, changed_s, changed_ns;
@@ -145,7 +150,7 @@ FileIdentity identify_file(const std::string& path) {
             file.st_mtim.tv_nsec};
 }
 
-// A program's files below a root, as its processes find it.
+// Returns a program's files under a root directory, searched like the processes there search it.
 std::vector<std::string> find_below(const ProbeEnvironment::GroupFiles& files, const std::string& name) {
     std::vector<std::string> candidates;
     if (has_wildcard(name)) {
@@ -164,7 +169,8 @@ std::vector<std::string> find_below(const ProbeEnvironment::GroupFiles& files, c
         std::error_code error;
         if (!std::filesystem::is_regular_file(path, error))
             continue;
-        // The same file by its usual name: that stays when the process goes.
+        // Use the file's path in our file system if it is the same file. The path under /proc disappears when the
+        // process ends.
         const std::string from_here = path.substr(files.root.size());
         out.push_back(std::filesystem::equivalent(from_here, path, error) ? from_here : path);
         if (!has_wildcard(name))
@@ -173,8 +179,8 @@ std::vector<std::string> find_below(const ProbeEnvironment::GroupFiles& files, c
     return out;
 }
 
-// The program in the file systems of the groups that the session is limited to; each file once. False: the session is
-// limited to none, or the name is one of the caller's own, as `./shop` is.
+// Finds the program in the file systems of the groups that the session is limited to; each file once. Returns false if
+// the session is not limited, or if the name is relative to the caller, as in `./shop`.
 bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out) {
     if (!resolving.env.find_group_files || name.starts_with("./") || name.starts_with("../") ||
         name.starts_with("/proc/"))
@@ -188,9 +194,10 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
         return true;
     }
     if (std::ranges::all_of(*groups, [](const auto& files) { return files.root.empty(); }))
-        return false; // theirs is the file system of here
+        return false; // the groups use our file system
     std::set<FileIdentity> seen;
-    std::vector<std::string> without; // options; a pod's containers share one, and one of them will do
+    // options of groups without the program; in a pod, one container with it is enough
+    std::vector<std::string> without;
     std::set<std::string> with;
     for (const ProbeEnvironment::GroupFiles& files : *groups) {
         for (const std::string& path : find_below(files, name)) {
@@ -218,8 +225,8 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
     return true;
 }
 
-// What exists and is most likely meant by a path or a name that is not found: a file of the same folder, with or
-// without a part of the name mistyped, or a library that the loader knows by this name. Empty: nothing is near.
+// Returns an existing file that the user probably meant, or "". This is a file with a similar name in the same
+// directory, or a library that the loader finds by this name.
 std::string nearest_file(const std::string& written) {
     const size_t slash = written.rfind('/');
     if (slash == std::string::npos) {
@@ -262,7 +269,7 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
         }
         return out;
     case PointComponent::Number:
-        // Which program it is only its places need to know, and it may be hidden from this user.
+        // Only the places of a probe need the program's path; the path may not be readable for this user.
         if (all_will_do && std::filesystem::exists(fmt::format("/proc/{}", target.number)) && target.number > 0)
             out.pid = target.number;
         else if (Result<std::string> path = program_of(target.number)) {
@@ -294,15 +301,15 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
 
 namespace {
 
-// What was refused: the first reason, and programs for other machines.
+// The files that could not be opened: the first reason, and the programs for other machines.
 struct Refused {
     std::string why;
-    std::vector<std::string> foreign; // paths
-    std::string why_foreign;          // of the first
+    std::vector<std::string> foreign; // their paths
+    std::string why_foreign;          // the reason for the first one
 };
 
-// The component that only 64-bit programs can have; empty: there is none. Tables of calls are read there only, and
-// calls are found in their code.
+// Returns the component that is only supported in 64-bit programs, or "". Procedure linkage tables and calls are only
+// analyzed in 64-bit code.
 std::string wide_only(Resolving& resolving) {
     const size_t next = resolving.at(1) && resolving.at(1)->name == "library" ? 2 : 1;
     const PointComponent *what = resolving.at(next), *inside = resolving.at(next + 1);
@@ -311,14 +318,14 @@ std::string wide_only(Resolving& resolving) {
     return what && inside && inside->name.starts_with("callee") ? inside->name : "";
 }
 
-// Adds the modules that open.
+// Adds the modules that can be opened.
 void open_all(Resolving& resolving, const std::vector<std::string>& paths, const ProcessTarget& like,
               std::vector<ProcessTarget>& targets, Refused& refused) {
     for (const std::string& path : paths) {
         Result<DwarfModule*> module = resolving.env.module(path);
         if (!module) {
             if (refused.why.empty())
-                refused.why = module.error().message; // a data file among programs
+                refused.why = module.error().message; // for example, a data file in a directory of programs
             if (module.error().os_error == foreign_program) {
                 if (refused.foreign.empty())
                     refused.why_foreign = module.error().message;
@@ -343,7 +350,7 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
     }
 }
 
-// A pattern may match programs for other machines beside those that can be probed.
+// Warns that a pattern also matches programs for other machines.
 void warn_of_foreign(Resolving& resolving, const PointComponent& component, const Refused& refused) {
     if (refused.foreign.empty())
         return;
@@ -352,25 +359,25 @@ void warn_of_foreign(Resolving& resolving, const PointComponent& component, cons
                            fmt::format("not probed: {}{}", refused.why_foreign.substr(strlen("cannot open ")), more));
 }
 
-// The file's name, its path, or the path without links.
+// Whether the pattern matches the file's name, its path, or its path without symbolic links.
 bool is_library(const std::string& pattern, const std::string& path) {
     std::error_code error;
     std::filesystem::path real = std::filesystem::canonical(path, error);
     const std::string root = process_root(path);
-    if (!root.empty() && glob_match(pattern, path.substr(root.size()))) // as the program's processes have it
+    if (!root.empty() && glob_match(pattern, path.substr(root.size()))) // the path as the program's processes see it
         return true;
     return glob_match(pattern, path) || glob_match(pattern, std::filesystem::path(path).filename().string()) ||
            glob_match(pattern, real.string()) || glob_match(pattern, real.filename().string());
 }
 
-// A name or a pattern with a folder counts from the working folder: `./*x*`, `../libx.so`.
+// Makes a name or pattern with a directory relative to the working directory: `./*x*`, `../libx.so`.
 std::string from_working_folder(const std::string& pattern) {
     std::error_code error;
     const std::filesystem::path folder = std::filesystem::current_path(error);
     return pattern.find('/') == std::string::npos || error ? pattern : (folder / pattern).lexically_normal().string();
 }
 
-// process("P").library("L"): libraries that P begins with, or by its whole path any.
+// Resolves process("P").library("L"): a library that P is linked with, or any library if L is a complete path.
 std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& programs) {
     const PointComponent &process = resolving.components()[0], &library = resolving.components()[1];
     int64_t running = programs.pid;
@@ -442,7 +449,7 @@ std::vector<ProcessTarget> open_process_targets(Resolving& resolving, size_t nex
         report_target(resolving, refused.why);
     else if (has_wildcard(resolving.components()[0].text))
         warn_of_foreign(resolving, resolving.components()[0], refused);
-    else if (!refused.why.empty()) // one of several containers'
+    else if (!refused.why.empty()) // in one of several containers
         warn_once(resolving, resolving.components()[0].arg_range, "not probed: " + refused.why, "");
     return out;
 }
@@ -516,7 +523,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
             places.emplace_back(exit, FunctionPlaces::Place{exit.address, entries.places[0].repeats});
         if (!at_instruction && !function.inlined && returns_twice(function.name))
             return Error(why_no_return_twice(function.name));
-        // A return address is changed at the entry, by each arrival there.
+        // Changing the return address happens at the entry, and would happen each time that control arrives there.
         if (!at_instruction && !entries.places[0].repeats.empty())
             return Error(
                 fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),

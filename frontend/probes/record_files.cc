@@ -21,9 +21,9 @@ namespace sonde {
 namespace {
 
 struct Places {
-    std::set<uint64_t> code;      // offsets of probed instructions
-    std::set<uint64_t> counters;  // of static marks
-    std::set<std::string> builds; // of the modules that the points were looked up in
+    std::set<uint64_t> code;      // offsets of the probed instructions
+    std::set<uint64_t> counters;  // offsets of the counters of static markers
+    std::set<std::string> builds; // build ids of the modules in which the points were found
 };
 
 std::map<std::string, Places> find_places(const hir::Program& program) {
@@ -48,7 +48,7 @@ std::map<std::string, Places> find_places(const hir::Program& program) {
     return out;
 }
 
-// `is_32_bit`: the program.
+// `is_32_bit`: the file is a 32-bit program.
 plan::ProbedCode describe(uint64_t offset, std::string bytes, bool is_32_bit) {
     plan::ProbedCode out;
     out.offset = offset;
@@ -73,7 +73,8 @@ plan::ProbedCode describe(uint64_t offset, std::string bytes, bool is_32_bit) {
     return out;
 }
 
-// What may be wrong with a probe at that instruction. Without a module only the bytes tell.
+// Describes the instruction and possible problems of a probe there. Without a module, only the instruction's bytes are
+// known.
 plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module, bool is_32_bit) {
     plan::ProbedCode out = describe(offset, std::move(bytes), is_32_bit);
     std::optional<Address> address = module ? module->file().address_of_offset(offset) : std::nullopt;
@@ -99,7 +100,7 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
             return Error(fmt::format("it was replaced while the script was translated: build-id {} has become {}",
                                      build, identity->build_id.empty() ? "none" : identity->build_id));
     plan::ProbedFile out{path, identity->build_id, identity->size, identity->hash, {}};
-    constexpr uint64_t class_at = 4; // EI_CLASS
+    constexpr uint64_t class_at = 4; // offset of EI_CLASS
     Result<std::string> word_size = read_at(fd, class_at, 1);
     const bool is_32_bit = word_size && *word_size == "\x01"; // ELFCLASS32
     std::map<uint64_t, plan::ProbedCode> code;                // by offset
@@ -136,7 +137,7 @@ Result<std::vector<plan::ProbedFile>> record_files(const hir::Program& program, 
     std::vector<plan::ProbedFile> out;
     for (const auto& [path, places] : find_places(program)) {
         DwarfModule* module = env.opened_module(path);
-        // An address in a process was looked up without a module.
+        // A point at an address in a process has no module.
         Result<Fd> opened = module ? Result<Fd>(Fd()) : open_file(path, O_RDONLY);
         if (!opened)
             return std::move(opened).error();

@@ -1,4 +1,5 @@
-// What a plan says of the files whose code or data it probes, so that the session can tell them from other builds.
+// Records the identity of the files whose code or data a plan probes, so that the session can detect other builds of
+// them.
 #pragma once
 
 #include <vector>
@@ -10,8 +11,8 @@
 
 namespace sonde {
 
-// Through the very descriptors that the points were looked up through. Errors: a file cannot be read any more, or has
-// become another one since.
+// Reads through the same file descriptors through which the points were found, so a file that is replaced meanwhile
+// causes no inconsistency. Fails if a file cannot be read or has changed.
 Result<std::vector<plan::ProbedFile>> record_files(const hir::Program& program, const ProbeEnvironment& env);
 
 } // namespace sonde

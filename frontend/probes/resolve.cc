@@ -1,4 +1,4 @@
-// From a probe point's first component to its kind, and the messages that all kinds share.
+// Selects the kind for a probe point, and implements the messages that all kinds share.
 #include <algorithm>
 #include <string_view>
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Kind {
     const char* first;
-    const char* second; // empty: any
+    const char* second; // empty: any component
     std::vector<ResolvedPoint> (*resolve)(Resolving&);
     const VariableSource* variables;
 };
@@ -101,7 +101,7 @@ std::string quoted(const std::string& text) {
 
 void report_component(Resolving& resolving, size_t index, const std::vector<std::string>& allowed,
                       const std::vector<std::string>& later) {
-    // The library's names for the points after its aliases are nobody else's.
+    // The library's internal names for points, which begin with underscores, are printed without them.
     std::string before = point_text(resolving.point, index);
     before.erase(0, std::min(before.find_first_not_of('_'), before.size()));
     std::string choices;

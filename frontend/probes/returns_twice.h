@@ -1,4 +1,4 @@
-// Functions whose return cannot be probed by changing the return address.
+// Functions whose return cannot be traced by changing the return address.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace sonde {
 
-// Functions that keep their return address and come back there once more, when nobody knows any longer where a changed
-// one leads to (C11, 7.13; SUSv2, getcontext and swapcontext).
+// These functions store their return address, and control can return there a second time. By then, nobody knows where a
+// changed address should lead (C11, 7.13; SUSv2, getcontext and swapcontext).
 inline bool returns_twice(std::string_view name) {
     static constexpr std::string_view names[] = {"setjmp",        "_setjmp",    "__setjmp",     "sigsetjmp",
                                                  "__sigsetjmp",   "getcontext", "__getcontext", "swapcontext",

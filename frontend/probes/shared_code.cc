@@ -18,11 +18,10 @@
 namespace sonde {
 namespace {
 
-constexpr size_t most_names = 4; // in a message
+constexpr size_t most_names = 4; // maximum number of names in a message
 
-// Names that a library gives to one function: `write`, `__write` and `__GI___libc_write`, `open` and `open64`, `fopen`
-// and
-// `_IO_new_fopen`, `pthread_create` and `__pthread_create_2_1`.
+// Returns the common part of the names that a library gives to one function: `write`, `__write` and
+// `__GI___libc_write`; `open` and `open64`; `fopen` and `_IO_new_fopen`; `pthread_create` and `__pthread_create_2_1`.
 std::string_view plain_name(std::string_view name) {
     constexpr std::string_view prefixes[] = {"_", "libc_", "GI_", "IO_", "new_"};
     for (auto found = std::begin(prefixes); found != std::end(prefixes);) {
@@ -38,17 +37,17 @@ std::string_view plain_name(std::string_view name) {
     return name;
 }
 
-// What the symbols at a function's address call it, but for its own name. `sure`: names that a compiler has made
-// for functions of their own.
+// Returns the other names of symbols at a function's address. `only_sure`: only names that a compiler has generated for
+// separate functions.
 std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& function, bool only_sure) {
     std::set<std::string> names;
     std::optional<std::string> linkage = demangle(function.linkage_name);
     const std::string own = linkage ? symbol_name(*linkage) : function.name;
     SymbolTables& symbols = module.symbols();
-    // A library's exported names are given by its authors: `free` and `cfree`.
+    // The exported names of a library were chosen by its authors, as `free` and `cfree`. They mean one function.
     const std::string_view exported = module.file().elf().section_data(".dynstr");
     const bool has_own_symbols = module.has_debug_info() || module.file().elf().find_section(".symtab");
-    // Compilers of other languages have ways of their own to make symbols.
+    // Compilers of other languages create symbols in different ways.
     std::set<std::string_view> all;
     for (auto at = symbols.first_from(function.entry); at != symbols.all().end() && at->address == function.entry; ++at)
         all.insert(at->name);
@@ -77,7 +76,7 @@ std::string list_of(const std::set<std::string>& names) {
     return fmt::format("{}{}", fmt::join(some, ", "), more ? fmt::format(" and {} more", more) : "");
 }
 
-// Other IFUNCs that may lead to the same functions.
+// Warns of other IFUNCs that may choose the same functions.
 void warn_of_ifunc(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern,
                    const std::vector<FunctionInstance>& found) {
     std::set<Address> addresses;
@@ -119,13 +118,13 @@ void keep_one_of_each_code(Resolving& resolving, DwarfModule& module, const Proc
     const bool wildcard =
         pattern.component->arg == ast::PointComponent::String && has_wildcard(pattern.parsed.function);
     std::map<Address, const FunctionInstance*> first;
-    std::map<Address, std::set<std::string>> others; // of functions by their address
+    std::map<Address, std::set<std::string>> others; // other names of functions, by address
     for (const FunctionInstance& one : found)
         if (!one.inlined)
             if (auto [at, fresh] = first.try_emplace(one.entry, &one); !fresh && one.name != at->second->name)
                 others[one.entry].insert(one.name);
     for (const auto& [entry, function] : first)
-        if (!function->is_chosen) // whose other names are the implementation's own
+        if (!function->is_chosen) // the other names of a chosen implementation are not reported
             others[entry].merge(other_names(module, *function, wildcard));
     std::erase_if(others, [](const auto& one) { return one.second.empty(); });
     const bool is_ifunc = std::ranges::any_of(found, [](const FunctionInstance& one) { return one.is_chosen; });

@@ -1,6 +1,6 @@
-// Several functions with one code: linkers fold functions whose instructions are the same (`--icf=all`), and authors
-// give a function further names. Whoever is called, the same instructions run, so one address is one point and the
-// calls of one function cannot be told from another's.
+// Functions that share their code. A linker can merge functions with equal instructions (`--icf=all`), and a library
+// can give several names to one function. The same instructions then run, whichever of the functions is called. So such
+// an address is one point, and a probe cannot tell the calls of one function from those of another.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace sonde {
 
-// Leaves one function for each address, under its first name, and warns of names whose calls are hit as well. The same
-// for functions that the resolver of an IFUNC chooses from.
+// Keeps one function for each address, under its first name, and warns of other functions whose calls are hit as well.
+// The same applies to functions that an IFUNC's resolver can choose.
 void keep_one_of_each_code(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern,
                            std::vector<FunctionInstance>& found);
 

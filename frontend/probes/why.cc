@@ -1,5 +1,5 @@
-// The answer has four parts: where the variable lives, over all addresses of its function; what that means at the
-// probe's address; where it is nearest; and how to go on.
+// Answers `--why` in four parts: where the variable is at each address of its function, what that means at the probe's
+// address, the nearest place that has the variable, and advice.
 #include "frontend/probes/why.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace sonde {
 namespace {
 
-// Functions that are explained at most: a pattern may have thousands.
+// Maximum number of functions to explain; a pattern may match thousands.
 constexpr size_t max_functions = 8;
-// Rows of one table.
+// Maximum number of rows in one table.
 constexpr size_t max_rows = 60;
 
 class Explanation {
@@ -27,7 +27,7 @@ class Explanation {
     Explanation(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder)
         : expr_(expr), point_(point), module_(*point.module), binder_(binder) {}
 
-    // False after a report.
+    // Returns false after reporting an error.
     bool run();
     std::vector<std::string> lines;
 
@@ -56,14 +56,14 @@ class Explanation {
     Variable variable_;
     std::vector<Row> rows_;
     bool here_ = false; // readable at the probe
-    bool ever_ = false; // anywhere in the function
+    bool ever_ = false; // readable anywhere in the function
 };
 
 std::string Explanation::function_name() const {
     return fmt::format("{}{}", point_.function.name, point_.function.inlined ? " (an inlined copy)" : "");
 }
 
-// ", line 12", or nothing.
+// Returns ", line 12", or "" if the line is unknown.
 std::string Explanation::line_at(Address address) {
     std::optional<Statement> statement = module_.statement_at(address);
     return statement && statement->line > 0 ? fmt::format(", line {}", statement->line) : "";
@@ -71,7 +71,7 @@ std::string Explanation::line_at(Address address) {
 
 bool Explanation::find_variable() {
     std::string name = expr_.name.substr(1);
-    // What another block of the function has is a variable of the function too.
+    // Variables of other blocks in the function count as well.
     std::vector<Variable> all = module_.variables_in(point_.function, address(), true);
     FunctionPattern pattern;
     pattern.function = point_.function.name;
@@ -112,7 +112,7 @@ const Explanation::Row* Explanation::row_at(Address address) const {
     return nullptr;
 }
 
-// Members are looked at where the variable is.
+// Checks the members at an address where the variable exists.
 bool Explanation::check_members() {
     if (expr_.components.empty() || (!ever_ && !rows_.empty()))
         return true;
@@ -139,7 +139,7 @@ void Explanation::add_head() {
 }
 
 void Explanation::add_table() {
-    // Neighbours that say the same are one row.
+    // Adjacent rows with equal text become one row.
     struct Line {
         Address low, high;
         std::string lines, text;
@@ -185,7 +185,7 @@ void Explanation::add_verdict() {
         say(fmt::format("{}: there it is {}", at, location_text(row->place)));
 }
 
-// The statement of the function that is nearest to the probe and has the variable.
+// Returns the statement of the function that is nearest to the probe and at which the variable is available.
 std::optional<Statement> Explanation::nearest_statement() {
     FunctionPattern pattern;
     pattern.function = point_.function.name;
@@ -222,7 +222,7 @@ void Explanation::add_nearest() {
                         line_at(before->high - 1), address() - before->high + 1));
 }
 
-// What else a handler there can have.
+// Lists the other variables that a handler can read there.
 void Explanation::add_others() {
     std::string list;
     for (const Variable& one : module_.variables_in(point_.function, address()))
@@ -295,7 +295,7 @@ bool Explanation::run() {
 
 std::vector<std::string> explain_variable(const ast::TargetExpr& expr, const std::vector<ResolvedPoint>& points,
                                           Arena& arena, ProbeEnvironment& env, Diagnostics& diags) {
-    // Members are bound only to see whether they exist; any index will do.
+    // Members are bound only to check that they exist, so any index will do.
     Binder binder{arena, diags, env, [&](const ast::Expr& index) { return arena.make<hir::ConstLong>(index.range, 0); },
                   [](hir::Expr* value) { return value; }};
     std::vector<std::string> out;

@@ -1,4 +1,4 @@
-// `sonde --why '$x' POINT`: where a variable lives, and what to do where a probe cannot have it.
+// `sonde --why '$x' POINT`: explains where a variable is stored, and what to do if a probe cannot read it.
 #pragma once
 
 #include "base/arena.h"
@@ -6,8 +6,8 @@
 
 namespace sonde {
 
-// The answer as lines of text, for each function that the points are in. Errors go to diags: the variable or a member
-// of it does not exist (nearest names), a point has no variables; the answer is empty then.
+// Returns the answer as lines of text, for each function that contains one of the points. Reports an error and returns
+// nothing if the variable or a member does not exist, or if a point has no variables.
 std::vector<std::string> explain_variable(const ast::TargetExpr& expr, const std::vector<ResolvedPoint>& points,
                                           Arena& arena, ProbeEnvironment& env, Diagnostics& diags);
 

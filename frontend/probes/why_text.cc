@@ -9,7 +9,7 @@ namespace {
 
 constexpr int rbp = 6, rsp = 7;
 
-// System V ABI, figure 3.36.
+// DWARF register numbers: System V ABI for AMD64, figure 3.36.
 std::string register_text(int64_t number) {
     static constexpr const char* names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                             "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
@@ -63,7 +63,7 @@ std::string join_operands(const std::string& left, LocationOp::Code code, const 
     return fmt::format("({} {} {})", left, operator_text(code), right);
 }
 
-// As an expression; empty if it takes more than that.
+// Returns the operations as an expression, or "" if they cannot be written as one.
 std::string formula(const std::vector<LocationOp>& ops) {
     std::vector<std::string> stack;
     for (const LocationOp& op : ops) {
@@ -134,7 +134,7 @@ bool is_there(const Location& location) { return location.kind != Location::Unav
 std::string location_text(const Location& location) {
     switch (location.kind) {
     case Location::Unavailable: {
-        // Where else it is, the table tells.
+        // The part after the semicolon names other places, which are in the table anyway.
         std::string why = location.why.substr(0, location.why.find(';'));
         if (why.empty() || why.starts_with("was optimized out"))
             return "nowhere: optimized out";

@@ -1,4 +1,4 @@
-// Locations in words. Private to why*.cc.
+// Describes locations in words. Private to why*.cc.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace sonde {
 
-// "in the register rdi", "in memory, on the stack (rsp+24)", "nowhere: optimized out"
+// Returns "in the register rdi", "in memory, on the stack (rsp+24)" or "nowhere: optimized out".
 std::string location_text(const Location& location);
+// Whether a handler can read the variable at this location.
 bool is_there(const Location& location);
 
 } // namespace sonde
