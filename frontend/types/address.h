@@ -1,4 +1,4 @@
-// Places in a program or library.
+// Addresses in a program or library.
 #pragma once
 
 #include <cstdint>

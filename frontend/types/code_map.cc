@@ -9,7 +9,8 @@ namespace {
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
 
-// Instructions that programs do not have, and what zeros read as: tables do have them.
+// Whether the bytes are an instruction that user programs do not contain, or zeros. Tables in the code often decode to
+// these.
 bool reads_as_data(const X86Instruction& one, std::string_view bytes) {
     if (one.is_vector)
         return false;
@@ -102,7 +103,7 @@ bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& start
 }
 
 void CodeMap::add_gap(size_t begin, size_t end) {
-    // `int3` fills what is not used, and nothing else.
+    // `int3` is used only as padding.
     while (begin < end && code_[begin] == '\xcc')
         begin++;
     size_t last = end;
@@ -110,7 +111,7 @@ void CodeMap::add_gap(size_t begin, size_t end) {
         last--;
     std::vector<size_t> starts;
     if (!reads_as_code(begin, last, starts)) {
-        // The last bytes before the filling may belong to an instruction.
+        // The last bytes before the padding may belong to an instruction.
         starts.clear();
         last = end;
         if (!reads_as_code(begin, last, starts))

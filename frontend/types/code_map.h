@@ -1,8 +1,11 @@
-// Where instructions begin in a stretch of machine code of x86-64.
+// Finds where instructions begin in a piece of x86-64 machine code.
 //
-// A breakpoint anywhere else changes what the program does, so nothing is guessed. Code is followed from places that
-// are known to begin instructions, past calls and conditional jumps, to where jumps lead. What nothing leads to, as
-// the targets of a switch, is taken for code only if it reads as instructions of user space without a rest.
+// A breakpoint must be at the first byte of an instruction. Anywhere else it changes what the program does, so this
+// must never guess. Code sections also contain data: jump tables, constants and padding.
+//
+// CodeMap starts at addresses that are known to begin instructions. It follows the code from there, past calls and
+// conditional jumps, and to the targets of jumps. The bytes that it does not reach in this way, such as the targets of
+// a switch, are accepted as code only if all of them decode to instructions of user programs, without a rest.
 #pragma once
 
 #include <optional>
@@ -15,26 +18,28 @@ namespace sonde {
 
 struct X86Instruction;
 
-// The processor never continues with the instruction after this one.
+// Whether control never reaches the instruction after this one.
 bool ends_flow(const X86Instruction& one);
 
 class CodeMap {
   public:
-    // `code` lies at `low`. `roots` are the starts that are known; others than in the code are ignored. `whole`: the
-    // stretch is known to be one function's and not only to begin with one.
+    // `code` begins at address `low`. `roots` are the known beginnings of instructions; those outside of the code are
+    // ignored. `whole`: the piece is exactly one function; otherwise it only begins with one.
     CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole);
 
-    // An instruction begins there, and no other one has the byte in it: `lock` may be jumped over.
+    // Whether an instruction begins at the address and no other instruction contains it. (A jump past a `lock` prefix
+    // makes one instruction begin inside another.)
     bool is_start(Address address) const;
-    // The nearest start at or before an address.
+    // Returns the nearest beginning of an instruction at or before the address.
     std::optional<Address> start_before(Address address) const;
-    // Whether the address is in an instruction.
+    // Whether the address is part of an instruction.
     bool is_code(Address address) const;
-    // An instruction begins there in the middle of another one.
+    // Whether an instruction begins at the address, inside another instruction.
     bool is_doubtful(Address address) const;
 
   private:
-    enum Byte : unsigned char { Unknown = 0, Start = 1, Inside = 2 }; // both: an instruction in an instruction
+    // both bits: an instruction begins inside another one
+    enum Byte : unsigned char { Unknown = 0, Start = 1, Inside = 2 };
 
     void follow(std::vector<Address> roots);
     void add_gap(size_t begin, size_t end);

@@ -12,7 +12,7 @@
 namespace sonde {
 namespace {
 
-// The variable's place in its module's thread-local block.
+// Returns the offset of `errno` in its module's thread-local block.
 std::optional<uint64_t> errno_in_block(const ElfFile& file) {
     std::optional<uint64_t> found;
     file.for_each_symbol([&](const ElfSymbol& symbol) {
@@ -23,7 +23,8 @@ std::optional<uint64_t> errno_in_block(const ElfFile& file) {
     return found;
 }
 
-// A slot that holds the distance of one of the library's variables, and that variable's place in the block.
+// Returns a slot that will hold the distance of one of the library's thread-local variables, and that variable's offset
+// in the block.
 std::optional<std::pair<uint64_t, int64_t>> distance_slot(const ElfFile& library) {
     std::optional<std::pair<uint64_t, int64_t>> found;
     for_each_relocation(library, [&](const Relocation& relocation) {
@@ -34,7 +35,8 @@ std::optional<std::pair<uint64_t, int64_t>> distance_slot(const ElfFile& library
     return found;
 }
 
-// A pointer in `file` that the loader sets, before anything runs, to a function of the library that has one version.
+// Finds a pointer in `file` that the loader sets before the program runs, to a function of the library that exists in
+// only one version.
 std::optional<ErrnoPlace::Import> find_import(const ElfFile& file, const ElfFile& library) {
     std::map<std::string_view, std::set<uint64_t>> exported;
     library.for_each_symbol([&](const ElfSymbol& symbol) {
@@ -51,7 +53,8 @@ std::optional<ErrnoPlace::Import> find_import(const ElfFile& file, const ElfFile
     });
     if (pointers.empty())
         return std::nullopt;
-    // What every program and library has; another one could be some other library's, too.
+    // Every program and library imports these functions from the C library. A function with another name may be
+    // imported from another library.
     auto best = pointers.begin();
     for (const char* name : {"__cxa_finalize", "__libc_start_main"})
         if (auto at = pointers.find(name); at != pointers.end())

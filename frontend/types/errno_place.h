@@ -1,7 +1,9 @@
-// Where a thread's `errno` is, without debug information: glibc's is a thread-local variable of the C library, which
-// the library's symbols name, and whose distance from the thread pointer the loader writes into the library (as in
-// thread_block.h). Where the library is, a pointer in the probed program tells that the loader has set to one of its
-// functions.
+// Finds a thread's `errno` without debug information.
+//
+// In glibc, `errno` is a thread-local variable of the C library. The library's symbol table has its offset in the
+// library's thread-local block. The distance of that block from the thread pointer is known only at run time: the
+// loader writes it into the library (see thread_block.h). To find the library's address at run time, a handler reads a
+// pointer in the probed program that the loader has set to one of the library's functions.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +14,10 @@
 
 namespace sonde {
 
-// The address is: the thread pointer + `offset`, + what `distance_slot` holds unless the program is linked statically.
-// That slot is in the C library, which lies where the pointer in `import_slot` leads, less `import_address`; without an
-// import the probed module is the library itself. All places are as linked.
+// How to compute the address of `errno`. It is the thread pointer plus `offset`, plus the word at `distance_slot` (if
+// the program is not linked statically). `distance_slot` is in the C library. The library's load address is the word at
+// `import->slot` minus `import->address`. Without `import`, the probed module is the library. All addresses are as
+// linked.
 struct ErrnoPlace {
     struct Import {
         uint64_t slot = 0;    // in the probed module
@@ -25,7 +28,8 @@ struct ErrnoPlace {
     std::optional<Import> import;
 };
 
-// For the program or library in that file. Errors: in words, why it cannot be known (no glibc, no pointer).
+// Finds `errno` for the program or library in a file. Fails with a reason if this is not possible, for example without
+// glibc or without such a pointer.
 Result<ErrnoPlace> find_errno(const std::string& path);
 
 } // namespace sonde

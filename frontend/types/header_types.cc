@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// The functions of libclang that are used, under their own names. Its interface is the same in all versions since 16.
+// The functions of libclang that are used here, by their own names. They are the same in all versions since 16.
 struct Clang {
 #define EACH_FUNCTION(X)                                                                                               \
     X(toggleCrashRecovery)                                                                                             \
@@ -68,7 +68,7 @@ struct Clang {
     EACH_FUNCTION(DECLARE)
 #undef DECLARE
 
-    // Null: it is not installed.
+    // Returns null if libclang is not installed.
     static const Clang* get() {
         static SharedLibrary file;
         static Clang clang;
@@ -83,7 +83,7 @@ struct Clang {
         return out;
     }
 
-    // Calls `visit` for what is declared in `cursor`, one level deep.
+    // Calls `visit` for each direct child of `cursor`.
     void each(CXCursor cursor, const std::function<void(CXCursor)>& visit) const {
         auto call = [](CXCursor child, CXCursor, CXClientData data) {
             (*static_cast<const std::function<void(CXCursor)>*>(data))(child);
@@ -100,7 +100,7 @@ struct Clang {
         clang_Type_visitFields(record, call, const_cast<std::function<void(CXCursor)>*>(&visit));
     }
 
-    // Its name; empty where it has none, which newer versions write as "(unnamed at ...)".
+    // Returns the name, or "" for an unnamed declaration, which newer versions spell "(unnamed at ...)".
     std::string name_of(CXCursor cursor) const {
         std::string name = clang_Cursor_isAnonymous(cursor) ? "" : text(clang_getCursorSpelling(cursor));
         return name.find('(') == std::string::npos ? name : "";
@@ -120,7 +120,7 @@ struct Clang {
     }
 };
 
-constexpr const char* unit_name = "/sonde/header.c"; // in memory only
+constexpr const char* unit_name = "/sonde/header.c"; // exists in memory only
 
 std::vector<std::string> sorted_unique(std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
@@ -132,7 +132,7 @@ std::vector<std::string> sorted_unique(std::vector<std::string> names) {
 
 class HeaderTypes::Reader final : public TypeSource {
   public:
-    // `includes`: lines of C.
+    // `includes` are lines of C.
     Reader(const Clang& clang, std::string includes, bool is_32_bit)
         : lib_(clang), includes_(std::move(includes)), is_32_bit_(is_32_bit), index_(clang.clang_createIndex(0, 0)) {}
     ~Reader() {
@@ -143,7 +143,7 @@ class HeaderTypes::Reader final : public TypeSource {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    // Reads the headers alone. False: problem() says why.
+    // Reads the headers without a lookup. Returns false and sets problem() on failure.
     bool open() {
         Unit all = parse("");
         if (!all.handle || !all.problem.empty()) {
@@ -198,7 +198,7 @@ class HeaderTypes::Reader final : public TypeSource {
             member.byte_offset = bits / 8;
             if (lib_.clang_Cursor_isBitField(field)) {
                 member.bit_size = static_cast<uint32_t>(std::max(lib_.clang_getFieldDeclBitWidth(field), 0));
-                if (member.bit_size == 0) // ends a unit
+                if (member.bit_size == 0) // a bit field of width 0 only ends a storage unit
                     return;
                 place_bits(member, bits, strip(member.type)->size);
             }
@@ -207,15 +207,16 @@ class HeaderTypes::Reader final : public TypeSource {
     }
 
   private:
-    static constexpr const char* wanted = "__sonde_"; // in front of names that no header has
+    static constexpr const char* wanted = "__sonde_"; // prefix for declared names; no header uses it
 
     struct Unit {
         CXTranslationUnit handle = nullptr;
-        std::string problem;             // the first error in the header, or with it
-        std::vector<unsigned> bad_lines; // of what follows the header, from 0
+        std::string problem;             // the first error inside the header, or at the #include
+        std::vector<unsigned> bad_lines; // lines with errors after the header, counted from 0
     };
 
-    // Nothing but letters, digits and `others`: it cannot leave its declaration.
+    // Whether the text consists of letters, digits and `others` only, so that it cannot end the declaration into which
+    // it is inserted.
     static bool is_spelled_with(std::string_view text, std::string_view others) {
         return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
             return std::isalnum(static_cast<unsigned char>(c)) || others.find(c) != std::string_view::npos;
@@ -229,8 +230,8 @@ class HeaderTypes::Reader final : public TypeSource {
         std::array<const char*, 6> arguments = {
             "-xc", "-std=gnu17", is_32_bit_ ? "-m32" : "-m64", "-ferror-limit=0", "-D_GNU_SOURCE", "-w"};
         Unit out;
-        // A crash is the end of this unit; the signals are the session's again after it. Making an index has taken
-        // them.
+        // If libclang crashes, only this unit is lost. Switching recovery off afterwards restores the session's signal
+        // handlers, which creating the index had replaced.
         lib_.clang_toggleCrashRecovery(1);
         lib_.clang_parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()), &file,
                                          1, CXTranslationUnit_SkipFunctionBodies, &out.handle);
@@ -279,7 +280,7 @@ class HeaderTypes::Reader final : public TypeSource {
         }
     }
 
-    // Each way to read the name is a line of its own; one that is none leaves an error at its line.
+    // Declares one line for each possible meaning of the name. A meaning that is not valid causes an error in its line.
     const Type* look_up(const std::string& name) {
         size_t pointers = name.find('*');
         std::string plain = name.substr(0, pointers);
@@ -335,7 +336,7 @@ class HeaderTypes::Reader final : public TypeSource {
     }
 
     const Type* type(CXType from) {
-        // Qualifiers, from the outside in.
+        // Convert the qualifiers, from the outside in.
         CXType plain = lib_.clang_getUnqualifiedType(from);
         if (lib_.clang_isConstQualifiedType(from) || lib_.clang_isVolatileQualifiedType(from) ||
             lib_.clang_isRestrictQualifiedType(from)) {
@@ -399,7 +400,7 @@ class HeaderTypes::Reader final : public TypeSource {
         return &out;
     }
 
-    // One object for each declaration, in whichever unit.
+    // Returns one object for each declaration, in whichever translation unit it is seen.
     const Type* tagged(CXType from) {
         CXCursor declared = lib_.clang_getTypeDeclaration(from);
         Type*& out = tagged_[lib_.text(lib_.clang_getCursorUSR(declared))];
@@ -481,15 +482,15 @@ class HeaderTypes::Reader final : public TypeSource {
     std::vector<std::string> type_names_, constant_names_;
     std::unordered_map<std::string, const Type*> found_;
     std::deque<Type> made_;
-    std::map<std::string, Type*> tagged_; // by the declaration's unified symbol resolution, libclang's name for it
-    std::unordered_map<const Type*, CXType> records_; // whose members are not there yet
+    std::map<std::string, Type*> tagged_; // by libclang's unified symbol resolution (USR) of the declaration
+    std::unordered_map<const Type*, CXType> records_; // their members were not read yet
 };
 
 HeaderTypes::HeaderTypes(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
 HeaderTypes::~HeaderTypes() = default;
 
 Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open(const std::string& name, bool is_32_bit) {
-    // It becomes a line of C.
+    // The name becomes part of a line of C.
     if (name.empty() || name.find_first_of("<>\"\n\r") != std::string::npos || name.find('\0') != std::string::npos)
         return Error(fmt::format("`<{}>` is no header's name", name));
     return read(fmt::format("#include <{}>\n", name), is_32_bit);

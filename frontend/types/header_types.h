@@ -1,8 +1,8 @@
-// C types from header files, for what no debug information tells of: `@cast(p, "struct stat", "<sys/stat.h>")`.
+// C types from header files, for types without debug information: `@cast(p, "struct stat", "<sys/stat.h>")`.
 //
-// The headers are read by libclang, as a library that is loaded for this: there is no compiler run, and nobody needs
-// it who names no header. What a name means is asked of C itself: each lookup is a translation unit that includes the
-// header and declares something with that name.
+// libclang reads the headers. It is loaded as a shared library only if a script names a header, so no compiler is run,
+// and most users do not need it. To find the meaning of a name, each lookup compiles a small translation unit that
+// includes the header and uses the name in a declaration. So C itself decides, including macros and typedefs.
 #pragma once
 
 #include <memory>
@@ -18,26 +18,26 @@ namespace sonde {
 
 class HeaderTypes {
   public:
-    // `name` as in `#include <name>`; it is looked for where C compilers look, and in the folders of CPATH and
-    // C_INCLUDE_PATH. Types have the sizes that they have in programs of x86-64, or of i386 (`is_32_bit`). Errors: no
-    // libclang is installed, there is no such header, or it is not C.
+    // Opens the header `name`, as in `#include <name>`. Searches the compiler's default directories, and those in CPATH
+    // and C_INCLUDE_PATH. Types have the sizes of x86-64 programs, or of i386 programs if `is_32_bit`. Fails if
+    // libclang is not installed, if the header does not exist, or if it is not valid C.
     static Result<std::unique_ptr<HeaderTypes>> open(const std::string& name, bool is_32_bit);
-    // What programs say to the kernel: the headers of errors, files, signals, sockets, memory and the like that are
-    // installed. Errors: no libclang is.
+    // Opens the system's headers for communication with the kernel: errors, files, signals, sockets, memory and similar
+    // topics, as far as they are installed. Fails if libclang is not installed.
     static Result<std::unique_ptr<HeaderTypes>> open_system();
     ~HeaderTypes();
     HeaderTypes(const HeaderTypes&) = delete;
     HeaderTypes& operator=(const HeaderTypes&) = delete;
 
-    // A type as C writes it, "struct stat", "size_t", "unsigned char*"; the keyword may be missing. Null if there is
-    // none, or if nothing says what is in it.
+    // Returns a type by its C name: "struct stat", "size_t", "unsigned char*". The keyword may be omitted. Returns null
+    // if the type does not exist or is incomplete.
     const Type* find_type(std::string_view name);
-    // What find_type() finds, for "did you mean"; sorted, unique.
+    // Returns the names that find_type() finds, sorted without duplicates, for "did you mean".
     std::vector<std::string> type_names();
-    // The value of an integer constant expression of enumerators, macros, numbers and C's operators; nullopt if it is
-    // none.
+    // Evaluates a C integer constant expression of enumerators, macros, numbers and operators. Returns nullopt if it is
+    // not one.
     std::optional<int64_t> constant(std::string_view expression);
-    // Enumerators, for "did you mean"; sorted, unique.
+    // Returns all enumerators, sorted without duplicates, for "did you mean".
     std::vector<std::string> constant_names();
 
   private:

@@ -96,7 +96,7 @@ template <typename Visit> void KernelTypes::each(const File& file, uint32_t kind
 // ---- enumerators ----------------------------------------------------------------------------------------------------
 
 namespace {
-// `visit` gets each enumerator's name and value.
+// Calls `visit` with the name and value of each enumerator.
 template <typename Visit> void visit_enumerators(const BtfFile& types, const btf_type& type, Visit visit) {
     const uint32_t count = BtfFile::entry_count(type);
     if (BtfFile::kind(type) == BTF_KIND_ENUM64) {
@@ -161,8 +161,9 @@ std::vector<KernelFunction> KernelTypes::functions(const std::string& pattern, c
     return out;
 }
 
-// `typedef void (*btf_trace_NAME)(void *__data, TP_PROTO)` is in BTF for each tracepoint, without the parameters' names
-// (6.x: include/trace/bpf_probe.h); those are in `__traceiter_NAME`, which calls the handlers.
+// For each tracepoint, BTF has `typedef void (*btf_trace_NAME)(void *__data, TP_PROTO)`, in which the parameters have
+// no names (include/trace/bpf_probe.h in Linux 6.x). The names are in the function `__traceiter_NAME`, which calls the
+// handlers.
 std::vector<KernelFunction> KernelTypes::tracepoints(const std::string& pattern, const std::string* wanted) {
     std::vector<KernelFunction> out;
     std::vector<std::string> names;
@@ -222,7 +223,8 @@ std::vector<std::string> KernelTypes::function_names(const std::string& module) 
 
 std::vector<KernelGlobal> KernelTypes::globals(string_view name) {
     const File& kernel = files_[0];
-    std::map<uint32_t, std::optional<uint64_t>> numbers; // of the variables, and where each CPU has them
+    // by the variable's id; the value is its offset in the per-CPU memory
+    std::map<uint32_t, std::optional<uint64_t>> numbers;
     each(kernel, BTF_KIND_VAR, [&](uint32_t id, const btf_type&, string_view title) {
         if (title == name)
             numbers[id];
@@ -248,7 +250,7 @@ std::vector<std::string> KernelTypes::global_names() {
 }
 
 namespace {
-// FNV-1a, 8 bytes at a time.
+// The FNV-1a hash, computed on 8 bytes at a time.
 uint64_t hash_of(string_view bytes) {
     uint64_t hash = 0xcbf29ce484222325;
     for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
@@ -300,7 +302,8 @@ const Type* KernelTypes::find_type(std::string_view name) {
         stars += name.back() == '*';
         name.remove_suffix(1);
     }
-    // A search goes through all types; a module's may come later.
+    // A search visits all types, so cache its result. A type that was not found may be in a module that is opened
+    // later.
     auto [known, is_new] = found_.try_emplace(std::string(name));
     if (is_new || (!known->second.type && known->second.files != files_.size()))
         known->second = {search(name), files_.size()};
@@ -325,7 +328,7 @@ const Type* KernelTypes::search(std::string_view name) {
          {BTF_KIND_STRUCT, BTF_KIND_TYPEDEF, BTF_KIND_INT, BTF_KIND_UNION, BTF_KIND_ENUM, BTF_KIND_ENUM64,
           BTF_KIND_FLOAT}},
     };
-    // As the compiler calls what C lets one write in several ways.
+    // C allows several spellings; BTF has the one that the compiler uses.
     static const std::pair<string_view, string_view> spellings[] = {
         {"unsigned", "unsigned int"},
         {"short", "short int"},
@@ -370,7 +373,7 @@ std::vector<std::string> KernelTypes::type_names() {
 }
 
 const Type* KernelTypes::type(const File& in, uint32_t id) {
-    // A module's types go on after the kernel's numbers.
+    // The ids of a module's types continue after those of the kernel.
     const File& owner = id < in.types.first() ? files_[0] : in;
     const btf_type* from = owner.types.at(id);
     if (!from)
@@ -380,7 +383,7 @@ const Type* KernelTypes::type(const File& in, uint32_t id) {
     auto [entry, fresh] = by_number_.try_emplace(index << 32 | id, nullptr);
     if (!fresh)
         return entry->second;
-    // Known before its parts are, so that a type that leads to itself ends.
+    // Store the type before its parts are read, so that recursive types terminate.
     Type& made = made_.emplace_back();
     entry->second = &made;
     made.of_kernel = true;
@@ -424,7 +427,7 @@ void KernelTypes::fill(const File& in, const btf_type& from, Type& to) {
         const auto* array = BtfFile::entries<struct btf_array>(from);
         to.kind = Type::Array;
         to.target = type(in, array->type);
-        if (array->nelems != 0) // 0: as long as there is room
+        if (array->nelems != 0) // 0: a flexible array
             to.count = array->nelems;
         to.size = to.target ? array->nelems * to.target->size : 0;
         break;
@@ -460,7 +463,7 @@ void KernelTypes::fill(const File& in, const btf_type& from, Type& to) {
     case BTF_KIND_RESTRICT:
         wraps(Type::Restrict);
         break;
-    case BTF_KIND_TYPE_TAG: // as `__user`: the type that it stands at
+    case BTF_KIND_TYPE_TAG: // such as `__user`: stands for the type that it is attached to
         wraps(Type::Typedef);
         to.name = to.target ? type_name(to.target) : "void";
         break;
@@ -491,7 +494,7 @@ void KernelTypes::complete(Type& record) {
     records_.erase(found);
     const btf_type* from = in->types.at(id);
     if (BtfFile::kind(*from) == BTF_KIND_FWD) {
-        // A declaration; another file may have the definition.
+        // This is only a declaration. Another file may have the definition.
         uint32_t kind = record.kind == Type::Union ? BTF_KIND_UNION : BTF_KIND_STRUCT;
         for (const File& other : files_)
             if (uint32_t defined = other.types.find(record.name, kind)) {

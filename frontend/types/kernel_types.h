@@ -1,8 +1,10 @@
-// What a kernel says about itself: its types, functions and tracepoints, from BTF.
+// The types, functions and tracepoints of a kernel, from its BTF.
 //
-// Read lazily, like a program's debug information: a module's file is opened when it is named, a type is made when it
-// is asked for, a record's members when they are looked at. BTF has no variables but per-CPU ones, no places in the
-// source, and no inlined functions; those need the kernel's DWARF.
+// Everything is read lazily, like a program's debug information. A module's file is opened when a script names the
+// module, a type is created when somebody asks for it, and a record's members are read when somebody looks at them.
+//
+// BTF has no variables except per-CPU variables, no source positions and no inlined functions. Those need the kernel's
+// DWARF.
 #pragma once
 
 #include <deque>
@@ -25,62 +27,65 @@ namespace sonde {
 struct KernelFunction {
     std::string name;
     std::string module;         // "" for the kernel itself
-    const Type* type = nullptr; // Type::Function: parameters with their names, and the result; null: not known
+    const Type* type = nullptr; // Type::Function with the parameters, their names, and the result; null if unknown
 };
 
-// A variable of the kernel's that BTF tells of.
+// A variable of the kernel that BTF describes.
 struct KernelGlobal {
     const Type* type = nullptr;
-    std::optional<uint64_t> per_cpu; // each CPU has a copy: the offset from the first byte of what each has
+    std::optional<uint64_t> per_cpu; // each CPU has a copy; this is the offset in the per-CPU memory
 };
 
 class KernelTypes final : public TypeSource {
   public:
-    // `folder` has a file for the kernel ("vmlinux") and one for each module. Errors: the kernel has no BTF, or BTF of
-    // a kind that is not known here.
+    // Opens the running kernel's types. `folder` has a file for the kernel ("vmlinux") and one for each module. Fails
+    // if the kernel has no BTF, or if its format is not supported.
     static Result<std::unique_ptr<KernelTypes>> open(const std::string& folder = "/sys/kernel/btf");
-    // Those of a kernel that does not run here; must not outlive `files`.
+    // Opens the types of a kernel that is not running here. The result must not outlive `files`.
     static Result<std::unique_ptr<KernelTypes>> open(const KernelFiles& files);
 
-    // Differs between two kernels whose types differ.
+    // Returns a hash that differs between kernels with different types.
     uint64_t fingerprint() const;
-    // The same for a module's. Errors: it has none.
+    // Returns the same for a module. Fails if the module has no types.
     Result<uint64_t> module_fingerprint(const std::string& module) const;
-    // Whether handlers that know types of a module fit this one. Errors: it is not loaded, or is another build.
+    // Checks that the loaded module has the types with this fingerprint, so that handlers compiled for them are
+    // correct. Fails if the module is not loaded or is another build.
     Result<void> check_module(const std::string& module, uint64_t fingerprint) const;
-    // Modules of whose types members were looked at.
+    // Returns the modules with types whose members were used.
     const std::set<std::string>& modules_used() const { return modules_used_; }
 
-    // Modules that have types; sorted.
+    // Returns the names of all modules that have types, sorted.
     std::vector<std::string> modules() const;
-    // BTF of a module, which builds on the kernel's, or the kernel's own (""); keeps nothing. Errors: there is none.
+    // Returns the BTF of a module, which refers to the kernel's, or of the kernel (""). Does not cache it. Fails if it
+    // does not exist.
     Result<std::string> btf_bytes(const std::string& module) const;
 
-    // Those whose name matches a glob, in the order of their names. `module`: a glob too, of which "" is the kernel
-    // itself; a null pointer is the kernel and all modules.
+    // Returns the functions whose names match a pattern, sorted by name. `module` is also a pattern; "" means the
+    // kernel itself. A null pointer means the kernel and all modules.
     std::vector<KernelFunction> functions(const std::string& pattern, const std::string* module);
-    // A tracepoint's parameters are those of its TP_PROTO. Without `module`, those of the running kernel's modules too;
-    // of another kernel's, which has some hundred modules installed, only those that are asked for are looked at.
+    // Returns tracepoints with the parameters of their TP_PROTO. Without `module`, includes those of the running
+    // kernel's modules. Another kernel has some hundred modules installed; of these, only the requested ones are read.
     std::vector<KernelFunction> tracepoints(const std::string& pattern, const std::string* module = nullptr);
-    // For "did you mean"; unsorted.
+    // Names for "did you mean"; unsorted.
     std::vector<std::string> tracepoint_names();
     std::vector<std::string> function_names(const std::string& module);
 
-    // The kernel's own variables of that name; BTF has those that each CPU has a copy of.
+    // Returns the kernel's variables with that name. BTF has per-CPU variables only.
     std::vector<KernelGlobal> globals(std::string_view name);
     std::vector<std::string> global_names();
 
-    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, each with any number of `*` after it; the
-    // keyword may be missing. Null if there is none.
+    // Returns a type by its name: "struct s", "union u", "enum e", "int" or a typedef, each followed by any number of
+    // `*`. The keyword may be omitted. Returns null if the type does not exist.
     const Type* find_type(std::string_view name);
-    // What find_type() finds, for "did you mean".
+    // Returns the names that find_type() finds, for "did you mean".
     std::vector<std::string> type_names();
 
-    // An enumerator of the kernel itself; nullopt if there is none of that name.
+    // Returns the value of an enumerator of the kernel itself, or nullopt.
     std::optional<int64_t> enumerator(std::string_view name);
-    // For "did you mean".
+    // Returns all enumerators, for "did you mean".
     std::vector<std::string> enumerator_names();
 
+    // Reads a record's members.
     void complete(Type& record) override;
 
   private:
@@ -92,30 +97,32 @@ class KernelTypes final : public TypeSource {
     KernelTypes() = default;
     static Result<std::unique_ptr<KernelTypes>> read(std::unique_ptr<KernelTypes> out, Result<std::string> kernel,
                                                      const std::string& path);
-    // A module's file; null if it has none. "" is the kernel.
+    // Opens a module's file, or returns the one already open. Returns null if the module has no types. "" is the
+    // kernel.
     File* file(const std::string& module);
     const Type* type(const File& file, uint32_t id);
     void fill(const File& file, const btf_type& from, Type& to);
     const Type* pointer_to(const Type* target);
-    const Type* search(std::string_view name); // without `*`; null: there is none
-    // `visit` gets every type of the file's own that is of that kind, with its number and name.
+    const Type* search(std::string_view name); // without `*`; returns null if not found
+    // Calls `visit` with the id and name of each type of that kind in the file itself (not in the kernel that a module
+    // refers to).
     template <typename Visit> static void each(const File& file, uint32_t kind, Visit visit);
 
-    std::string folder_;                 // of the running kernel's
-    const KernelFiles* other_ = nullptr; // another kernel's
+    std::string folder_;                 // of the running kernel
+    const KernelFiles* other_ = nullptr; // another kernel; null: the running one
     std::deque<File> files_;             // [0] is the kernel
     std::deque<Type> made_;
-    std::unordered_map<uint64_t, Type*> by_number_; // file << 32 | number
+    std::unordered_map<uint64_t, Type*> by_number_; // file << 32 | id
     struct Found {
         const Type* type = nullptr;
-        size_t files = 0; // that were looked at
+        size_t files = 0; // number of files that were searched
     };
-    std::unordered_map<std::string, Found> found_; // by find_type()
+    std::unordered_map<std::string, Found> found_; // cache of find_type()
     struct Origin {
         const File* file;
         uint32_t id;
     };
-    std::unordered_map<const Type*, Origin> records_; // whose members are not there yet
+    std::unordered_map<const Type*, Origin> records_; // their members were not read yet
     std::set<std::string> modules_used_;
 };
 

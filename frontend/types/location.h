@@ -1,7 +1,8 @@
-// Where a variable's value is at one instruction: DWARF location expressions, evaluated at compile time to data.
+// The location of a variable at one instruction: DWARF location expressions, converted at compile time to data.
 //
-// Frame base and CFA are already substituted: only user registers (DWARF numbers), constants, user memory and
-// arithmetic remain, so that lowering is a few instructions. DWARF 5 section 2.6.
+// The frame base and the canonical frame address (CFA) are already replaced by their definitions. What remains is user
+// registers (by DWARF number), constants, user memory and arithmetic, so the lowering needs only a few instructions.
+// Source: DWARF 5, section 2.6.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace sonde {
 
-// One operation of a small stack machine; all values are 64 bits.
+// One operation of a stack machine. All values have 64 bits.
 struct LocationOp {
     enum Code {
-        Register, // push user register `operand` (DWARF number)
-        Constant, // push operand
-        Deref,    // pop address, push `operand` bytes (1, 2, 4, 8) of user memory, zero extended
-        // Pop b, pop a, push a op b. Div is signed, Mod is not.
+        Register, // push the user register `operand` (DWARF number)
+        Constant, // push `operand`
+        Deref,    // pop an address, push the `operand` bytes (1, 2, 4, 8) of user memory there, extended with zeros
+        // Pop b, pop a, push a OP b. Div is signed, Mod is unsigned.
         Add,
         Sub,
         Mul,
@@ -29,25 +30,25 @@ struct LocationOp {
         Shl,
         Shr,
         Sar,
-        // Replace the top.
+        // Replace the top of the stack.
         Neg,
         Not,
         Abs,
-        // Pop b, pop a, compare them signed, push 0 or 1.
+        // Pop b, pop a, compare them as signed numbers, push 0 or 1.
         Eq,
         Ne,
         Lt,
         Le,
         Gt,
         Ge,
-        // As DWARF defines them. Pick: push a copy of the entry `operand` below the top (0 is the top).
+        // Stack operations as in DWARF. Pick pushes a copy of the entry `operand` below the top (0 is the top).
         Dup,
         Drop,
         Swap,
         Over,
         Rot,
         Pick,
-        ThreadBase, // push the thread pointer (fs base)
+        ThreadBase, // push the thread pointer (the base of fs)
     } code;
     int64_t operand = 0;
 
@@ -56,20 +57,20 @@ struct LocationOp {
 
 struct Location {
     enum Kind {
-        Unavailable, // `why` says it in words
-        Memory,      // ops leave the address
-        Register,    // the value is in user register `reg`
-        Value,       // ops leave the value itself (DW_OP_stack_value, DW_AT_const_value)
-        Bytes,       // DW_OP_implicit_value: `bytes`
-        Pieces,      // composed of `pieces`, in order of increasing offset
+        Unavailable, // `why` has the reason
+        Memory,      // `ops` compute the address
+        Register,    // the value is in the user register `reg`
+        Value,       // `ops` compute the value (DW_OP_stack_value, DW_AT_const_value)
+        Bytes,       // the value is `bytes` (DW_OP_implicit_value)
+        Pieces,      // the value consists of `pieces`, in order of increasing offset
     } kind = Unavailable;
     std::vector<LocationOp> ops;
     int reg = -1;
     std::vector<uint8_t> bytes;
     struct Piece;
     std::vector<Piece> pieces;
-    bool of_entry = false; // the operations are about registers as they were when the function was entered
-    std::string why;       // "optimized out at this address"
+    bool of_entry = false; // the operations use the registers' values at the function's entry
+    std::string why;       // "was optimized out at this address"
 };
 
 struct Location::Piece {
@@ -77,7 +78,7 @@ struct Location::Piece {
     Location place; // may be Unavailable
 };
 
-// No place, and why.
+// Returns a location of kind Unavailable with a reason.
 inline Location unavailable(std::string why) {
     Location location;
     location.why = std::move(why);

@@ -1,7 +1,8 @@
-// Each entry jumps through a slot of the global offset table, and a relocation names what the slot will hold. So
-// entries are found by their jump, in whichever of the sections the linker has put them: .plt, .plt.sec (with
-// -fcf-protection, where .plt has only what binds lazily) and .plt.got. System V psABI for x86-64, 5.2 "Procedure
-// Linkage Table".
+// Finds the entries of the procedure linkage table. Each entry jumps through a slot of the global offset table, and a
+// relocation tells which symbol's address the slot will hold. So entries are found by their jump instructions.
+//
+// Linkers place them in several sections: .plt, .plt.sec (with -fcf-protection, where .plt has only the code for lazy
+// binding) and .plt.got. Source: System V psABI for x86-64, section 5.2, "Procedure Linkage Table".
 #include "frontend/types/plt.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// Slot -> name.
+// Maps slots to the names of their symbols.
 std::map<uint64_t, std::string> read_slots(const ElfFile& file) {
     std::map<uint64_t, std::string> slots;
     for_each_relocation(file, [&](const Relocation& relocation) {
@@ -36,8 +37,8 @@ std::vector<PltEntry> read_plt(const ElfFile& file) {
         const ElfSection* section = file.find_section(section_name);
         if (!section || section->type == SHT_NOBITS)
             continue;
-        // Not from libelf's mapping: the kernel puts breakpoints into every private mapping of a file, so that the
-        // entries that a session probes are no jumps there.
+        // Do not read from libelf's mapping. The kernel writes the breakpoints of running sessions into every private
+        // mapping of a file, and a probed entry would not look like a jump there.
         const Result<std::string> bytes = read_at(file.fd(), section->offset, section->size);
         if (!bytes)
             continue;

@@ -1,4 +1,4 @@
-// The procedure linkage table: where a program calls functions of other objects.
+// The procedure linkage table (PLT), through which a program calls functions of other objects.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace sonde {
 
 struct PltEntry {
-    std::string name;     // the called function's, without a version
+    std::string name;     // the called function, without a version
     uint64_t address = 0; // of the entry, as linked
 };
 
-// Of an ELF file, in address order. Calls that do not go through the table are not here: a program that is linked with
-// `-fno-plt`, and a library's calls of its own functions.
+// Returns the entries of an ELF file, sorted by address. Not all calls use the table: programs linked with `-fno-plt`
+// and a library's calls of its own functions do not.
 std::vector<PltEntry> read_plt(const ElfFile& file);
 
 } // namespace sonde

@@ -1,5 +1,5 @@
-// The relocations that the loader makes in a program or library: what it writes where (System V ABI, chapter 4,
-// "Relocation"; the types are x86-64's, psABI 4.4.1).
+// The relocations of a program or library: the values that the loader writes into it. Sources: System V ABI, chapter 4,
+// "Relocation"; the x86-64 types are in psABI, section 4.4.1.
 #pragma once
 
 #include <elf.h>
@@ -13,14 +13,14 @@
 namespace sonde {
 
 struct Relocation {
-    uint64_t slot = 0; // where it writes, as linked
+    uint64_t slot = 0; // the address of the value, as linked
     uint32_t type = 0; // R_X86_64_*
     int64_t addend = 0;
-    Elf64_Sym symbol{};    // all zeros without one
-    std::string_view name; // the symbol's, without a version; lives as long as the file. Empty without one
+    Elf64_Sym symbol{};    // all zeros if the relocation has no symbol
+    std::string_view name; // the symbol's name without a version, or ""; valid as long as the file
 };
 
-// Those of .rela.plt, then those of .rela.dyn.
+// Visits the relocations in .rela.plt, then those in .rela.dyn.
 void for_each_relocation(const ElfFile& file, const std::function<void(const Relocation&)>& visit);
 
 } // namespace sonde

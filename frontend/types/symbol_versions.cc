@@ -8,7 +8,7 @@
 namespace sonde {
 namespace {
 
-// A structure of the section at that place; false: it is cut off.
+// Reads a structure from the section. Returns false if it is cut off.
 template <typename T> bool read_at(std::string_view data, uint64_t at, T& out) {
     if (at > data.size() || data.size() - at < sizeof out)
         return false;
@@ -16,7 +16,7 @@ template <typename T> bool read_at(std::string_view data, uint64_t at, T& out) {
     return true;
 }
 
-// Names of the versions that the file defines, by their numbers.
+// Returns the names of the versions that the file defines, by their numbers.
 std::map<uint16_t, std::string_view> read_names(std::string_view definitions, std::string_view strings) {
     constexpr int most = 0x7fff;
     std::map<uint16_t, std::string_view> names;

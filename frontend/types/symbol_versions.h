@@ -1,5 +1,5 @@
-// Versions of dynamic symbols: `f@V1` and `f@@V2` are functions of their own, of which callers that name none get the
-// second. The GNU extension of ELF (Linux Standard Base, "Symbol Versioning").
+// Versions of dynamic symbols: `f@V1` and `f@@V2` are different functions, and a caller that names no version gets the
+// second. This is a GNU extension of ELF (Linux Standard Base, "Symbol Versioning").
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace sonde {
 
 struct VersionedSymbol {
-    std::string_view name, version; // live as long as the file
+    std::string_view name, version; // valid as long as the file
     uint64_t address = 0;
     bool is_default = false;
 };
 
-// Those that the file defines; empty for files without versions.
+// Returns the versioned symbols that the file defines; empty if it has none.
 std::vector<VersionedSymbol> read_symbol_versions(const ElfFile& file);
 
 } // namespace sonde

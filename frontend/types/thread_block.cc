@@ -19,7 +19,8 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
         if (header.p_type == PT_TLS) {
             block = header;
         } else if (header.p_type == PT_DYNAMIC) {
-            // A position independent program says so; a shared library with an interpreter (libc) does not.
+            // A position-independent program has a flag for it. An interpreter alone is not a proof: the C library has
+            // one, too.
             Elf_Data* data =
                 elf_getdata_rawchunk(file.elf(), static_cast<int64_t>(header.p_offset), header.p_filesz, ELF_T_DYN);
             GElf_Dyn entry;
@@ -32,7 +33,7 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
         return std::nullopt;
     if (!is_program)
         return ThreadBlock{};
-    // The program's block ends at the thread pointer, aligned.
+    // The program's block ends at the thread pointer and is aligned.
     uint64_t align = std::max<uint64_t>(block->p_align, 1);
     uint64_t size = block->p_memsz;
     if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
@@ -60,7 +61,7 @@ std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
                 continue;
             GElf_Sym symbol{};
             if (index != 0 && (!symbols || !gelf_getsym(symbols, static_cast<int>(index), &symbol) ||
-                               symbol.st_shndx == SHN_UNDEF)) // another module's
+                               symbol.st_shndx == SHN_UNDEF)) // defined in another module
                 continue;
             bool distance = type == R_X86_64_TPOFF64;
             if (!found || (distance && !found->distance))

@@ -1,10 +1,12 @@
-// Where a module's thread-local variables are in a thread, as far as its file tells.
+// Finds a module's thread-local variables, as far as this is possible from its file.
 //
-// A program's own block lies at a fixed distance from the thread pointer (Drepper, ELF Handling for Thread-Local
-// Storage, section 3.4.6: x86-64 is "variant II"). A library's block is known at run time only. What the loader has
-// written into the library's global offset table tells: a TPOFF64 slot the distance of one of its variables from the
-// thread pointer, a DTPMOD64 slot the library's index in each thread's table of blocks (section 3, "dtv"; glibc: the
-// pointer after the thread pointer's own word, two words an entry).
+// The block of a program is at a fixed distance from the thread pointer (Drepper, "ELF Handling for Thread-Local
+// Storage", section 3.4.6; x86-64 uses "variant II").
+//
+// The block of a library is known only at run time. A handler finds it through the values that the loader has written
+// into the library's global offset table. A TPOFF64 slot contains the distance of a variable from the thread pointer. A
+// DTPMOD64 slot contains the library's index in the table of blocks that each thread has (section 3, "dtv"). In glibc,
+// the pointer to that table follows the word that the thread pointer points to, and each of its entries has two words.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +18,21 @@
 namespace sonde {
 
 struct ThreadBlock {
-    std::optional<int64_t> distance; // a program's: from the thread pointer, negative. A library's is known at run time
+    // for programs: the distance from the thread pointer (negative); for libraries it is known at run time only
+    std::optional<int64_t> distance;
 };
 
-// A library's word that the loader has filled: the distance from the thread pointer of what is at `offset` in the
-// block, or the library's index in the threads' tables of blocks.
+// A word of a library that the loader fills. It holds either the distance from the thread pointer to the variable at
+// `offset` in the block, or the library's index in the threads' tables of blocks.
 struct ThreadSlot {
     Address address = 0;
     bool distance = false;
     int64_t offset = 0;
 };
 
-// Nullopt: the module has no thread-local variables, or says of them what cannot be.
+// Returns nullopt if the module has no thread-local variables, or if its header makes no sense.
 std::optional<ThreadBlock> find_thread_block(const ElfFile& file);
-// A library's; nullopt: it has none. One with a distance is preferred.
+// Returns a slot of a library, preferably one with a distance. Returns nullopt if it has none.
 std::optional<ThreadSlot> find_thread_slot(const ElfFile& file);
 
 } // namespace sonde

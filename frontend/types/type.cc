@@ -1,7 +1,8 @@
-// Types as values: stripping, naming as listings show them, and member lookup through anonymous members and bases.
+// Operations on types: removing qualifiers, printing names, and finding members through anonymous members and base
+// classes.
 //
-// Type graphs come from debug information, which may be corrupt: every walk is bounded, so a cycle of typedefs or a
-// record that contains itself ends instead of looping.
+// Types come from debug information, which may be corrupt. Therefore every traversal has a limit: a cycle of typedefs,
+// or a record that contains itself, must not cause an endless loop.
 #include "frontend/types/type.h"
 
 #include <set>
@@ -12,7 +13,7 @@ namespace sonde {
 namespace {
 
 constexpr int max_depth = 64;
-constexpr size_t max_records = 4096; // that one name is looked for in
+constexpr size_t max_records = 4096; // maximum number of records in which one name is searched
 
 const Type unknown_type = [] {
     Type type;
@@ -36,7 +37,7 @@ bool is_wrapper(const Type* type) {
 
 bool is_record(const Type* type) { return type && (type->kind == Type::Struct || type->kind == Type::Union); }
 
-// The record whose members are reached through a member; null when it is an ordinary one.
+// If the member's own members can be accessed without its name, returns the record; else null.
 const Type* transparent(const TypeMember& member) {
     if (!member.name.empty() && !member.is_base && !member.is_embedded)
         return nullptr;
@@ -46,7 +47,7 @@ const Type* transparent(const TypeMember& member) {
     return is_record(type) ? type : nullptr;
 }
 
-// Goes one member further. What is at a known offset in the record before is one step with it.
+// Appends a step to the path. If the member has a known offset in the previous step's record, the two become one step.
 void add_step(std::vector<TypeMember>& path, const TypeMember& member) {
     if (!path.empty() && !member.in_vtable && !path.back().in_vtable && is_record(strip(path.back().type))) {
         uint64_t before = path.back().byte_offset;
@@ -61,7 +62,7 @@ std::string tagged(const char* keyword, const Type* type) {
     return type->name.empty() ? fmt::format("{} {{...}}", keyword) : fmt::format("{} {}", keyword, type->name);
 }
 
-// C's declarators grow inside out: `declarator` is what stands around the place where the name would be.
+// C declarators are nested inside out: `declarator` is the text around the place of the name.
 std::string spell(const Type* type, std::string declarator, int depth) {
     if (!type)
         return "void" + declarator;
@@ -70,7 +71,7 @@ std::string spell(const Type* type, std::string declarator, int depth) {
     auto qualify = [&](const char* word) {
         return spell(type->target, fmt::format(" {}{}", word, declarator), depth + 1);
     };
-    // A pointer to an array or a function needs parentheses; every other target takes the star as it is.
+    // A pointer to an array or a function needs parentheses; other pointers do not.
     auto point = [&](const char* star) {
         const Type* target = type->target;
         bool group = target && (target->kind == Type::Array || target->kind == Type::Function);
@@ -78,7 +79,7 @@ std::string spell(const Type* type, std::string declarator, int depth) {
     };
     if (type->go_kind != Type::NotGo && !type->name.empty())
         return type->name + declarator;
-    // Go's name for a type argument inside of a function for several types.
+    // Go's name for a type argument in a generic function.
     if (type->kind == Type::Typedef && type->name.starts_with('.'))
         return spell(type->target, std::move(declarator), depth + 1);
     switch (type->kind) {
@@ -91,7 +92,7 @@ std::string spell(const Type* type, std::string declarator, int depth) {
     case Type::Enum:
         return tagged("enum", type) + declarator;
     case Type::Const:
-        // An array is as constant as its elements, and C says so there.
+        // In C, a constant array is an array of constant elements.
         if (type->target && type->target->kind == Type::Array)
             return spell(type->target, declarator, depth + 1);
         return qualify("const");
@@ -147,14 +148,14 @@ const Type* complete(const Type* type) {
     if (!is_record(record))
         return type;
     if (record->source) {
-        // The owner made the object as a non-const Type and hands it out read-only; filling it in late is its own
-        // business. `source` is cleared first, so that a record that contains itself ends.
+        // The owner created the object as a non-const Type and shares it as const. Completing it later is the owner's
+        // task. `source` is cleared first, so that a record that contains itself terminates.
         Type& object = const_cast<Type&>(*record);
         TypeSource* source = object.source;
         object.source = nullptr;
         source->complete(object);
     }
-    // A declaration's size is known only now; typedefs and qualifiers took over the old one.
+    // The size of a declared type becomes known now; update the typedefs and qualifiers that copied the old one.
     for (const Type* wrapper = type; wrapper != record; wrapper = wrapper->target)
         if (wrapper->size != record->size)
             const_cast<Type*>(wrapper)->size = record->size;
@@ -171,7 +172,7 @@ std::vector<TypeMember> find_member_path(const Type* record, std::string_view na
         const Type* record;
         std::vector<TypeMember> path;
     };
-    // In order of depth: a record's own name hides the ones that it inherits.
+    // Search in order of depth: a record's own name hides an inherited one.
     std::vector<Reached> reached = {{record, {}}};
     std::set<const Type*> seen = {record};
     for (size_t i = 0; i < reached.size() && i < max_records; i++) {
@@ -181,7 +182,7 @@ std::vector<TypeMember> find_member_path(const Type* record, std::string_view na
             if (!member.is_base && member.name == name) {
                 std::vector<TypeMember> path = from.path;
                 add_step(path, member);
-                // The next step of a chain looks at what the member points to.
+                // The next step of the path needs the record that the member contains or points to.
                 const Type* next = strip(member.type);
                 for (int depth = 0; next && depth < max_depth && !is_record(next) && next->target; depth++)
                     next = strip(next->target);
@@ -206,7 +207,7 @@ std::vector<std::string> member_names(const Type* record) {
     std::vector<std::string> names;
     record = strip(record);
     std::set<const Type*> seen;
-    // Calls itself for what is looked through, so that names come in the order of the source.
+    // The recursion keeps the names in the order of the source.
     auto add = [&](auto&& self, const Type* from) -> void {
         if (!seen.insert(from).second || seen.size() > max_records)
             return;
@@ -228,7 +229,7 @@ void place_bits(TypeMember& member, uint64_t position, uint64_t unit) {
         unit = 8;
     member.byte_offset = position / (unit * 8) * unit;
     member.bit_offset = static_cast<uint32_t>(position - member.byte_offset * 8);
-    if (member.bit_offset + member.bit_size > unit * 8) { // packed, across two units
+    if (member.bit_offset + member.bit_size > unit * 8) { // a packed field that spans two units
         member.byte_offset = position / 8;
         member.bit_offset = static_cast<uint32_t>(position % 8);
     }

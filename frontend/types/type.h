@@ -1,7 +1,7 @@
-// One interned Type over DWARF (and later BTF): what a `$variable` is, how big, with which members.
+// The representation of types from DWARF, BTF and headers: the size of a `$variable`, its kind and its members.
 //
-// Types are owned by the debug-information reader that made them (dwarf/dwarf_module.h) and live as long as it.
-// Structs are completed lazily: ask complete() before looking at members.
+// The reader that created a type owns it (dwarf/dwarf_module.h, types/kernel_types.h, types/header_types.h); the type
+// lives as long as the reader. Records are filled lazily: call complete() before you use `members`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace sonde {
 
 struct Type;
 
-// Fills in a record's members when somebody asks for them (complete()); implemented by the reader that owns the type.
+// Fills in a record's members when complete() asks for them. The reader that owns the type implements this.
 class TypeSource {
   public:
     virtual void complete(Type& record) = 0;
@@ -23,18 +23,20 @@ class TypeSource {
     ~TypeSource() = default;
 };
 
+// A member of a record, or a parameter of a function type.
 struct TypeMember {
-    std::string
-        name; // empty: anonymous struct or union, whose members are reached through it; C++ bases: the base's name
+    std::string name; // "" for an anonymous record, whose members are accessed through it; for a C++ base, its name
     const Type* type = nullptr;
     uint64_t byte_offset = 0; // of the storage unit to load
-    uint32_t bit_offset = 0;  // bitfields: least significant bit within the unit of type->size bytes (little endian)
-    uint32_t bit_size = 0;    // 0: not a bitfield
-    bool is_base = false;     // C++ base class: its members are reached through it, like an anonymous member's
-    // Go's embedded field: the members of its type, or of what it points to, are reached by their names alone, too.
+    // bit fields: the least significant bit, counted in a unit of type->size bytes (little endian)
+    uint32_t bit_offset = 0;
+    uint32_t bit_size = 0; // 0: not a bit field
+    bool is_base = false;  // a C++ base class; its members are accessed like those of an anonymous member
+    // An embedded field in Go: the members of its type (or of the type that it points to) can be accessed without its
+    // name.
     bool is_embedded = false;
-    // A virtual base: how far from where the object's table of virtual functions begins its offset in the object
-    // stands, in bytes (Itanium C++ ABI, section 2.5.2). `byte_offset` is 0 then.
+    // For a virtual base class, `byte_offset` is 0, and its offset in the object is stored in the virtual table. This
+    // is the position of that entry relative to the table's beginning, in bytes (Itanium C++ ABI, section 2.5.2).
     std::optional<int64_t> in_vtable = std::nullopt;
 };
 
@@ -43,19 +45,20 @@ struct Enumerator {
     int64_t value;
 };
 
-// One form of a tagged union (Rust's enums): what it holds is there while the tag has its value.
+// A variant of a tagged union, such as Rust's enums. The member is valid while the tag has this value.
 struct TypeVariant {
-    std::optional<int64_t> tag; // none: the form for all other values
-    size_t member = 0;          // in `members`
+    std::optional<int64_t> tag; // nullopt: the variant for all other values
+    size_t member = 0;          // index in `members`
 };
 
-// One step from an array's own address, on a stack, to where its elements are or how far apart they are, where the
-// program keeps that in a descriptor (Fortran, Pascal). DWARF 5, section 5.18.
+// One step of a computation on a stack: the address of an array's elements, or the distance between them. Languages
+// such as Fortran and Pascal store these in a descriptor (DWARF 5, section 5.18).
 struct ArrayStep {
-    enum Kind { Object, Number, Add, Subtract, Multiply, Load } kind; // Object: the array's own address
+    enum Kind { Object, Number, Add, Subtract, Multiply, Load } kind; // Object: push the array's own address
     int64_t number = 0;
 };
 
+// A type.
 struct Type {
     enum Kind {
         Void,
@@ -78,61 +81,66 @@ struct Type {
         Unknown,
     } kind = Unknown;
 
-    std::string name;       // tag or typedef or base type name, without "struct "; empty when anonymous
-    uint64_t size = 0;      // bytes; 0 if unknown or incomplete
+    std::string name;       // the tag, or the name of a typedef or base type, without "struct "; "" if anonymous
+    uint64_t size = 0;      // in bytes; 0 if unknown or incomplete
     bool is_signed = false; // Integer, Character, Enum
-    // Go's own kind (the constants of its package reflect); what is none of C's is a record with known members.
+    // The kind in Go, with the numbers of Go's package reflect. Kinds that C does not have are records with known
+    // members.
     enum GoKind : uint8_t { NotGo = 0, GoSlice = 23, GoString = 24 } go_kind = NotGo;
-    const Type* target = nullptr; // Pointer, Reference, Array element, Typedef, qualifiers, Function result; null: void
-    std::optional<uint64_t> count;       // Array: number of elements of this dimension, if known
-    std::vector<ArrayStep> elements;     // Array: to its first element; empty: there the array begins
-    std::vector<ArrayStep> stride;       // Array: bytes from one element to the next; empty: the element's size
-    bool unterminated = false;           // Array of characters: text that no zero ends
-    bool is_complex = false;             // Float: two numbers of half the size
-    bool is_decimal = false;             // Float: not the processor's
-    bool is_swapped = false;             // a number with its highest byte first
-    std::vector<TypeMember> members;     // Struct, Union; Function: parameters (a last one named "..." is variadic)
+    // of a Pointer, Reference, Array (element), Typedef, qualifier or Function (result); null: void
+    const Type* target = nullptr;
+    std::optional<uint64_t> count;   // Array: the number of elements in this dimension, if known
+    std::vector<ArrayStep> elements; // Array: how to find the first element; empty: at the array's address
+    std::vector<ArrayStep> stride;   // Array: how to find the distance between elements; empty: the element's size
+    bool unterminated = false;       // Array of characters: a text without a final zero
+    bool is_complex = false;         // Float: two numbers, each of half the size
+    bool is_decimal = false;         // Float: a decimal format, which the processor does not support
+    bool is_swapped = false;         // the most significant byte comes first
+    std::vector<TypeMember> members; // Struct, Union; Function: the parameters (a last one named "..." means variadic)
     std::vector<Enumerator> enumerators; // Enum
-    bool of_kernel = false;              // from the kernel's own types
+    bool of_kernel = false;              // from the kernel's types
     bool incomplete = false;             // a declaration whose definition was not found
-    TypeSource* source = nullptr;        // Struct, Union: members not filled in yet; complete() does it
+    TypeSource* source = nullptr;        // Struct, Union: who fills in the members; null when they are complete
 
-    // Struct, Union; filled in with the members.
+    // These are filled in together with a record's members.
     std::string scope;                  // "std::__cxx11::"
-    std::vector<const Type*> arguments; // of a template or a generic type, in order; only types
+    std::vector<const Type*> arguments; // of a template or generic type, in order; types only
     std::vector<TypeVariant> variants;  // tagged unions
-    std::optional<TypeMember> tag;      // none: there is one form only
+    std::optional<TypeMember> tag;      // nullopt: not a tagged union
 };
 
-// Fills in `members` (and, for a declaration whose definition is elsewhere, `size`) of a Struct or Union; looks through
-// typedefs and qualifiers. Returns its argument. find_member() and member_names() do it themselves.
+// Fills in the `members` of a record (and its `size`, if it is a declaration whose definition is elsewhere). Looks
+// through typedefs and qualifiers. Returns its argument. find_member() and member_names() call this themselves.
 const Type* complete(const Type* type);
 
-// Without typedefs and const/volatile/restrict/atomic. Never null for a non-null argument except for `const void`.
+// Removes typedefs and qualifiers (const, volatile, restrict, atomic). The result is null only for a null argument, and
+// for a qualified void.
 const Type* strip(const Type* type);
 
-// As C writes it and as listings print it: "int", "struct s*", "char[16]", "unsigned int", "enum color", "void*".
+// Returns the name as C and listings print it: "int", "struct s*", "char[16]", "unsigned int", "enum color", "void*".
 std::string type_name(const Type* type);
 
-// The member with that name, looking into anonymous members and base classes; `byte_offset` is from the outer struct's
-// start. None for one that only a virtual base or a pointer leads to.
+// Returns the member with that name, including members of anonymous members and base classes; `byte_offset` is relative
+// to the outer record. Returns nullopt for a member that can only be reached through a virtual base or a pointer.
 std::optional<TypeMember> find_member(const Type* record, std::string_view name);
 
-// The same for all members: the steps to it, each in the record that the one before is or points to. Of several the
-// one that is least deep, as in Go. Empty: there is none.
+// The same for all members: returns the steps to the member. Each step is a member of the record that the previous step
+// contains or points to. If several members have the name, the least deeply nested one counts, as in Go. Returns an
+// empty list if none exists.
 std::vector<TypeMember> find_member_path(const Type* record, std::string_view name);
 
-// Names of all members that find_member() would find; for suggestions.
+// Returns the names of all members that find_member() can find, for suggestions.
 std::vector<std::string> member_names(const Type* record);
 
-// Sets a bitfield's place in `member`, whose bit_size is known: in the unit of its type's size (`unit`, in bytes) that
-// has its lowest bit, or in one of its own. `position`: of that bit, from the record's first one.
+// Sets the place of a bit field whose bit_size is known. `position` is the number of its lowest bit, counted from the
+// beginning of the record. `unit` is the size of its type in bytes. The storage unit is the one that contains that bit,
+// or begins at its byte if the field spans two units.
 void place_bits(TypeMember& member, uint64_t position, uint64_t unit);
 
-// An integer type that no debug information tells of.
+// Creates an integer type without debug information.
 Type integer_type(std::string name, uint64_t size, bool is_signed);
 
-// True for what fits a script `long`: integers, bool, char, enum, pointers, references.
+// Whether a value of the type fits into a script number: integers, bool, char, enums, pointers, references.
 bool is_scalar(const Type* type);
 
 } // namespace sonde

@@ -16,7 +16,7 @@ namespace {
 struct RegisterName {
     int dwarf;
     uint32_t size;
-    uint32_t shift; // ah, bh ...: the second byte
+    uint32_t shift; // 8 for ah, bh, ch, dh: the second byte
 };
 
 std::optional<RegisterName> find_register(std::string_view name) {
@@ -44,7 +44,7 @@ std::optional<RegisterName> find_register(std::string_view name) {
     return found == names.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A number at the text's begin, which it takes away.
+// Reads a number at the beginning of the text, and removes it from the text.
 std::optional<int64_t> take_number(std::string_view& text) {
     std::string_view rest = text;
     bool negative = !rest.empty() && rest[0] == '-';
@@ -79,7 +79,7 @@ Location in_register(const RegisterName& reg) {
     return out;
 }
 
-// disp(%base,%index,scale), each part optional; disp a number, a symbol, or a symbol and a number.
+// Parses disp(%base,%index,scale). Each part is optional; disp is a number, a symbol, or a symbol plus a number.
 Location in_memory(std::string_view text, uint64_t address,
                    const std::function<std::optional<uint64_t>(std::string_view)>& symbol, bool is_32_bit) {
     Location bad = unavailable(fmt::format("is at `{}`, which is not a place that a probe knows", text));
@@ -87,9 +87,9 @@ Location in_memory(std::string_view text, uint64_t address,
     std::string_view displacement = text.substr(0, std::min(open, text.size()));
     Location out;
     out.kind = Location::Memory;
-    // A sum of numbers, one of which may be a symbol: compilers leave it to the assembler.
+    // The displacement is a sum of numbers and at most one symbol; compilers leave the addition to the assembler.
     int64_t constant = 0;
-    bool linked = false; // the displacement is an address of the file
+    bool linked = false; // the displacement is an address in the file
     while (!displacement.empty()) {
         if (std::optional<int64_t> number = take_number(displacement)) {
             constant += *number;
@@ -108,14 +108,14 @@ Location in_memory(std::string_view text, uint64_t address,
         linked = true;
         displacement.remove_prefix(name.size());
     }
-    if (linked) { // from where the mark itself is
+    if (linked) { // relative to the marker itself
         push(out, LocationOp::Register, 16);
         constant -= static_cast<int64_t>(address);
     }
     push(out, LocationOp::Constant, constant);
     if (linked)
         push(out, LocationOp::Add);
-    // Addresses of i386 wrap at 4 GB.
+    // Addresses in i386 code wrap at 4 GB.
     auto finished = [&] {
         if (is_32_bit) {
             push(out, LocationOp::Constant, 0xffffffff);
@@ -136,7 +136,7 @@ Location in_memory(std::string_view text, uint64_t address,
             std::optional<int64_t> scale = take_number(piece);
             if (!scale || !piece.empty() || out.ops.size() < 2)
                 return bad;
-            // The index is the last but the addition.
+            // Scale the index, which was pushed last (before the addition).
             out.ops.pop_back();
             push(out, LocationOp::Constant, *scale);
             push(out, LocationOp::Mul);
@@ -149,8 +149,8 @@ Location in_memory(std::string_view text, uint64_t address,
         if (!reg || reg->size != (is_32_bit ? 4 : 8) || part > 2)
             return bad;
         if (reg->dwarf == 16) {
-            // A number after rip counts from the next instruction; the assembler turns symbols into these, but the
-            // note keeps the symbol.
+            // A number relative to rip counts from the next instruction. The assembler converts symbols to such
+            // numbers, but the note still has the symbol.
             if (!linked)
                 push(out, LocationOp::Register, 16), push(out, LocationOp::Add);
             continue;
@@ -228,7 +228,7 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
     std::string_view notes = file.section_data(".note.stapsdt");
     auto padded = [](uint32_t size) { return (static_cast<size_t>(size) + 3) & ~size_t{3}; };
     while (notes.size() >= 12) {
-        uint32_t head[3]; // sizes of the owner's name and of the description, type
+        uint32_t head[3]; // sizes of the owner's name and of the description, and the type
         std::memcpy(head, notes.data(), sizeof head);
         notes.remove_prefix(sizeof head);
         if (padded(head[0]) > notes.size() || padded(head[1]) > notes.size() - padded(head[0]))
@@ -236,7 +236,8 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         std::string_view owner = notes.substr(0, head[0]);
         std::string_view text = notes.substr(padded(head[0]), head[1]);
         notes.remove_prefix(padded(head[0]) + padded(head[1]));
-        uint64_t words[3] = {}; // the mark's address, that of .stapsdt.base when it was assembled, the semaphore's
+        // the addresses of the marker, of .stapsdt.base when the code was assembled, and of the semaphore
+        uint64_t words[3] = {};
         const size_t word = is_32_bit ? 4 : 8;
         if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < std::size(words) * word)
             continue;
@@ -254,7 +255,7 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         }
         if (!complete || strings[0].empty() || strings[1].empty())
             continue;
-        // prelink moves sections without telling notes.
+        // prelink moves sections without updating the notes.
         uint64_t moved = base_section ? base_section->address - words[1] : 0;
         UsdtMark mark;
         mark.provider = strings[0];

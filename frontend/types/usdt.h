@@ -1,6 +1,6 @@
-// User-space statically defined tracing: the marks that <sys/sdt.h> leaves in .note.stapsdt.
+// User-space statically defined tracing (USDT): the markers that <sys/sdt.h> stores in the section .note.stapsdt.
 //
-// Source: the comments of sys/sdt.h (Debian: systemtap-sdt-dev) on the note's layout and the arguments' format.
+// Source: the comments in sys/sdt.h (Debian: systemtap-sdt-dev) about the format of the notes and of the arguments.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,23 @@ struct UsdtArgument {
     uint32_t size = 8; // bytes: 1, 2, 4, 8
     bool is_signed = false;
     bool is_float = false;
-    Location location; // holds at the mark's instruction
+    Location location; // valid at the marker's instruction
 };
 
 struct UsdtMark {
     std::string provider, name;
-    uint64_t address = 0;                     // of the nop, as linked
-    std::optional<uint64_t> semaphore_offset; // file offset of the counter that says whether somebody listens
+    uint64_t address = 0; // of the nop, as linked
+    // file offset of the counter that tells the program whether somebody traces the marker
+    std::optional<uint64_t> semaphore_offset;
     std::vector<UsdtArgument> arguments;
 };
 
-// Of an ELF file, in its order. Notes that make no sense are skipped.
+// Returns the markers of an ELF file, in their order. Skips malformed notes.
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file);
 
-// "-4@-20(%rbp)": `address` is the mark's own, for what is relative to rip; `symbol` gives linked addresses.
-// `is_32_bit`: it is i386 code, whose addresses are of 4 bytes. An operand that cannot be read gives a location that
-// says why.
+// Parses an argument such as "-4@-20(%rbp)". `address` is the marker's, for operands relative to rip. `symbol` returns
+// the linked address of a symbol. With `is_32_bit`, the code is i386 code with 4-byte addresses. If the operand cannot
+// be parsed, the location is Unavailable with a reason.
 UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
                                  const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
                                  bool is_32_bit = false);

@@ -7,7 +7,7 @@
 namespace sonde {
 namespace {
 
-// Reads on, and remembers if there was nothing left.
+// Reads bytes, and remembers whether it ran past the end.
 class Reader {
   public:
     explicit Reader(std::string_view code) : code_(code) {}
@@ -36,21 +36,21 @@ class Reader {
 };
 
 struct Prefixes {
-    bool is_32_bit = false;    // the program
+    bool is_32_bit = false;    // a 32-bit program
     bool operand16 = false;    // 0x66
-    bool address_size = false; // 0x67: addresses of half the size
+    bool address_size = false; // 0x67: addresses of half the usual size
     bool lock = false;
     bool segment = false;
     uint8_t repeat = 0; // 0xf2 or 0xf3
     uint8_t rex = 0;
     bool wide() const { return (rex & 8) != 0; }
-    // The one that may be a part of the opcode, as EVEX numbers them.
+    // The prefix that may be part of the opcode, numbered as in EVEX.
     uint8_t pp() const { return repeat == 0xf2 ? 3 : repeat == 0xf3 ? 2 : operand16 ? 1 : 0; }
 };
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
 
-// REX, which comes last, is none of these.
+// Legacy prefixes. REX, which follows them, is not included.
 bool is_prefix(uint8_t byte) {
     switch (byte) {
     case 0x26:
@@ -70,7 +70,7 @@ bool is_prefix(uint8_t byte) {
     }
 }
 
-// Opcodes of one byte that do not exist in 64-bit mode.
+// One-byte opcodes that do not exist in 64-bit mode.
 bool is_invalid(uint8_t op) {
     constexpr uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
                                    0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea};
@@ -85,7 +85,7 @@ using OpcodeSet = std::array<uint64_t, 4>;
 
 consteval uint8_t digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
-// "00-03 0b"
+// Parses opcode ranges such as "00-03 0b".
 consteval OpcodeSet opcode_set(std::string_view ranges) {
     OpcodeSet out{};
     for (size_t at = 0; at < ranges.size(); at++) {
@@ -114,7 +114,7 @@ constexpr KnownOpcodes known_opcodes[] = {
 #undef OPCODES
 };
 
-// XOP instructions have no prefix in their opcode.
+// XOP instructions have no prefix that is part of the opcode.
 bool is_known(Encoding encoding, int map, uint8_t pp, uint8_t opcode) {
     for (const KnownOpcodes& known : known_opcodes)
         if (known.encoding == encoding && known.map == map && known.pp == pp)
@@ -138,7 +138,7 @@ bool has_modrm(int map, uint8_t op, bool is_32_bit) {
            op == 0xfe || op == 0xff;
 }
 
-// Bytes of the immediate of an opcode with one byte; the last of two, for `enter`, is added by the caller.
+// Returns the size of the immediate after a one-byte opcode. `enter` has two immediates; the caller adds the second.
 size_t immediate_size(uint8_t op, uint8_t modrm, const Prefixes& prefixes) {
     size_t word = prefixes.operand16 && !prefixes.wide() ? 2 : 4;
     if (op < 0x40)
@@ -150,10 +150,10 @@ size_t immediate_size(uint8_t op, uint8_t modrm, const Prefixes& prefixes) {
     if (between(op, 0xa0, 0xa3))
         return (prefixes.is_32_bit ? 4 : 8) >> (prefixes.address_size ? 1 : 0);
     switch (op) {
-    case 0x9a: // far call and jump of 32-bit programs
+    case 0x9a: // far call and far jump in 32-bit programs
     case 0xea:
         return word + 2;
-    case 0x82: // as 0x80 there
+    case 0x82: // the same as 0x80 there
     case 0xd4:
     case 0xd5:
     case 0x6a:
@@ -180,7 +180,7 @@ size_t immediate_size(uint8_t op, uint8_t modrm, const Prefixes& prefixes) {
     case 0xe8:
     case 0xe9:
         return 4;
-    case 0xf6: // test has one, the others of its group not
+    case 0xf6: // `test` has an immediate, the other instructions with this opcode do not
         return (modrm >> 3 & 7) < 2 ? 1 : 0;
     case 0xf7:
         return (modrm >> 3 & 7) < 2 ? word : 0;
@@ -189,7 +189,7 @@ size_t immediate_size(uint8_t op, uint8_t modrm, const Prefixes& prefixes) {
     }
 }
 
-// In the other maps only these have one, of one byte; and the long conditional jumps.
+// In the other maps, only these opcodes have an immediate, of one byte; and the near conditional jumps have four bytes.
 size_t immediate_size(int map, uint8_t op) {
     if (map == 3)
         return 1;
@@ -203,7 +203,7 @@ size_t immediate_size(int map, uint8_t op) {
                : 0;
 }
 
-// The operand of a 32-bit program's instruction with the prefix 0x67.
+// Reads the operand of an instruction with the prefix 0x67 in a 32-bit program, which uses 16-bit addresses.
 void read_short_operand(Reader& reader, X86Instruction& out) {
     const int mode = out.modrm >> 6;
     const bool no_base = mode == 0 && (out.modrm & 7) == 6;
@@ -227,12 +227,13 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
     out.displacement = reader.number(mode == 1 ? 1 : mode == 2 || no_base ? 4 : 0);
 }
 
-// AMD's maps after the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
-constexpr int xop_bytes = 8, xop_words = 10; // by their immediates; the one between has none
+// AMD's opcode maps after the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
+constexpr int xop_bytes = 8, xop_words = 10; // named after their immediates; the map in between has none
 
-// After the first byte of a VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix. False: no known instruction.
+// Reads an instruction after the first byte of its VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix. Returns false if
+// it is unknown.
 bool read_vector(Reader& reader, uint8_t prefix, const Prefixes& prefixes, X86Instruction& out) {
-    // These prefixes are invalid in front of the vector's.
+    // These prefixes are invalid before a vector prefix.
     if (prefixes.operand16 || prefixes.lock || prefixes.repeat || prefixes.rex)
         return false;
     const Encoding encoding = prefix == 0x62 ? Evex : prefix == 0x8f ? Xop : Vex;
@@ -244,7 +245,7 @@ bool read_vector(Reader& reader, uint8_t prefix, const Prefixes& prefixes, X86In
         const uint8_t second = reader.byte();
         reader.byte();
         out.pp = second & 3;
-        // APX uses these bits for registers above 15.
+        // In APX, these bits select registers above 15.
         if ((payload & 8) || !(second & 4))
             return false;
     } else if (prefix != 0xc5) {
@@ -265,7 +266,7 @@ bool read_vector(Reader& reader, uint8_t prefix, const Prefixes& prefixes, X86In
     return true;
 }
 
-// After the opcode's first byte. False: no known instruction.
+// Reads an instruction after the first byte of its opcode. Returns false if it is unknown.
 bool read_plain(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
     out.operand16 = prefixes.operand16;
     out.repeat = prefixes.repeat;
@@ -288,7 +289,7 @@ bool read_plain(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
                                                : immediate_size(out.map, out.opcode));
     if (out.map == 0 && out.opcode == 0xc8) // enter
         reader.byte();
-    // SSE4a's extrq and insertq, of two bytes; vmread has neither prefix.
+    // extrq and insertq of SSE4a have two bytes of immediates. vmread has the same opcode but neither prefix.
     if (out.map == 1 && out.opcode == 0x78 && (out.pp == 1 || out.pp == 3))
         reader.number(2);
     return true;
@@ -309,8 +310,9 @@ Prefixes read_prefixes(Reader& reader, X86Mode mode) {
     return out;
 }
 
-// Whether the opcode's first byte begins a vector instruction. In 64-bit mode `pop` has the same first byte as XOP, and
-// a part of the map's number there is 0; in 32-bit mode the others are `bound`, `les` and `lds`, which need memory.
+// Whether the first opcode byte begins a vector instruction. In 64-bit mode, `pop` begins with the same byte as XOP,
+// but then a part of the map number is 0. In 32-bit mode, the other bytes are also `bound`, `les` and `lds`, which have
+// a memory operand.
 bool begins_vector(uint8_t opcode, uint8_t next, X86Mode mode) {
     if (opcode == 0x8f)
         return (next & 0x1f) >= xop_bytes;
@@ -328,18 +330,19 @@ std::optional<X86Instruction> decode_x86(std::string_view code, X86Mode mode) {
     auto is_rex = [&] { return mode == X86Mode::Long && (reader.peek() & 0xf0) == 0x40; };
     if (is_rex())
         prefixes.rex = reader.byte();
-    // Processors ignore a REX in front of other prefixes or of another one; no compiler writes that.
+    // Processors ignore a REX prefix before another prefix. Compilers do not generate that, so these bytes are probably
+    // not code.
     if (prefixes.rex && (is_prefix(reader.peek()) || is_rex()))
         return std::nullopt;
     out.opcode = reader.byte();
     out.segment = prefixes.segment;
     const bool known = begins_vector(out.opcode, reader.peek(), mode) ? read_vector(reader, out.opcode, prefixes, out)
                                                                       : read_plain(reader, prefixes, out);
-    // Intel's processors read four bytes of distance here, AMD's two.
+    // With this prefix, Intel processors read a distance of four bytes, AMD processors of two.
     bool near_jump = out.is_direct_jump() && (out.map == 1 || out.opcode == 0xe9);
     if ((near_jump || (out.is_call() && out.opcode == 0xe8)) && prefixes.operand16 && !prefixes.wide())
         return std::nullopt;
-    // With 0x66 these are of another size on AMD's; no assembler makes them.
+    // With 0x66, these have another size on AMD processors. No assembler generates them.
     const bool short_flow = (out.map == 0 && out.opcode >> 2 == 0x38) || (out.is_call() && out.opcode == 0xff);
     if (!known || !reader.good() || (short_flow && out.operand16 && mode == X86Mode::Long))
         return std::nullopt;

@@ -1,11 +1,12 @@
-// Machine code of x86, one instruction after the other: how long each is and what its opcode is, no more.
+// A length decoder for x86 machine code: for each instruction its length, its opcode and a few operands, and nothing
+// more.
 //
-// A function's return instructions can be found only by walking over all instructions before them. LLVM's disassembler
-// could do that, but it belongs to the layer that generates code, needs the tables of a whole target, and a probe point
-// wants two bytes of what it says. Intel's manual, volume 2, chapter 2 and appendix A.
+// To find a function's return instructions, one must decode all instructions before them, because their lengths vary.
+// LLVM's disassembler can do that. But it belongs to the layer that generates code, and it loads the tables of a whole
+// target, while a probe point needs two bytes of its output. Source: Intel SDM, volume 2, chapter 2 and appendix A.
 //
-// Opcodes that were unassigned when this was written (x86_opcodes.def), REX2 and the instructions of APX are not
-// decoded: their length is a guess, and so is what the kernel does with them.
+// Opcodes that were unassigned when this was written (x86_opcodes.def), REX2 and the APX instructions are not decoded.
+// Their length would be a guess, and so would be what the kernel does with them.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +17,26 @@
 namespace sonde {
 
 struct X86Instruction {
-    size_t length = 0; // bytes, with prefixes and immediates
-    int map = 0;       // of opcodes: 0 one byte, 1 0x0f, 2 0x0f38, 3 0x0f3a; AVX instructions: the same and the others
+    size_t length = 0; // in bytes, with prefixes and immediates
+    int map = 0;       // opcode map: 0 one byte, 1 0x0f, 2 0x0f38, 3 0x0f3a; vector instructions also use others
     uint8_t opcode = 0;
     bool has_modrm = false;
     uint8_t modrm = 0;
-    int base = -1;            // the register that a memory operand counts from, by its number in the code (4 is rsp)
+    int base = -1;            // the base register of the memory operand, by its number in the encoding (4 is rsp)
     int64_t displacement = 0; // of the memory operand
-    int64_t immediate = 0;    // sign-extended; also a jump's distance from the next instruction
+    int64_t immediate = 0;    // extended by sign; for a jump, the distance from the next instruction
     bool is_vector = false;   // VEX, EVEX or XOP prefix
-    uint8_t pp = 0;           // the prefix that is a part of the opcode: 1 0x66, 2 0xf3, 3 0xf2; of vectors' as well
-    // Prefixes of other instructions.
+    uint8_t pp = 0;           // the prefix that is part of the opcode, also in vector prefixes: 1 0x66, 2 0xf3, 3 0xf2
+    // Prefixes of instructions without a vector prefix.
     bool operand16 = false; // 0x66
-    uint8_t repeat = 0;     // 0xf2 or 0xf3, the last one
+    uint8_t repeat = 0;     // 0xf2 or 0xf3; the last one counts
     bool lock = false;
-    bool segment = false; // another one than fs and gs
+    bool segment = false; // a segment other than fs and gs
     uint8_t rex = 0;
 
     bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
     bool is_call() const { return !is_vector && map == 0 && (opcode == 0xe8 || (opcode == 0xff && extension() == 2)); }
-    // A jump, conditional or not, to `immediate` bytes after the instruction.
+    // A direct jump, conditional or not; its target is `immediate` bytes after the instruction.
     bool is_direct_jump() const {
         return !is_vector &&
                ((map == 0 && (opcode == 0xe9 || opcode == 0xeb || opcode >> 4 == 7 || opcode >> 2 == 0x38)) ||
@@ -45,20 +46,20 @@ struct X86Instruction {
     bool is_register_add() const {
         return !is_vector && map == 0 && (opcode == 0x01 || opcode == 0x03) && modrm >> 6 == 3;
     }
-    // The memory operand counts from the next instruction, in 64-bit code.
+    // The memory operand is relative to the next instruction (in 64-bit code).
     bool is_relative() const { return has_modrm && (modrm & 0xc7) == 5; }
-    // Of an opcode that stands for several instructions: which.
+    // For an opcode that several instructions share: the number of the instruction.
     int extension() const { return modrm >> 3 & 7; }
-    // A conditional jump by that condition (0x6 is "below or equal"), near or far.
+    // A near or short conditional jump with that condition (0x6 is "below or equal").
     bool is_jump_if(uint8_t condition) const {
         return !is_vector && ((map == 0 && opcode == (0x70 | condition)) || (map == 1 && opcode == (0x80 | condition)));
     }
 };
 
-// What the processor runs: 64-bit code, or a 32-bit program.
+// The processor's mode: 64-bit code, or a 32-bit program.
 enum class X86Mode : uint8_t { Long, Protected };
 
-// The instruction that `code` begins with; nullopt if there is none that is known, or it is cut off.
+// Decodes the instruction at the beginning of `code`. Returns nullopt if it is unknown or cut off.
 std::optional<X86Instruction> decode_x86(std::string_view code, X86Mode mode = X86Mode::Long);
 
 } // namespace sonde

@@ -8,7 +8,7 @@ namespace {
 
 bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
 
-// Opcodes of one byte that the kernel does not probe; it looks for them after a vector's prefix too.
+// One-byte opcodes that the kernel refuses to probe. It also compares them with the opcode after a vector prefix.
 bool is_refused(uint8_t opcode) {
     constexpr uint8_t refused[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61,
                                    0x62, 0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4,
@@ -16,7 +16,7 @@ bool is_refused(uint8_t opcode) {
     return std::ranges::find(refused, opcode) != std::end(refused);
 }
 
-// By the opcode that the kernel sees.
+// Returns the hazard of a vector instruction with the opcode that the kernel sees.
 Hazard vector_hazard(uint8_t opcode) {
     if (between(opcode, 0x70, 0x7f) || opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb)
         return Hazard::VectorAsJump;
@@ -28,7 +28,7 @@ Hazard vector_hazard(uint8_t opcode) {
     case 0xc3:
     case 0xca: // far return
     case 0xcb:
-    case 0xff: // call and jump by an address in memory
+    case 0xff: // call and jump through an address in memory
         return Hazard::VectorAsReturn;
     default:
         return is_refused(opcode) || between(opcode, 0xcc, 0xcd) ? Hazard::VectorRefused : Hazard::None;
@@ -84,7 +84,8 @@ Hazard one_byte_hazard(const X86Instruction& one) {
     }
 }
 
-// The kernel knows these only with a VEX prefix, without an operand, if another prefix is there.
+// The kernel recognizes these instructions only with a VEX prefix. If another prefix is present, it misses the operand
+// relative to rip.
 bool loses_operand(const X86Instruction& one) {
     if (!one.repeat || !one.is_relative())
         return false;
@@ -108,7 +109,8 @@ Hazard two_byte_hazard(const X86Instruction& one) {
     }
 }
 
-// An AVX instruction that writes no more than vector and mask registers. Only opcodes that are hazards are looked at.
+// Whether an AVX instruction writes only vector and mask registers. The check is only correct for opcodes that have a
+// hazard.
 bool writes_vectors_only(const X86Instruction& one) {
     const bool in_memory = one.modrm >> 6 != 3;
     const uint8_t op = one.opcode;

@@ -1,9 +1,10 @@
-// Which instructions of x86 the kernel's uprobes may execute wrongly, by what the instruction looks like.
+// Finds instructions that the kernel's uprobes may execute wrongly.
 //
-// The kernel emulates jumps, calls, pushes and nops, and finds them by their opcode byte (arch/x86/kernel/uprobes.c,
-// branch_setup_xol_ops(), push_setup_xol_ops() and the switch of arch_uprobe_analyze_insn()). It does not ask whether a
-// VEX, EVEX or XOP prefix makes another instruction of that byte: `vpor` (VEX.66.0F EB) is taken for `jmp`, and
-// skipped.
+// To execute a probed jump, call, push or nop, the kernel emulates it. It recognizes these instructions by their opcode
+// byte (arch/x86/kernel/uprobes.c: branch_setup_xol_ops(), push_setup_xol_ops(), and the switch in
+// arch_uprobe_analyze_insn()). It does not check for a VEX, EVEX or XOP prefix, with which the same byte means another
+// instruction. For example, it mistakes `vpor` (VEX.66.0F EB) for `jmp` and jumps over some bytes. A probe there would
+// change what the program computes.
 #pragma once
 
 #include <string_view>
@@ -13,11 +14,12 @@
 
 namespace sonde {
 
-// The class of a decoded instruction, with the bytes that it consists of.
+// Returns the hazard of a decoded instruction.
 Hazard hazard_of(const X86Instruction& instruction);
 
-// Whether the instruction leaves all that a handler can read as it was (integer registers, flags, memory and stack) and
-// goes on to the next one: a nop, or an AVX instruction that writes vector registers only. `false` in doubt.
+// Whether the instruction leaves everything that a handler can read unchanged (integer registers, flags, memory and
+// stack), and continues with the next instruction. This is true for a nop, and for an AVX instruction that only writes
+// vector registers. Returns false in doubt.
 bool leaves_state(const X86Instruction& instruction);
 
 } // namespace sonde
