@@ -27,8 +27,8 @@ template <typename T> std::optional<T> read_at(const ProgramFile& file, Address 
     return value;
 }
 
-// Adds what a switch's table may lead to: compilers write distances from the table, or addresses. What is read beyond
-// its end does no harm.
+// Adds the possible targets in a switch's jump table. Compilers store distances from the table, or addresses. Reading
+// past the end of the table only adds targets that are not real, which makes the answer more careful.
 void add_table(const ProgramFile& file, Address table, bool distances, std::set<Address>& out) {
     constexpr int most = 4096;
     for (int i = 0; i < most; i++) {
@@ -47,7 +47,8 @@ void add_table(const ProgramFile& file, Address table, bool distances, std::set<
 
 } // namespace
 
-// Every byte could begin such an instruction; which of them do is asked later.
+// Finds all bytes that could be a direct call or jump to an entry. Whether an instruction begins there is checked
+// later.
 const std::map<Address, CallReturns::Uses>& CallReturns::uses() {
     if (uses_)
         return *uses_;

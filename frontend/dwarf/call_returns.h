@@ -1,8 +1,15 @@
-// Where calls of other modules' functions return to: behind the calls of an entry of the linkage table.
+// Finds the addresses to which calls of another module's function return, that is the addresses after the calls of a
+// PLT entry.
 //
-// A probe there sees the calls' returns without changing the stack. It must see all of them and nothing else. So all of
-// the module's code is searched for calls of the entry, and there is no answer if the entry is jumped to as well, or if
-// another way leads behind one of the calls: a jump, a switch, or an exception that is caught.
+// A probe at these addresses traces the calls' returns without changing the stack:
+//
+//     call  write@plt
+//     test  %rax,%rax        <- probe here: write() has just returned, and its result is in rax
+//
+// Such probes must be hit by each return, and by nothing else. So the whole code of the module is searched for calls of
+// the entry. The search fails if the entry is also reached by a jump (a tail call), because then the return address is
+// in another function. It also fails if control can reach one of the addresses in another way: by a jump, through a
+// switch, or because an exception is caught there.
 #pragma once
 
 #include <iterator>
@@ -27,22 +34,23 @@ class CallReturns {
   public:
     CallReturns(ProgramFile& file, UnwindTable& unwind, CodeLayout& code) : file_(file), unwind_(unwind), code_(code) {}
 
-    // The addresses behind all calls of the entry, which is the file's. Errors: nothing calls it; `unsafe_return`.
+    // Returns the addresses after all calls of the entry, which must be one of the file's. Fails if nothing calls it,
+    // or with the error number `unsafe_return`.
     Result<std::vector<Address>> find(const PltEntry& entry);
 
   private:
-    // What leads to an entry.
+    // The direct calls of an entry, and the jumps to it.
     struct Uses {
-        std::vector<Address> calls, jumps; // where the distances in these are
+        std::vector<Address> calls, jumps; // the addresses of their 4-byte distances
     };
-    // A function's code, and where ways other than a return lead to in it.
+    // A function's code, and the places that control can reach other than by a return.
     struct Function {
-        std::map<Address, Address> instructions; // from where they begin to where they end
+        std::map<Address, Address> instructions; // beginning -> end
         std::set<Address> behind_calls, behind_jumps;
         std::set<Address> targets;
-        std::string problem; // some of these are not known
+        std::string problem; // why `targets` may be incomplete
 
-        // Whether the byte belongs to an instruction that begins before it.
+        // Whether the byte is inside an instruction that begins before it.
         bool is_inside(Address address) const {
             auto after = instructions.lower_bound(address);
             return after != instructions.begin() && std::prev(after)->second > address;
@@ -56,9 +64,9 @@ class CallReturns {
     ProgramFile& file_;
     UnwindTable& unwind_;
     CodeLayout& code_;
-    bool searched_ = false;                       // some code
-    std::optional<std::map<Address, Uses>> uses_; // by entries' addresses
-    std::map<Address, Function> functions_;       // with calls, by where they begin
+    bool searched_ = false;                       // some code was searched
+    std::optional<std::map<Address, Uses>> uses_; // by the entries' addresses
+    std::map<Address, Function> functions_;       // functions with calls, by their beginnings
 };
 
 } // namespace sonde

@@ -30,7 +30,7 @@ Location in_register(int reg) {
     return location;
 }
 
-// The scalars that a value consists of, by their offsets: all forms of a tagged union together.
+// The scalars in a value, by their offsets. For a tagged union this includes those of all variants.
 using Leaves = std::map<uint64_t, const Type*>;
 
 bool add_leaves(const Type* type, uint64_t offset, Leaves& leaves, int depth) {
@@ -60,9 +60,9 @@ const char* no_data = "is an object without data, which is not passed";
 
 bool is_class(const Type* type) { return type->kind == Type::Struct || type->kind == Type::Union; }
 
-// Rust's own convention, which it does not promise: a value of one or two scalars is returned in registers, one for
-// each; what is longer than two registers, by a hidden pointer, which optimised code does not give back. After the
-// prologue it is still where it was.
+// The convention of Rust, which Rust does not guarantee. A value that consists of one or two scalars is returned in one
+// register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. Optimized
+// code does not return that address, but after the prologue it is still in the register.
 Location rust_result(const Type* type) {
     constexpr int registers[] = {0, 1}; // rax, rdx
     constexpr int first_argument = 5;   // rdi
@@ -90,8 +90,8 @@ Location rust_result(const Type* type) {
     return location;
 }
 
-// i386's: integers in eax, of 8 bytes in edx too, and for what is a record the address where the caller has room for
-// it.
+// The convention of i386: integers are returned in eax, or in eax and edx for 8 bytes. For a record, eax has the
+// address of the caller's memory.
 Location narrow_result(const Type* type) {
     constexpr int eax = 0, edx = 1; // as x86-64 has their numbers
     Location location;
@@ -113,7 +113,7 @@ Location narrow_result(const Type* type) {
 
 Location CallingConvention::result_location(const FunctionInstance& function) {
     Location location = full_result_location(function);
-    // A record in the caller's memory is there, whether anybody reads its address from rax or not.
+    // A record is always stored in the caller's memory, whether anybody reads its address or not.
     const bool in_registers = location.kind == Location::Register || location.kind == Location::Pieces;
     if (in_registers && !function.is_go && dropped_.is_dropped(function))
         return unavailable("is left out by the compiler, because no caller uses it");
@@ -145,11 +145,11 @@ Location CallingConvention::full_result_location(const FunctionInstance& functio
     ValueClasses classes = by_address ? ValueClasses() : value_classes(types_, type);
     if (classes.doubt)
         return unavailable(classes.doubt);
-    constexpr uint64_t x87_number = 16; // bytes
+    constexpr uint64_t x87_number = 16; // in bytes
     if (classes.x87 && type->size == x87_number && !by_address)
         return unavailable(float_result);
     if (classes.memory || by_address) {
-        // The caller passed the address of room for it; the function returns that address.
+        // The caller has passed an address for the result, and the function returns that address.
         Location location;
         location.kind = Location::Memory;
         location.ops.push_back({LocationOp::Register, rax});
@@ -158,7 +158,7 @@ Location CallingConvention::full_result_location(const FunctionInstance& functio
     size_t count = type->size > 8 ? 2 : 1;
     Location location;
     location.kind = Location::Pieces;
-    int next = rax; // INTEGER eightbytes take rax, then rdx
+    int next = rax; // eightbytes of class INTEGER use rax, then rdx
     for (size_t i = 0; i < count; i++) {
         uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
         if (classes.eightbytes[i] == ValueClass::Integer) {
@@ -178,8 +178,9 @@ Location CallingConvention::result_location(const FunctionInstance& function, co
     return function.is_go ? go_result_location(units_, variables_, function, result) : result_location(function);
 }
 
-// Unoptimised code has one location for a parameter. What gcc leaves where the caller has put it lies above the frame's
-// canonical address; a class that is passed by address is one step further.
+// Reads the location of a parameter in unoptimized code, which has one location. If the caller passed the parameter on
+// the stack and gcc leaves it there, the location is above the canonical frame address. For a class that is passed by
+// address, the location has an additional dereference.
 CallingConvention::Described CallingConvention::described(const FunctionInstance& function, const Variable& argument) {
     Described out;
     Dwarf_Die die, frame;
@@ -193,7 +194,8 @@ CallingConvention::Described CallingConvention::described(const FunctionInstance
     auto offset = static_cast<int64_t>(ops[0].number);
     if (length > 1 && ops[1].atom != DW_OP_deref)
         return out;
-    // In a coroutine's frame on the heap: what is called is a function with other arguments (clang's `.resume`).
+    // The parameter is in a coroutine's frame on the heap. The function that is called is another one, with other
+    // arguments (clang's `.resume`).
     out.in_other_object = length > 2;
     if (out.in_other_object)
         return out;
@@ -210,11 +212,11 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
     if (function.is_go)
         return go_argument_location(units_, variables_, function, argument);
     size_t integers = 0, sses = 0;
-    uint64_t stack = 0; // above the return address
+    uint64_t stack = 0; // bytes above the return address
     const Type* result = strip(variables_.result_type(function));
     if (result && !is_scalar(result) && result->kind != Type::Float &&
         (value_classes(types_, result).memory || is_passed_by_address(types_, result)))
-        integers = 1; // the room for the result
+        integers = 1; // the address for the result
     for (const Variable& one : variables_.arguments(function)) {
         const Type* type = strip(one.type);
         if (!type)
@@ -230,12 +232,13 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         size_t integer = classes.registers(ValueClass::Integer), sse = classes.registers(ValueClass::Sse);
         bool on_stack =
             classes.memory || integers + integer > std::size(integer_registers) || sses + sse > sse_registers;
-        // Older clangs divide such a number between a register and the stack, or do not align it.
+        // Old versions of clang split such a number between a register and the stack, or do not align it.
         if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
             classes.doubt = "is or follows a number of 16 bytes on the stack, which compilers pass in different ways";
         if (said.in_other_object)
             return unavailable("is in the frame of a coroutine");
-        // Windows' convention has room on the stack for arguments in registers, and no attribute that names it.
+        // In the Windows convention, the caller reserves stack space even for arguments in registers. No attribute
+        // indicates this convention.
         if (said.above_frame && !on_stack && !classes.doubt)
             return unavailable("is passed by a calling convention that is not the usual one");
         if (one.die == argument.die && said.above_frame)
@@ -251,7 +254,7 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
             here.ops = {{LocationOp::Register, integer_registers[integers++]}};
         } else {
             here.kind = Location::Pieces;
-            size_t next = integers; // only INTEGER eightbytes take one of these registers
+            size_t next = integers; // only eightbytes of class INTEGER use these registers
             for (size_t i = 0; i < (type->size > 8 ? 2 : 1); i++) {
                 auto bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
                 bool is_integer = classes.eightbytes[i] == ValueClass::Integer;
@@ -275,14 +278,14 @@ Location CallingConvention::corrected(const Variable& parameter, Address address
     const Type* type = strip(parameter.type);
     if (!parameter.is_parameter || place.kind != Location::Memory || !type || !is_class(type) || file_.is_32_bit())
         return place;
-    // The slots of a call's arguments are above the return address; no object that is passed by address lies there.
+    // Stack arguments are above the return address. An object that is passed by address is never there.
     std::optional<RegisterOffset> there = register_offset(place);
     std::optional<RegisterOffset> below = there ? register_offset(locations_.return_address(address)) : std::nullopt;
     if (!below || below->reg != there->reg || there->bytes <= below->bytes)
         return place;
     FunctionRef function = units_.function_at(address);
     int language = function ? function.unit->language : 0;
-    constexpr uint64_t two_registers = 16; // what Rust passes in them
+    constexpr uint64_t two_registers = 16; // the size that Rust passes in two registers
     if (is_cxx_language(language) ? is_passed_by_address(types_, type)
                                   : language == DW_LANG_Rust && type->size > two_registers)
         place.ops.push_back({LocationOp::Deref, 8});
@@ -294,7 +297,7 @@ bool CallingConvention::keeps_to_abi(const FunctionInstance& function) {
     Dwarf_Die die;
     if (!found || file_.is_32_bit() || !debug_.unpack(function.die, &die))
         return false;
-    // clang names the convention of a function that has another one than the program's (ms_abi, vectorcall).
+    // clang stores the convention of a function if it differs from the program's default (ms_abi, vectorcall).
     if (number_attribute(die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_normal)
         return false;
     return is_c_language(found.unit->language) || is_cxx_language(found.unit->language);

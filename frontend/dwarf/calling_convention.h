@@ -1,7 +1,7 @@
-// Where calls pass arguments and results: the System V ABI for x86-64, section 3.2.3; i386's and Rust's own conventions
-// for results; Go's in go_results.h.
+// Computes where calls pass arguments and results: the System V ABI for x86-64, section 3.2.3. Also the conventions of
+// i386 and of Rust for results. Go's convention is in go_results.h.
 //
-// All of it follows from types. Nothing is kept.
+// Everything follows from the types. Nothing is cached.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,28 @@ class CallingConvention {
         : file_(file), debug_(debug), units_(units), types_(types), variables_(variables), locations_(locations),
           dropped_(dropped) {}
 
-    // Where the result is right after the function returned: rax, rax:rdx pieces, hidden pointer, or Unavailable
-    // (floating point registers cannot be read). Of Go, whose functions have several: at the return instructions.
+    // Returns the location of the result right after the function returned: in rax, in pieces in rax and rdx, or in
+    // memory. Returns Unavailable for results in floating-point registers, which cannot be read. For Go functions,
+    // which can have several results: the location at the return instructions.
     Location result_location(const FunctionInstance& function);
     Location result_location(const FunctionInstance& function, const Variable& result);
-    // Where a caller passes that parameter: it holds at the function's first instructions (see cheap_entry()) of code
-    // that keeps to the ABI, as unoptimised C and C++ do.
+    // Returns the location where a caller passes the parameter. It is valid at the function's first instructions (see
+    // cheap_entry()), if the code follows the ABI, as unoptimized C and C++ code does.
     Location argument_location(const FunctionInstance& function, const Variable& argument);
-    // A parameter's place at an address as it is said, or where the address leads that a caller has put there: LLVM
-    // leaves that step out of optimised code (clang before 19, rustc 1.95).
+    // Corrects the location of a parameter that is passed by address. In optimized code, LLVM omits the dereference
+    // (clang before 19, rustc 1.95): the location is then the address of the pointer. Returns `place` if it is right.
     Location corrected(const Variable& parameter, Address address, Location place);
-    // True for C and C++, whose compilers pass arguments by the ABI where code is not optimised.
+    // Whether the function is C or C++, whose compilers follow the ABI in unoptimized code.
     bool keeps_to_abi(const FunctionInstance& function);
 
   private:
-    // The same, as if each result were used.
+    // The same as result_location(), without the check whether the compiler dropped the result.
     Location full_result_location(const FunctionInstance& function);
-    // What a parameter's own location tells of how it was passed.
+    // Facts about how a parameter is passed, from its own location.
     struct Described {
         std::optional<bool> by_address;
         bool in_other_object = false;
-        std::optional<uint64_t> above_frame; // bytes above the return address, where the caller has put it
+        std::optional<uint64_t> above_frame; // if the caller passed it on the stack: bytes above the return address
     };
     Described described(const FunctionInstance& function, const Variable& argument);
 

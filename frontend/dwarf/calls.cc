@@ -47,7 +47,7 @@ Address Calls::called(const X86Instruction& one, Address next) {
 
 std::vector<CallSite> Calls::in(const FunctionInstance& function) {
     if (entries_.empty()) {
-        // Of several names of one function the one that is described.
+        // If a function has several names, keep the one with debug information.
         for (FunctionInstance& one : functions_.find(FunctionPattern()))
             if (!one.inlined)
                 if (auto [entry, fresh] = entries_.try_emplace(one.entry, one); !fresh && !entry->second.has_debug_info)
@@ -64,13 +64,14 @@ std::vector<CallSite> Calls::in(const FunctionInstance& function) {
         for (size_t at = 0; at < bytes.size();) {
             const Address here = low + at;
             std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
-            at += one ? one->length : 1; // what cannot be decoded is passed over
+            at += one ? one->length : 1; // skip a byte that cannot be decoded
             if (!one)
                 continue;
             const bool jumps = (one->is_direct_jump() && one->map == 0 && one->opcode >> 4 == 0xe) ||
-                               one->is_indirect_jump(); // a conditional one is none
+                               one->is_indirect_jump(); // conditional jumps are not tail calls
             auto callee = one->is_call() || jumps ? entries_.find(called(*one, low + at)) : entries_.end();
-            // A jump to its own beginning is a loop. What an inlined copy calls is not its caller's.
+            // A jump to the function's own beginning is a loop. A call in an inlined copy does not belong to the
+            // function around the copy.
             if (callee == entries_.end() || (jumps && callee->first == function.entry) ||
                 (caller && units_.function_at(*caller.unit, here) != caller))
                 continue;

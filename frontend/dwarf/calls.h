@@ -1,9 +1,10 @@
-// Calls of the module's other functions inside of a function.
+// Finds the calls in a function that call other functions of the module.
 //
-// Compilers describe calls only in optimised code (DWARF 5, section 3.4), so they are found in the code itself: calls
-// and jumps that lead to the beginning of another function, directly, through the table of calls (a library's own
-// global functions are called so), or through the table's slot. The first question finds all functions of the module,
-// which stay known.
+// Compilers describe calls in debug information only for optimized code (DWARF 5, section 3.4), so calls are found in
+// the code: calls and jumps to the beginning of another function. They can be direct, through the procedure linkage
+// table (used by libraries for their own global functions), or through a slot of that table.
+//
+// The first query builds a list of all functions of the module, which is kept.
 #pragma once
 
 #include <map>
@@ -27,13 +28,14 @@ class Calls {
           FunctionSearch& functions)
         : file_(file), debug_(debug), units_(units), instances_(instances), functions_(functions) {}
 
-    // As DwarfModule has them.
+    // See DwarfModule::calls().
     std::vector<CallSite> in(const FunctionInstance& function);
 
   private:
-    // What the table of calls leads to in this module, by the addresses of its entries and of its slots.
+    // Maps the addresses of PLT entries and of their slots to functions of this module.
     const std::map<Address, Address>& own_slots();
-    // Where a call or jump leads, `next` being the instruction after it; 0: nobody knows.
+    // Returns the target of a call or jump; `next` is the address of the next instruction. Returns 0 if the target is
+    // unknown.
     Address called(const X86Instruction& one, Address next);
 
     ProgramFile& file_;
@@ -41,7 +43,7 @@ class Calls {
     UnitIndex& units_;
     FunctionInstances& instances_;
     FunctionSearch& functions_;
-    std::map<Address, FunctionInstance> entries_; // functions that can be called, once somebody asks for calls
+    std::map<Address, FunctionInstance> entries_; // all functions that can be called; filled by the first query
     std::optional<std::map<Address, Address>> own_slots_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int max_depth = 32;
 
-// The class itself, without its template arguments: as its constructors and its destructor are named.
+// Returns the class's name without template arguments, as its constructors and destructor are named.
 std::string_view plain_name(Dwarf_Die& die) {
     const char* name = dwarf_diename(&die);
     std::string_view text = name ? name : "";
@@ -35,11 +35,11 @@ bool refers_to(Dwarf_Die parameter, Dwarf_Die& class_die) {
         return false;
     const char* mine = dwarf_diename(&class_die);
     const char* other = dwarf_diename(&target);
-    // A type unit has a declaration of the class beside its definition.
+    // A type unit contains a declaration of the class in addition to its definition.
     return target.addr == class_die.addr || (mine && other && std::string_view(mine) == other);
 }
 
-// A constructor with one argument, an object of its own class.
+// Whether the function is a constructor with one argument, which is an object of its own class.
 bool copies_or_moves(Dwarf_Die& function, Dwarf_Die& class_die) {
     int explicit_parameters = 0;
     bool own = false;
@@ -53,7 +53,8 @@ bool copies_or_moves(Dwarf_Die& function, Dwarf_Die& class_die) {
     return explicit_parameters == 1 && own;
 }
 
-// What the class' own functions and bases decide; no answer: its members' classes do.
+// Returns the answer if the class's own functions and bases determine it; nullopt if it depends on the classes of its
+// members.
 std::optional<bool> says_itself(Dwarf_Die& die) {
     if (std::optional<uint64_t> convention = number_attribute(die, DW_AT_calling_convention))
         return *convention == DW_CC_pass_by_reference;
@@ -64,13 +65,13 @@ std::optional<bool> says_itself(Dwarf_Die& die) {
         int tag = dwarf_tag(&child);
         std::optional<uint64_t> virtuality = number_attribute(child, DW_AT_virtuality);
         bool is_virtual = virtuality && *virtuality != DW_VIRTUALITY_none;
-        // Objects with a table of virtual functions or bases are copied by code that sets the pointer to it.
+        // Objects with a virtual table or virtual bases are copied by code that sets the pointer to the table.
         if ((tag == DW_TAG_inheritance || tag == DW_TAG_subprogram) && is_virtual)
             by_address = true;
         const char* name = tag == DW_TAG_subprogram ? dwarf_diename(&child) : nullptr;
         if (!name)
             return !by_address;
-        // What is defaulted outside of the class counts as written by its author.
+        // A function that is defaulted outside of the class counts as written by the author.
         bool authored = !flag_attribute(child, DW_AT_artificial) &&
                         number_attribute(child, DW_AT_defaulted) != DW_DEFAULTED_in_class;
         if (name[0] == '~') {
@@ -97,7 +98,7 @@ bool is_by_address(TypeReader& types, const Type* type, int depth) {
     Dwarf_Die die;
     if (!types.die_of(type, &die))
         return false;
-    // Of a class that is only declared nothing is known; the library's strings are copied by their constructors.
+    // Nothing is known about a class that is only declared. The strings of the standard library have copy constructors.
     if (is_declaration(die))
         return !type->incomplete;
     if (std::optional<bool> answer = says_itself(die))

@@ -17,7 +17,7 @@
 namespace sonde {
 namespace {
 
-// More code than that is not read for one address.
+// Maximum amount of code that is read for one address.
 constexpr Address most_code = 4 << 20;
 constexpr Address max_unsized = 64 << 10;
 
@@ -27,7 +27,7 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
     const ElfSection* section = file_.section_at(address);
     if (section && !(section->flags & SHF_EXECINSTR))
         return std::nullopt;
-    // Places that data in the code has.
+    // Data in the code has places, too.
     std::optional<Stretch> found;
     if (const UnwindEntry* entry = unwind_.at(address)) {
         found = {entry->low, entry->high, true, {entry->low}};
@@ -49,7 +49,7 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
     }
     if (!found && after != all.begin() && std::prev(after)->size == 0 &&
         (!section || std::prev(after)->address >= section->address)) {
-        // Hand-written assembler often gives no size: such a symbol reaches up to the next.
+        // Assembly code often has symbols without a size; such a symbol extends to the next one.
         Address high = section ? section->address + section->size : address + max_unsized;
         if (after != all.end())
             high = std::min(high, after->address);
@@ -93,7 +93,7 @@ InstructionPlace CodeLayout::instruction_at(Address address) {
         return out;
     }
     out.function = stretch->low;
-    if (file_.is_32_bit()) { // whose instructions are not decoded
+    if (file_.is_32_bit()) { // 32-bit code is not decoded
         std::sort(stretch->starts.begin(), stretch->starts.end());
         auto after = std::upper_bound(stretch->starts.begin(), stretch->starts.end(), address);
         if (after != stretch->starts.begin())
@@ -120,7 +120,7 @@ std::optional<Address> cheap_entry(const ProgramFile& file, const FunctionInstan
         return std::nullopt;
     constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     size_t at = std::equal(std::begin(endbr64), std::end(endbr64), code) ? sizeof endbr64 : 0;
-    // push of a register, with or without REX.B.
+    // `push` of a register, with or without REX.B.
     if (code[at] == 0x41)
         return code[at + 1] >= 0x50 && code[at + 1] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
     return code[at] >= 0x50 && code[at] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;

@@ -1,9 +1,9 @@
-// Which addresses are instructions, and which code belongs together: what has to be known before anything is written
-// there.
+// Determines which addresses are the beginning of an instruction, and which code belongs to one function. sonde must
+// know both before it places a breakpoint.
 //
-// Unwinding entries, debug information and symbols say where functions are, in this order; line tables and symbols
-// where some of their instructions begin. The rest is decoded (types/code_map.h). Nothing is kept: each question reads
-// the code of one function again.
+// The bounds of functions come from unwind entries, debug information and symbols, in this order. Line tables and
+// symbols give the beginnings of some instructions; the others are found by decoding (types/code_map.h). Nothing is
+// cached: each query reads the code of one function again.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ class SymbolTables;
 class UnitIndex;
 class UnwindTable;
 
-// Code that belongs together, and addresses that instructions begin at. Not `whole`: where it ends is not known.
+// The code around an address, and known beginnings of instructions in it. `whole` is false if the end of the function
+// is unknown.
 struct Stretch {
     Address low = 0, high = 0;
     bool whole = false;
@@ -31,9 +32,9 @@ class CodeLayout {
     CodeLayout(const ProgramFile& file, SymbolTables& symbols, UnitIndex& units, LineTables& lines, UnwindTable& unwind)
         : file_(file), symbols_(symbols), units_(units), lines_(lines), unwind_(unwind) {}
 
-    // Nullopt: nothing knows what is there, or it is too much to read.
+    // Returns nullopt if nothing is known about the address, or if there is too much code to read.
     std::optional<Stretch> stretch_at(Address address);
-    // As DwarfModule has it.
+    // See DwarfModule::instruction_at().
     InstructionPlace instruction_at(Address address);
 
   private:
@@ -44,7 +45,7 @@ class CodeLayout {
     UnwindTable& unwind_;
 };
 
-// As DwarfModule has it.
+// See DwarfModule::cheap_entry().
 std::optional<Address> cheap_entry(const ProgramFile& file, const FunctionInstance& function);
 
 } // namespace sonde

@@ -44,7 +44,8 @@ Dwarf* DebugFiles::dwarf() {
     return opened_dwarf_.dwarf.get();
 }
 
-// libelf reads what it was built for; then libdw finds no unit, or opens nothing at all.
+// libelf supports only the compression methods that it was built with. If it lacks one, libdw finds no unit, or opens
+// nothing at all.
 void DebugFiles::note_unreadable(const ElfFile& file) {
     Dwarf_Off next = 0;
     size_t header = 0;
@@ -67,7 +68,8 @@ void DebugFiles::note_unreadable(const ElfFile& file) {
         problems_.push_back(std::move(problem));
 }
 
-// Where libdw looks for it: beside the program, and where it was compiled. Empty: the unit is whole.
+// Returns the paths where libdw searches the split debug information of a unit: beside the program, and in the
+// directory where it was compiled. Empty if the unit is not split.
 std::vector<std::string> DebugFiles::split_paths(Dwarf_Die& unit) const {
     const char* name = string_attribute(unit, DW_AT_dwo_name);
     if (!name)
@@ -111,7 +113,7 @@ void DebugFiles::note_missing_unit(Dwarf_Die& skeleton) {
 Dwarf_CFI* DebugFiles::eh_frame() {
     if (!eh_frame_opened_) {
         eh_frame_opened_ = true;
-        // The stripped file has it; its debug file has only an empty section of that name.
+        // The stripped file has this section; in the debug file it is empty.
         eh_frame_.reset(dwarf_getcfi_elf(file_.elf().elf()));
     }
     return eh_frame_.get();

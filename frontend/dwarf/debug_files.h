@@ -1,8 +1,9 @@
-// A program's debug information as libdw opens it: in the file itself, in one beside it, and in dwz's common file.
+// Opens a program's debug information with libdw: in the file itself, in a separate file, and in the common file that
+// dwz creates.
 //
-// Opened when somebody asks: the search may download (base/debug_file.h). libdw keeps what it has read of each unit,
-// which for a large program is gigabytes; forget() gives that back, and the next one who asks opens the file again. A
-// DieOffset outlives that, a DIE does not.
+// It is opened when first needed, because the search may download a file (base/debug_file.h). libdw keeps everything
+// that it has read, which is gigabytes for a large program. forget() frees that memory, and the next query opens the
+// file again. A DieOffset remains valid after forget(); a Dwarf_Die does not.
 #pragma once
 
 #include <optional>
@@ -22,31 +23,33 @@ class DebugFiles {
   public:
     explicit DebugFiles(const ProgramFile& file) : file_(file) {}
 
-    // Whether there is debug information; looks for it.
+    // Searches the debug information, and returns whether it exists.
     bool found();
-    // What stood in the way of it, in words: files of other builds, what a server said.
+    // Returns problems during the search, as texts: files of other builds, or errors from a server.
     const std::vector<std::string>& problems() const { return problems_; }
-    // Those that are not found by this class.
+    // The same list, for problems that other classes find.
     std::vector<std::string>& noted_problems() { return problems_; }
-    // Why debug information that is there is not read, as it would take too much memory; empty: nothing is refused.
+    // Returns why existing debug information was not read (it would need too much memory), or "".
     const std::string& refusal() const { return refusal_; }
-    // Where a unit's debug information is said to be (-gsplit-dwarf), and could not be read.
+    // Records that the split debug information of a unit (-gsplit-dwarf) could not be read.
     void note_missing_unit(Dwarf_Die& skeleton);
-    // Whether libdw may open the file that a unit's debug information is in: it unpacks all of it.
+    // Whether libdw may open the file with a unit's split debug information. libdw uncompresses the whole file.
     bool may_open_unit(Dwarf_Die& unit);
-    // The file beside the program that has it; null if the program itself does, or nothing. Looks for it.
+    // Returns the separate file with the debug information; null if the program itself has it, or if there is none.
+    // Searches it if necessary.
     const ElfFile* separate();
 
-    // Null if there is none. The pointers are the same until forget().
+    // These return null if the information does not exist. The pointers are valid until forget().
     Dwarf* dwarf();
     Dwarf_CFI* eh_frame();
     Dwarf_CFI* debug_frame();
 
-    // A DieOffset is an offset with the number of its debug file in the upper 16 bits. False: there is no such DIE.
+    // Converts between a DIE and a DieOffset: its offset, with the number of the debug file in the upper 16 bits.
+    // unpack() returns false if the DIE does not exist.
     DieOffset pack(Dwarf_Die& die);
     bool unpack(DieOffset packed, Dwarf_Die* die);
 
-    // Forgets what libdw has read. Not where debug information lies in several files.
+    // Frees the memory of libdw. Not possible if the debug information is in several files.
     bool may_forget() const { return dwarfs_.size() == 1 && !opened_dwarf_.common; }
     void forget();
 
@@ -61,9 +64,9 @@ class DebugFiles {
     std::string refusal_;
     bool missing_unit_noted_ = false;
     std::optional<ElfFile> separate_;
-    std::optional<EmbeddedSplit> embedded_; // its file is open as long as opened_dwarf_
+    std::optional<EmbeddedSplit> embedded_; // its file must be open as long as opened_dwarf_
     OpenedDwarf opened_dwarf_;
-    std::vector<Dwarf*> dwarfs_; // what a DieOffset's upper bits mean
+    std::vector<Dwarf*> dwarfs_; // the upper bits of a DieOffset are an index of this list
     FramesHandle eh_frame_;
 };
 

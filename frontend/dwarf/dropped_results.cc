@@ -19,17 +19,17 @@ namespace sonde {
 namespace {
 
 constexpr size_t bytes_after_call = 64, most_instructions = 8;
-constexpr size_t call_length = 5; // e8 and a distance
+constexpr size_t call_length = 5; // e8 and a 4-byte distance
 
-// What an instruction does with rax (or a part of it), whose number is 0.
+// What an instruction does with rax or a part of it.
 enum class Use : uint8_t { None, Read, Write, End };
 
-// The operands of an instruction without VEX prefix that concern rax.
+// Whether the operands of an instruction (without VEX prefix) are rax.
 struct Operands {
-    bool reg = false;     // the operand in `reg` of the ModRM byte
-    bool rm = false;      // the operand in `rm`, a register
+    bool reg = false;     // the operand in the `reg` field of the ModRM byte
+    bool rm = false;      // the operand in the `rm` field, if it is a register
     bool address = false; // part of the memory operand's address
-    bool opcode = false;  // in the opcode's last bits
+    bool opcode = false;  // in the last three bits of the opcode
 };
 
 Operands operands_of(std::string_view code, const X86Instruction& one) {
@@ -59,7 +59,7 @@ Operands operands_of(std::string_view code, const X86Instruction& one) {
     return out;
 }
 
-// Of one-byte opcodes.
+// One-byte opcodes.
 Use use_of_plain(const X86Instruction& one, const Operands& has) {
     const uint8_t opcode = one.opcode;
     const auto if_read = [](bool reads) { return reads ? Use::Read : Use::None; };
@@ -67,12 +67,13 @@ Use use_of_plain(const X86Instruction& one, const Operands& has) {
         return from || has.address ? Use::Read : to ? Use::Write : Use::None;
     };
     if (opcode < 0x40 &&
-        (opcode & 7) < 4) { // add, or, adc, sbb, and, sub, xor, cmp; of a register with itself xor and sub read nothing
+        // add, or, adc, sbb, and, sub, xor, cmp; `xor` and `sub` of a register with itself do not read it
+        (opcode & 7) < 4) {
         const bool clears = has.reg && has.rm && (opcode >> 3 == 6 || opcode >> 3 == 5);
         return clears ? Use::Write : if_read(has.reg || has.rm || has.address);
     }
     if (opcode < 0x40 && (opcode & 7) < 6)
-        return Use::Read; // of al or eax with a number
+        return Use::Read; // an operation on al or eax and a number
     switch (opcode) {
     case 0x88:
     case 0x89:
@@ -93,7 +94,7 @@ Use use_of_plain(const X86Instruction& one, const Operands& has) {
     case 0xa9:
         return Use::Read;
     case 0xf6:
-    case 0xf7: // from 4 on multiplications and divisions
+    case 0xf7: // from 4 on multiplication and division, which use rax
         return if_read(has.rm || has.address || one.extension() >= 4);
     case 0xc2:
     case 0xc3:
@@ -153,7 +154,7 @@ bool reads_result(std::string_view code) {
     return false;
 }
 
-// Compilers describe calls in optimised code only.
+// Compilers describe calls only in optimized code.
 bool DroppedResults::is_optimised(const FunctionInstance& function) {
     Dwarf_Die die;
     return debug_.unpack(function.die, &die) &&
@@ -202,12 +203,12 @@ void DroppedResults::add_calls(Address low, Address high) {
 bool DroppedResults::is_dropped(const FunctionInstance& function) {
     if (!function.has_debug_info || file_.is_32_bit())
         return false;
-    // A changed copy is local, though the function that it was made of may be external.
+    // The changed copy is local, even if the function in the source is external.
     const bool is_changed = has_other_signature(function);
     if (!is_changed && (function.external || !is_optimised(function)))
         return false;
     auto call = std::ranges::lower_bound(calls(), std::pair(function.low, Address(0)));
-    // Without a call that is known, somebody has its address, and expects the result.
+    // If no direct call is known, the function is called through its address, and then the caller expects the result.
     const bool is_called = call != calls_.end() && call->first == function.low;
     for (; call != calls_.end() && call->first == function.low; ++call)
         if (reads_result(file_.code(call->second, call->second + bytes_after_call)))

@@ -1,9 +1,13 @@
-// Results that the compiler has left out because no caller uses them.
+// Detects results that the compiler has removed because no caller uses them.
 //
-// gcc makes a copy of a function that only its own file calls, as `f.isra.0`; clang changes the function itself, and
-// marks it by DW_CC_nocall. Where a function always gives the same number, callers use that number, and the function
-// gives none; then there is neither a name nor a mark. The debug information keeps the result's type, but its register
-// has what the function used it for. The callers tell: a result that one of them reads is there.
+// The debug information still describes such a result, but at the return, its register holds whatever the function used
+// it for last. Reading it would give a wrong value without any sign of a problem.
+//
+// This optimization has three forms. If a function is called only in its own file, gcc creates a copy named `f.isra.0`.
+// clang changes the function itself and marks it with DW_CC_nocall. If a function always returns the same number,
+// callers use that number, and the function returns nothing; then neither a name nor a mark exists.
+//
+// So the callers are examined: if one of them reads the result after the call, the result exists.
 #pragma once
 
 #include <string_view>
@@ -24,14 +28,14 @@ class DroppedResults {
     DroppedResults(const ProgramFile& file, DebugFiles& debug, SymbolTables& symbols)
         : file_(file), debug_(debug), symbols_(symbols) {}
 
-    // Whether a function that only its own file calls was optimised, and no direct call of it is followed by code that
-    // reads rax. The first question reads the program's code once, for all direct calls.
+    // Whether the function's result was dropped: the function is only called in its own file, it was optimized, and
+    // after no direct call the code reads rax. The first query reads all code of the program to find the direct calls.
     bool is_dropped(const FunctionInstance& function);
 
   private:
     bool is_optimised(const FunctionInstance& function);
     bool has_other_signature(const FunctionInstance& function);
-    const std::vector<std::pair<Address, Address>>& calls(); // what is called and the return address, sorted
+    const std::vector<std::pair<Address, Address>>& calls(); // pairs of call target and return address, sorted
 
     void add_calls(Address low, Address high);
 
@@ -42,7 +46,7 @@ class DroppedResults {
     std::vector<std::pair<Address, Address>> calls_;
 };
 
-// Whether code from a return address on reads rax before it overwrites it, as far as it goes straight on.
+// Whether the code reads rax before it overwrites rax. Follows the code from a return address on to the first jump.
 bool reads_result(std::string_view code);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// The components of a module, and every question's way to the one that answers it.
+// Creates the components of a module, and forwards each query to the component that answers it.
 #include "frontend/dwarf/dwarf_module.h"
 
 #include <utility>
@@ -31,38 +31,40 @@
 
 namespace sonde {
 
-// The components, each built from those before it. Each says in its header what it knows and what it costs.
+// The components, each built from those above. Each header says what the component does and what it costs.
 struct DwarfModule::Impl {
     explicit Impl(ProgramFile program) : file(std::move(program)) {}
 
     ProgramFile file;                                                // the ELF file: addresses, code, imports
-    DebugFiles debug{file};                                          // where libdw opens it, and DIEs by number
+    DebugFiles debug{file};                                          // libdw's view of the files, and DIEs by number
     SymbolTables symbols{file, debug};                               // functions without debug information
-    UnitIndex units{file, debug};                                    // addresses and DIEs to functions
-    LineTables lines;                                                // rows by unit
-    TypeDefinitions definitions{units};                              // types by name, of all units
-    TypeReader types{file, definitions};                             // DIEs to types
-    TypeNames type_names{file, debug, units, definitions, types};    // what a script calls a type
+    UnitIndex units{file, debug};                                    // maps addresses and DIEs to functions
+    LineTables lines;                                                // rows of the line tables, by unit
+    TypeDefinitions definitions{units};                              // types of all units by name
+    TypeReader types{file, definitions};                             // converts DIEs to types
+    TypeNames type_names{file, debug, units, definitions, types};    // the names of types in scripts
     Variables variables{debug, units, types};                        // scopes at an address, parameters, globals
-    FunctionInstances instances{file, debug, symbols, units, lines}; // functions as places
-    UnwindTable unwind{file, debug};                                 // functions and frames as unwinders see them
-    CodeLayout code{file, symbols, units, lines, unwind};            // where instructions begin
-    Ifuncs ifuncs{file, code, unwind};                               // functions that are chosen when a program starts
-    FunctionSearch functions{file, debug, symbols, units, variables, instances, ifuncs}; // patterns to functions
-    Statements statements{file, symbols, units, lines, instances, functions};            // lines to addresses and back
-    FunctionEntries entries{file, debug, units, lines, instances, code};                 // where calls are counted
-    ProbeSafety safety{file, symbols, code};                        // which instructions can be probed
-    ReturnSites returns{file, debug, symbols, units, unwind, code}; // the instructions that leave functions
-    CallReturns call_returns{file, unwind, code};                   // ... and those behind calls of other modules
-    Calls calls{file, debug, units, instances, functions};          // who calls whom
-    Locations locations{file, debug, units, instances, statements}; // where variables are
-    DroppedResults dropped{file, debug, symbols};                   // results that code does not give
+    FunctionInstances instances{file, debug, symbols, units, lines}; // functions with their places
+    UnwindTable unwind{file, debug};                      // functions and frames according to the unwind information
+    CodeLayout code{file, symbols, units, lines, unwind}; // beginnings of instructions
+    Ifuncs ifuncs{file, code, unwind};                    // functions that are chosen when a program starts
+    // matches patterns with functions
+    FunctionSearch functions{file, debug, symbols, units, variables, instances, ifuncs};
+    Statements statements{file, symbols, units, lines, instances, functions}; // maps lines to addresses and back
+    FunctionEntries entries{file, debug, units, lines, instances, code};      // places where each call is counted once
+    ProbeSafety safety{file, symbols, code};                                  // which instructions can be probed
+    ReturnSites returns{file, debug, symbols, units, unwind, code};           // the instructions that leave functions
+    CallReturns call_returns{file, unwind, code};                   // the instructions after calls of other modules
+    Calls calls{file, debug, units, instances, functions};          // which function calls which
+    Locations locations{file, debug, units, instances, statements}; // locations of variables
+    DroppedResults dropped{file, debug, symbols};                   // results that the compiler removed
     CallingConvention calling{file,      debug,     units,  types,
-                              variables, locations, dropped}; // where arguments and results are
-    ParameterLocations parameters{file, debug, symbols, variables, locations, calling}; // where functions get them
+                              variables, locations, dropped}; // locations of arguments and results
+    // locations of parameters at the entry
+    ParameterLocations parameters{file, debug, symbols, variables, locations, calling};
 
-    // Forgets everything that was read of the debug information, libdw's own memory with it: the next one who asks
-    // reads it again. No type, unit or DIE outlives this; a DieOffset does.
+    // Forgets everything that was read from the debug information, including libdw's memory; the next query reads it
+    // again. Types, units and DIEs become invalid; a DieOffset remains valid.
     void forget() {
         units.forget();
         lines.forget();
@@ -99,7 +101,7 @@ std::vector<FunctionInstance> DwarfModule::functions(const FunctionPattern& patt
 }
 void DwarfModule::visit_functions(const FunctionPattern& pattern,
                                   const std::function<void(const FunctionInstance&)>& visit, uint64_t most_bytes) {
-    const bool keeps = impl_->types.has_made_any(); // somebody may have them
+    const bool keeps = impl_->types.has_made_any(); // the caller may still use them
     uint64_t bytes = 0;
     impl_->functions.visit(pattern, visit, [&](uint64_t read) {
         bytes += read;

@@ -1,11 +1,11 @@
-// One program or library with its debug information: functions, statements, scopes, variables, locations.
+// A program or library with its debug information: functions, statements, scopes, variables and locations.
 //
-// Reads lazily: names come from the ELF symbol table or an index of compilation units; a unit's DIEs are opened only
-// when it can match. All addresses are ELF virtual addresses of the module (before relocation); file().file_offset()
-// turns one into what a uprobe wants. libdw is wrapped by this folder and, for the runtime, by base/debug.
+// Everything is read lazily. Names come from the ELF symbol table or from an index of the compilation units, and a
+// unit's DIEs are read only if they can matter. All addresses are ELF virtual addresses of the module, before
+// relocation; file().file_offset() converts one to the offset that a uprobe needs. Only this folder and base/debug (for
+// the runtime) use libdw.
 //
-// The module is the outside of the components of this folder; which there are, and what each is built from, stands in
-// dwarf_module.cc.
+// DwarfModule is the interface of the components in this folder. dwarf_module.cc lists them with their dependencies.
 #pragma once
 
 #include <cstdint>
@@ -35,133 +35,139 @@ class ReturnSites;
 
 class DwarfModule {
   public:
-    // Opens `path` and looks for its debug information: inside, by build-id and by debuglink. A file without any
-    // opens too (has_debug_info() is false; functions come from the symbol table). Errors: missing file, no
-    // permission, not ELF, truncated or corrupt, wrong machine. `object`: a module of the kernel, which is an object
-    // file; its addresses are those of base/linked_object.h.
+    // Opens `path` and searches its debug information: inside, by build id and by debuglink. A file without debug
+    // information can be opened as well: has_debug_info() is then false, and functions come from the symbol table.
+    // Fails if the file is missing, not readable, not ELF, truncated or corrupt, or for another machine. `object`: a
+    // kernel module, which is an object file; for its addresses see base/linked_object.h.
     static Result<std::unique_ptr<DwarfModule>> open(const std::string& path, bool object = false);
     ~DwarfModule();
     DwarfModule(const DwarfModule&) = delete;
     DwarfModule& operator=(const DwarfModule&) = delete;
 
     const std::string& path() const; // as opened, absolute
-    // The program or library itself: its addresses and places in the file, its table of calls, its static marks.
+    // The ELF file: its addresses, code, PLT and static markers.
     ProgramFile& file() const;
-    // Its functions' symbols, without debug information.
+    // Symbols of functions.
     SymbolTables& symbols() const;
     bool has_debug_info() const;
-    // What stood in the way of debug information, in words: files of other builds, what a server said.
+    // Returns problems during the search for debug information, as texts: files of other builds, errors from a server.
     const std::vector<std::string>& debug_problems() const;
-    // Why debug information that is there was not read, as it would take too much memory; empty: none was refused.
+    // Returns why existing debug information was not read (it would need too much memory), or "".
     const std::string& refused_debug_information() const;
 
-    // Functions whose name (and file, and declaration line) match, sorted by address. Inlined copies are included; a
-    // caller drops them for `.call` and `.return`. Functions that are only declared or were optimised away are not.
+    // Returns the functions whose name, file and declaration line match, sorted by address. The result includes inlined
+    // copies, which the caller removes for `.call` and `.return`. It does not include functions that are only declared
+    // or that were optimized away.
     std::vector<FunctionInstance> functions(const FunctionPattern& pattern);
-    // The same for listings of large programs: calls `visit` for each function that debug information describes, in no
-    // order and maybe more than once, and forgets what has been read once it is more than `most_bytes` of debug
-    // information. Types that were handed out meanwhile are gone then; a function may be kept.
+    // The same for listings of large programs. Calls `visit` for each function with debug information, in no particular
+    // order and possibly more than once. When more than `most_bytes` of debug information were read, the memory is
+    // freed. Types obtained before that become invalid; a FunctionInstance stays valid.
     void visit_functions(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
                          uint64_t most_bytes = 8 << 20);
 
-    // Statements (is_stmt rows): for each matching line and function the lowest address of each contiguous run, so
-    // inlined and multi-address lines give several. For line_kind None: the functions' entries as statements.
+    // Returns statements (is_stmt rows of the line table): for each matching line and function, the lowest address of
+    // each contiguous run of rows. A line that was inlined or that has several ranges gives several statements. For
+    // line_kind None, returns the functions' entries.
     std::vector<Statement> statements(const FunctionPattern& pattern);
 
-    // The statement and function around an address; nullopt if no code is there.
+    // Returns the statement and function around an address; nullopt if the address is not in code.
     std::optional<Statement> statement_at(Address address);
 
-    // Where the line table's last record at or before an address begins; nullopt if no record covers it.
+    // Returns the beginning of the last row of the line table at or before an address; nullopt if no row covers the
+    // address.
     std::optional<Address> statement_start(Address address);
 
-    // Whether the kernel executes a probed instruction correctly, and where else the same is seen.
+    // Whether the kernel executes a probed instruction correctly, and equivalent places.
     ProbeSafety& safety() const;
 
-    // Whether a breakpoint may be put there: one inside of an instruction or in data changes what the program does.
+    // Whether an instruction begins at the address. A breakpoint elsewhere would change what the program does.
     InstructionPlace instruction_at(Address address);
 
-    // Function names for "did you mean"; sorted, unique.
+    // Returns function names for "did you mean", sorted without duplicates.
     std::vector<std::string> function_names();
-    // Source files' paths; sorted, unique.
+    // Returns the paths of source files, sorted without duplicates.
     std::vector<std::string> source_files();
-    // Lines of `file` (a pattern as in FunctionPattern::file) that have statements, sorted; for "nearest line"
-    // messages.
+    // Returns the lines of `file` that have statements, sorted, for suggestions. `file` is a pattern as in
+    // FunctionPattern::file.
     std::vector<int> statement_lines(std::string_view file);
 
-    // Variables visible at `address`, innermost scope first (an inner name hides an outer one): parameters and locals
-    // of the function (or inlined copy) around it, its enclosing blocks. With `globals`, also the compilation unit's.
+    // Returns the variables that are visible at `address`: parameters and locals of the function or inlined copy, from
+    // the innermost block outward. An inner name hides an outer one. With `globals`, includes those of the compilation
+    // unit.
     std::vector<Variable> variables_at(Address address, bool globals = false);
-    // The same for one function or inlined copy, when another one begins or goes on at that address (the first
-    // instruction of a function may belong to a copy inlined into it). What is visible: the innermost block of
-    // `function` there.
+    // The same for a given function or inlined copy. This matters if another one begins at the same address: the first
+    // instruction of a function can belong to a function that is inlined into it.
     std::vector<Variable> variables_in(const FunctionInstance& function, Address address, bool globals = false);
-    // The same without globals for somebody who wants names only, of variables and types: records are left unread.
+    // The same without globals, for listings that only need names and type names. Does not read the members of records.
     std::vector<Variable> variables_to_list(const FunctionInstance& function, Address address);
-    // Parameters of that function instance in order.
+    // Returns the parameters of that function instance, in order.
     std::vector<Variable> parameters(const FunctionInstance& function);
-    // Where `variable` lives when execution is at `address`.
+    // Returns the location of `variable` when execution is at `address`.
     Location locate(const Variable& variable, Address address);
 
-    // The same for all addresses of `function`, in order; they follow each other wherever its code does.
+    // Returns the locations at all addresses of `function`, in order and without gaps in the function's code.
     std::vector<LocationRange> location_ranges(const Variable& variable, const FunctionInstance& function);
 
-    // Link-time address of a global or static variable; add the module's load bias when position_independent().
-    // nullopt: not a global, thread-local, or optimised away.
+    // Returns the link-time address of a global or static variable; add the load bias if position_independent().
+    // Returns nullopt for a variable that is not global, is thread-local, or was optimized away.
     std::optional<Address> global_address(const Variable& variable);
 
-    // Globals and statics at file scope with that name, in the order of the file; C++: "x", "ns::x" or "C::x". With
-    // `file`, a pattern as in FunctionPattern::file, only what that source file defines.
+    // Returns the globals and file-scope statics with that name, in the order of the file. In C++, the name may be "x",
+    // "ns::x" or "C::x". With `file` (a pattern as in FunctionPattern::file), only those that the source file defines.
     std::vector<Variable> globals(std::string_view name, std::string_view file = {});
-    // Names of all globals for "did you mean"; sorted, unique.
+    // Returns the names of all globals for "did you mean", sorted without duplicates.
     std::vector<std::string> global_names();
 
-    // A type by its name: "struct s", "union u", "enum e", "int", a typedef, a C++ class, plain or qualified, each with
-    // any number of `*` after it. The keyword may be missing. Of several the one is taken that the unit of `near`, a
-    // function, has. Null if there is none.
+    // Returns a type by its name: "struct s", "union u", "enum e", "int", a typedef, or a C++ class (qualified or not),
+    // each followed by any number of `*`. The keyword may be omitted. If several types match, prefers the unit of the
+    // function `near`. Returns null if none matches.
     const Type* find_type(std::string_view name, DieOffset near = 0);
-    // The value of the enumerator with that name: in the unit of `near`, else in the first unit that has one.
-    // Enumerations inside of functions are not looked at.
+    // Returns the value of an enumerator: in the unit of `near`, or else in the first unit that has one. Ignores
+    // enumerations inside functions.
     std::optional<int64_t> enumerator(std::string_view name, DieOffset near = 0);
-    // The value of the enumerator that C's scopes show at the address in the function: of a block around it, of the
-    // function, of the file. nullopt: there is none.
+    // Returns the value of the enumerator that is visible at the address by the scope rules of C: in an enclosing
+    // block, in the function, or in the file. Returns nullopt if there is none.
     std::optional<int64_t> visible_enumerator(const FunctionInstance& function, Address address, std::string_view name);
-    // What find_type() finds, with and without the keywords, for "did you mean"; sorted, unique.
+    // Returns the names that find_type() finds, with and without keywords, for "did you mean"; sorted without
+    // duplicates.
     std::vector<std::string> type_names();
 
-    // Its parameters' types as C++ writes them, "(int, char const*)".
+    // Returns the types of a function's parameters in C++ syntax: "(int, char const*)".
     std::string signature(const FunctionInstance& function);
-    // The function's result, the first one of several; null for void or unknown.
+    // Returns the type of the function's result, or of its first one; null for void or unknown.
     const Type* result_type(const FunctionInstance& function);
-    // All results: C has at most one, without a name; Go any number, maybe with names.
+    // Returns all results. A C function has at most one, without a name. A Go function has any number, possibly with
+    // names.
     std::vector<Variable> results(const FunctionInstance& function);
-    // Where arguments and results are.
+    // Locations of arguments and results.
     CallingConvention& calling_convention() const;
-    // Where parameters are when their function begins.
+    // Locations of parameters at a function's beginning.
     ParameterLocations& parameter_locations() const;
 
-    // Where functions return whose return address must not be changed, and which those are.
+    // The instructions at which functions return.
     ReturnSites& returns() const;
 
-    // Where calls of other modules' functions return to.
+    // The addresses to which calls of other modules' functions return.
     CallReturns& call_returns() const;
 
-    // Where probes of a function or an inlined copy are hit once a call. Its entry or body in most cases; `places` is
-    // empty where there are none.
+    // Returns the places at which a function or inlined copy is hit once per call; usually its entry or body. `places`
+    // is empty if no such place exists.
     FunctionPlaces places(const FunctionInstance& function);
 
-    // Where the return address lies while execution is at `address` of a function.
+    // Returns the location of the return address when execution is at `address` of a function.
     Location return_address(Address address);
 
-    // The `push` that the function begins with, after an `endbr64`: the kernel emulates it where other instructions
-    // are single-stepped, at up to ten times the cost of a probe. Nothing but the program counter has changed there.
+    // Returns the address of the `push` at the function's beginning, possibly after an `endbr64`. The kernel emulates
+    // `push`; probing other instructions costs up to ten times as much. Before the `push`, nothing but the program
+    // counter has changed.
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 
-    // The labels in a function that have code, by address.
+    // Returns the labels in a function that have code, sorted by address.
     std::vector<Label> labels(const FunctionInstance& function);
-    // Calls that are written with the function's name: not through pointers, nor jumps that take the place of a call.
+    // Returns the direct calls in the function, and tail calls; not calls through pointers.
     std::vector<CallSite> calls(const FunctionInstance& function);
 
-    // nullopt where the frame is not described, or by an expression.
+    // Returns nullopt if the frame is not described, or is described by an expression.
     std::optional<FrameRule> frame_rule(Address address);
 
   private:

@@ -21,9 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t most_bytes = 1 << 30; // of a file that is copied
+constexpr uint64_t most_bytes = 1 << 30; // maximum size of a file to copy
 
-// The object file's bytes with only the split sections named; empty if it has none beside others.
+// Returns the object file's contents, in which only the split sections keep their names. Returns "" if the file does
+// not contain both kinds of sections.
 std::string without_own_sections(const std::string& path) {
     std::error_code error;
     if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > most_bytes)
@@ -50,7 +51,7 @@ std::string without_own_sections(const std::string& path) {
         const std::string_view name = texts.substr(std::min<size_t>(section.sh_name, texts.size()));
         const std::string_view whole = name.substr(0, name.find('\0'));
         if (section.sh_flags & SHF_COMPRESSED)
-            return ""; // libdw would unpack it, whatever its size
+            return ""; // libdw would uncompress the section, whatever its size
         if (whole == ".debug_info.dwo") {
             has_split = true;
         } else if (!whole.ends_with(".dwo") && whole.find(".debug_") != std::string_view::npos) {
@@ -64,7 +65,8 @@ std::string without_own_sections(const std::string& path) {
     return bytes;
 }
 
-// The file that a skeleton unit names: its path, and the name. Empty for a name that is a whole path.
+// Returns the path of the file that a skeleton unit names, and the name. Returns nothing if the name is an absolute
+// path.
 std::pair<std::string, std::string> split_file(Dwarf_Die& skeleton, const std::string& program) {
     const char* name = string_attribute(skeleton, DW_AT_dwo_name);
     if (!name)
@@ -79,7 +81,7 @@ std::pair<std::string, std::string> split_file(Dwarf_Die& skeleton, const std::s
     return {path.string(), name};
 }
 
-// A folder that is removed with what is in it.
+// A temporary directory that is removed with its contents.
 class Folder {
   public:
     Folder() {
@@ -104,7 +106,7 @@ class Folder {
 } // namespace
 
 std::optional<EmbeddedSplit> open_embedded_split(const ElfFile& file, Dwarf* dwarf) {
-    std::vector<std::pair<std::string, std::string>> copies; // names, and what they shall have
+    std::vector<std::pair<std::string, std::string>> copies; // names, and contents
     for_each_unit(dwarf, [&](Dwarf_Die& die, uint8_t type) {
         Dwarf_Half version = 0;
         Dwarf_Die split = {};
@@ -139,7 +141,7 @@ std::optional<EmbeddedSplit> open_embedded_split(const ElfFile& file, Dwarf* dwa
     if (!copied.open(out.file, false, problems) || copied.common_dwarf)
         return std::nullopt;
     out.dwarf = std::move(copied.dwarf);
-    // Opens the split files while they are there.
+    // Make libdw open the split files while they exist.
     for_each_unit(out.dwarf.get(), [](Dwarf_Die& die, uint8_t) {
         Dwarf_Half version = 0;
         Dwarf_Die split = {};

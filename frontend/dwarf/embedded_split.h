@@ -1,9 +1,9 @@
-// Split debug information that lies in the object files beside their own (-gsplit-dwarf=single).
+// Split debug information that is stored in the object files together with the normal sections (-gsplit-dwarf=single).
 //
-// libdw opens the files that skeleton units name, but takes the first .debug_info of each, which is the skeleton again.
-// So it gets copies of these files in a folder of its own, whose other sections have lost their names. It looks first
-// in the folder where the program is; hence the program is copied too. All files are open when this returns, and the
-// folder is removed.
+// libdw opens the files that skeleton units name. But it uses the first .debug_info section in each, which is the
+// skeleton again. So sonde copies these files to a temporary directory and removes the names of all other sections.
+// libdw searches first in the directory of the program, so the program is copied as well. All files are open when the
+// function returns, and the directory is then removed.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@
 
 namespace sonde {
 
-// A program's copy, with its split units.
+// A copy of the program, with its split units.
 struct EmbeddedSplit {
     ElfFile file;
-    DwarfHandle dwarf; // must not outlive the file
+    DwarfHandle dwarf; // must not outlive `file`
 };
 
-// nullopt: `dwarf`, which is `file`'s, names no such files, or they cannot be read.
+// Returns nullopt if `dwarf`, the debug information of `file`, names no such files, or if they cannot be read.
 std::optional<EmbeddedSplit> open_embedded_split(const ElfFile& file, Dwarf* dwarf);
 
 } // namespace sonde

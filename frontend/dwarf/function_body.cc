@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// The one register that an expression consists of, or that it is relative to; -1 for anything else.
+// Returns the register that the operation names or is relative to; -1 for other operations.
 int base_register(const Dwarf_Op& op) {
     if (op.atom >= DW_OP_reg0 && op.atom <= DW_OP_reg31)
         return op.atom - DW_OP_reg0;
@@ -24,7 +24,7 @@ int base_register(const Dwarf_Op& op) {
     return -1;
 }
 
-// Pointers and integers of one register.
+// Whether the parameter is a pointer, or an integer that fits into a register.
 bool takes_a_register(Dwarf_Die parameter) {
     Dwarf_Attribute attribute;
     Dwarf_Die type;
@@ -47,7 +47,7 @@ bool takes_a_register(Dwarf_Die parameter) {
     }
 }
 
-// True if parameters have a fixed home in the frame that the prologue fills.
+// Whether the prologue stores the parameters in the frame.
 bool keeps_parameters_in_frame(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Op* base = nullptr;
@@ -64,17 +64,19 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
         parameters = true;
         Dwarf_Op* ops = nullptr;
         size_t length = 0;
-        // A location list says itself where it holds; only a single location is blind to the prologue.
+        // A location list is exact. Only a single location ignores the prologue.
         if (!dwarf_attr_integrate(&child, DW_AT_location, &attribute) ||
             dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
             return true;
         if (ops[0].atom == DW_OP_fbreg) {
-            // Above the CFA are the arguments that the caller put on the stack; they are right from the start. The
-            // first one is in a register, for which Windows' convention (ms_abi) has room there.
+            // Locations above the CFA are arguments that the caller has put on the stack; these are valid from the
+            // beginning. But the first argument is passed in a register; in the Windows convention (ms_abi), the caller
+            // reserves stack space for it.
             in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0 || (is_first && takes_a_register(child));
         } else {
-            // Only a register that the caller passes an argument in leads to a place from the start. Another one is set
-            // by the prologue: rbp, or rbx where the frame is aligned and its size is not constant (clang).
+            // A location relative to a register is valid from the beginning only if the caller passes an argument in
+            // that register. The prologue sets all other registers: rbp, or rbx if the frame is aligned and has a
+            // variable size (clang).
             constexpr int arguments[] = {1, 2, 4, 5, 8, 9}; // rdx rcx rsi rdi r8 r9
             in_frame =
                 ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
@@ -84,8 +86,8 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
     });
     if (parameters)
         return in_frame;
-    // Without parameters nothing depends on the prologue but locals; gcc writes its options into the producer, and
-    // clang uses rbp as the frame base only in unoptimised code.
+    // Without parameters, only locals depend on the prologue. gcc stores its options in DW_AT_producer. clang uses rbp
+    // as the frame base only in unoptimized code.
     Dwarf_Die unit;
     const char* producer =
         dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
@@ -114,7 +116,7 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, 
         return entry;
     const std::vector<LineRow>& all = lines.rows(unit);
     auto first = lines.first_from(unit, entry);
-    // The end of the function before, where each has a section of its own.
+    // The end of the previous function, if each function has its own section.
     while (first != all.end() && first->address == entry && first->end_sequence)
         ++first;
     auto in_function = [&](auto row) { return row != all.end() && row->address < high && !row->end_sequence; };
@@ -126,7 +128,8 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, 
     auto second = first;
     if (in_function(first) && !other_file && in_function(first + 1))
         ++second;
-    // Two records of one address: there is no prologue. Parameters that are in the frame have been put there by one.
+    // Two rows with equal addresses mean that there is no prologue. But parameters in the frame were stored there by
+    // one.
     bool parameters = has_parameters(die);
     while (parameters && in_function(second) && second->address == entry)
         ++second;

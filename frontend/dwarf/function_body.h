@@ -1,9 +1,9 @@
-// Where a function's parameters are right: after its prologue, if that has to store them first.
+// Finds the body of a function: the first address after its prologue at which the parameters can be read.
 //
-// Parameters of unoptimised code live in the frame and are stored there by the prologue, so a probe on the first
-// instruction would read garbage. The body begins at the address that the compiler marked as the end of the prologue
-// (DWARF 5, section 6.2.2) or, where it marks none, at the second row of the function's line table, as debuggers do.
-// Where the function's first statement is a loop, that place is run once per round.
+// In unoptimized code, parameters are in the frame, where the prologue stores them. A probe at the first instruction
+// would read garbage from there. The body begins at the address that the compiler has marked as the end of the prologue
+// (DWARF 5, section 6.2.2). Without such a mark, it begins at the second row of the function's line table, as debuggers
+// assume. If the function begins with a loop, this place is reached in each iteration: see runs_once().
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -15,10 +15,11 @@ namespace sonde {
 
 class ProgramFile;
 
-// `high`: where the code that begins at `entry` ends. `entry` itself if the code is optimised.
+// Returns the address of the body; this is `entry` if the code is optimized. `high` is the end of the code that begins
+// at `entry`.
 Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& function, Address entry, Address high);
 
-// False if a call may run the code at `body`, after the prologue, more than once, or may leave before it.
+// Returns false if a call can reach `body` more than once, or can return before it.
 bool runs_once(const ProgramFile& file, Address entry, Address body, Address high);
 
 bool has_parameters(Dwarf_Die& function);

@@ -20,8 +20,8 @@
 namespace sonde {
 namespace {
 
-// Compiled with -gsimple-template-names, `f<int>` is called `f` (LLVM): the symbol has the arguments. Empty: nothing is
-// missing.
+// With -gsimple-template-names (LLVM), the name of `f<int>` is `f`, and only the symbol has the arguments. Returns the
+// complete name, or "" if nothing is missing.
 std::string with_template_arguments(const FunctionInstance& instance) {
     if (!instance.linkage_name.starts_with("_Z") || instance.linkage_name.find('I') == std::string::npos ||
         instance.name.find('<') != std::string::npos)
@@ -31,7 +31,7 @@ std::string with_template_arguments(const FunctionInstance& instance) {
     return whole.find('<') != std::string::npos && without_all_template_arguments(whole) == instance.name ? whole : "";
 }
 
-// Every symbol there is of that part.
+// Returns which part of a coroutine begins at the address, if all symbols there agree.
 std::string part_at(SymbolTables& symbols, Address entry) {
     std::string_view part;
     for (auto at = symbols.first_from(entry); at != symbols.all().end() && at->address == entry; ++at)
@@ -40,8 +40,8 @@ std::string part_at(SymbolTables& symbols, Address entry) {
     return std::string(part);
 }
 
-// Where a function begins that is in several parts: the symbol tells, as the parts have names of their own or none.
-// Else it is the first range; a part that was split off may have lower addresses.
+// Returns where a function with several parts begins. The symbols tell, because other parts have special names or none.
+// Otherwise it is the first range. (A part that was moved may have lower addresses.)
 Address first_part(SymbolTables& symbols, const std::vector<std::pair<Address, Address>>& ranges) {
     for (const auto& range : ranges)
         for (auto at = symbols.first_from(range.first); at != symbols.all().end() && at->address == range.first; ++at)
@@ -105,8 +105,8 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     instance.file = declaration_file(die);
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
-    // Free Pascal has no declarations' places, only lines.
-    // Neither have gcc's lambdas, which it takes for artificial.
+    // Free Pascal records lines of declarations, but no files. gcc records neither for lambdas, which it treats as
+    // artificial.
     const LineRow* first = nullptr;
     if (instance.file.empty() && (!flag_attribute(die, DW_AT_artificial) || is_lambda(die) || !instance.part.empty()))
         first = lines_.row_at(*function.unit, instance.entry);
@@ -116,7 +116,7 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     }
     instance.external = flag_attribute(die, DW_AT_external);
     instance.is_go = function.unit->language == DW_LANG_Go;
-    if (instance.is_go && instance.line == 0) // Go's debug information names only the file
+    if (instance.is_go && instance.line == 0) // Go's debug information has the file only
         if (const LineRow* row = lines_.row_at(*function.unit, instance.entry))
             instance.line = row->line;
     if (instance.is_go && !instance.inlined)

@@ -1,7 +1,7 @@
-// Functions of the index as places in the program: an entry with its addresses, names, declaration and body.
+// Converts functions of the index to FunctionInstance: addresses, names, declaration and body.
 //
-// Making one reads its DIE, its ranges and, for the body, the unit's line table, so it is made once and kept until
-// forget(): some 300 bytes a function.
+// This reads the DIE, its ranges and, for the body, the unit's line table. So each instance is created once and kept
+// until forget(); it takes some 300 bytes.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class FunctionInstances {
                       LineTables& lines)
         : file_(file), debug_(debug), symbols_(symbols), units_(units), lines_(lines) {}
 
-    // Null: no function, or one that has no code after all.
+    // Returns null if the reference is empty or the function has no code.
     const FunctionInstance* of(FunctionRef function);
-    // Of a function that only the symbol table knows.
+    // Creates the instance of a function that only the symbol table contains.
     FunctionInstance of_symbol(const CodeSymbol& symbol);
 
     void forget() { made_.clear(); }

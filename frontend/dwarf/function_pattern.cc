@@ -1,4 +1,4 @@
-// The syntax: FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with commas between lines and ranges.
+// Parses FUNCTION[@FILE[:LINE | :FIRST-LAST | +OFFSET | :*]], with commas between lines and ranges.
 #include "frontend/dwarf/function_pattern.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace sonde {
 namespace {
 
-// The whole of `text` as a line number; nullopt for anything else.
+// Returns `text` as a line number, or nullopt.
 std::optional<int> parse_line(std::string_view text) {
     int line = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line);
@@ -27,7 +27,7 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     FunctionPattern pattern;
     size_t at = text.find('@');
     pattern.function = text.substr(0, at);
-    // Rust's `f::<i32>` is the function `f<i32>`.
+    // In Rust, `f::<i32>` means the function `f<i32>`.
     for (size_t turbofish = 0; (turbofish = pattern.function.find("::<", turbofish)) != std::string::npos; turbofish++)
         if (std::string_view rest = std::string_view(pattern.function).substr(turbofish);
             !rest.starts_with("::<impl ") && !rest.starts_with("::<lambda") && !rest.starts_with("::<unnamed"))
@@ -65,7 +65,7 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
         }
         rest = rest.substr(0, colon);
     } else if (plus != std::string_view::npos) {
-        // A `+` may be part of a file's name (`c++/list.cc`): only digits at the very end make it an offset.
+        // A `+` can be part of a file's name (`c++/list.cc`). It begins an offset only if digits follow up to the end.
         if (std::optional<int> offset = parse_line(rest.substr(plus + 1))) {
             pattern.line_kind = Relative;
             pattern.line = pattern.line_end = *offset;

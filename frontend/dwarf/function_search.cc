@@ -42,7 +42,7 @@ bool line_matches(const FunctionPattern& pattern, int line) {
     return true;
 }
 
-// "a::f" for "a::v2::f", where v2 is an inline namespace around the function.
+// Returns "a::f" for "a::v2::f", where v2 is an inline namespace.
 std::string without_inline_namespaces(FunctionRef naming, std::string name) {
     for (uint32_t at = naming->scope; at != no_index; at = naming.unit->scopes[at].parent) {
         const ScopeEntry& scope = naming.unit->scopes[at];
@@ -53,8 +53,8 @@ std::string without_inline_namespaces(FunctionRef naming, std::string name) {
     return name;
 }
 
-// By a mangled name, or by that of the symbol for what DWARF has no name for: Rust's `<T as Trait>::f`, and templates'
-// arguments after -gsimple-template-names. `bare`: the name without what is around it.
+// Whether the mangled name matches, or the demangled symbol in cases where DWARF has no complete name: Rust's `<T as
+// Trait>::f`, and template arguments after -gsimple-template-names. `bare` is the name without scopes.
 bool linkage_matches(FunctionRef function, FunctionRef naming, const char* bare, const std::string& pattern) {
     const bool is_rust =
         function.unit->language == DW_LANG_Rust && (pattern.find("::") != std::string::npos || has_wildcard(pattern));
@@ -73,7 +73,7 @@ bool linkage_matches(FunctionRef function, FunctionRef naming, const char* bare,
                      matches_name(pattern, without_inline_namespaces(naming, symbol_name(*plain))));
 }
 
-// The end of a pattern that names a part of a coroutine.
+// Returns the suffix of a pattern that names a part of a coroutine.
 std::string_view part_of_pattern(const FunctionPattern& pattern) {
     for (std::string_view part : {".resume", ".destroy", ".cleanup", ".actor"})
         if (pattern.function.ends_with(part) && pattern.function.size() > part.size())
@@ -90,8 +90,9 @@ std::optional<Dwarf_Off> origin_of(FunctionRef function) {
     return dwarf_dieoffset(&origin);
 }
 
-// Such a part that gcc has put back into the function: a copy of the function in itself, whose call stands where the
-// function is declared. A copy of a recursive call stands elsewhere.
+// Whether the entry is a part of a function that gcc split off and then inlined back. It looks like a copy of the
+// function inside itself, whose call is at the function's declaration. The copy of a recursive call has another call
+// position.
 bool is_part_put_back(FunctionRef function) {
     if (!function->inlined || function->parent == no_index)
         return false;
@@ -106,7 +107,7 @@ bool is_part_put_back(FunctionRef function) {
 
 bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
 
-// Of several names of one address, the one that a program's author would write.
+// Whether `one` is the name that the program's author would rather use for this address.
 bool is_better(const CodeSymbol& one, const CodeSymbol& other) {
     auto rank = [](const CodeSymbol& symbol) {
         size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
@@ -115,7 +116,7 @@ bool is_better(const CodeSymbol& one, const CodeSymbol& other) {
     return rank(one) < rank(other);
 }
 
-// By address and name, each once.
+// Sorts by address and name, and removes duplicates.
 void sort_functions(std::vector<FunctionInstance>& found) {
     std::stable_sort(found.begin(), found.end(), [](const FunctionInstance& a, const FunctionInstance& b) {
         if (a.entry != b.entry)
@@ -124,7 +125,8 @@ void sort_functions(std::vector<FunctionInstance>& found) {
             return a.name < b.name;
         return a.inlined < b.inlined;
     });
-    // A constructor's variants share one body; two inlined copies may begin at one address only by different names.
+    // The variants of a constructor can share one body. Two inlined copies can begin at one address only if their names
+    // differ.
     auto same = [](const FunctionInstance& a, const FunctionInstance& b) {
         return a.entry == b.entry && a.name == b.name && a.inlined == b.inlined;
     };
@@ -152,7 +154,7 @@ bool FunctionSearch::name_matches(FunctionRef function, const std::string& patte
         glob_match(without_blanks(pattern), without_blanks(name)))
         return true;
     bool wildcard = has_wildcard(pattern);
-    if (wildcard || pattern.find("::") != std::string::npos) { // `*` crosses `::`
+    if (wildcard || pattern.find("::") != std::string::npos) { // `*` also matches `::`
         FunctionRef naming = units_.naming_entry(function);
         if (naming->scope != no_index && qualified_matches(*naming.unit, naming->scope, name, pattern))
             return true;
@@ -170,7 +172,7 @@ bool FunctionSearch::matches(FunctionRef function, const FunctionPattern& patter
 
 void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found) {
     scan(unit);
-    // Debug information calls the parts of a coroutine as the coroutine.
+    // In the debug information, the parts of a coroutine have the coroutine's name.
     FunctionPattern whole = pattern;
     const std::string_view part = is_cxx_language(unit.language) ? part_of_pattern(pattern) : std::string_view();
     whole.function.resize(whole.function.size() - part.size());
@@ -249,7 +251,7 @@ std::vector<std::string> FunctionSearch::names() {
     for (const CodeSymbol& symbol : symbols_.all()) {
         FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
         const FunctionInstance* known = instances_.of(around);
-        // A mangled name is no help when the plain one is there.
+        // A mangled name is not useful if the demangled one is in the list.
         if (!known || (known->entry == symbol.address && !symbol.name.starts_with("_Z")))
             names.emplace(symbol.name);
     }
@@ -257,7 +259,7 @@ std::vector<std::string> FunctionSearch::names() {
     return {names.begin(), names.end()};
 }
 
-// Debug information gives a part its function's own name.
+// In the debug information, a part has the name of its function.
 bool FunctionSearch::is_part(const FunctionInstance& function) {
     bool part = false;
     for (auto at = symbols_.first_from(function.entry);
@@ -270,11 +272,11 @@ bool FunctionSearch::is_part(const FunctionInstance& function) {
 }
 
 bool FunctionSearch::symbol_has_name(const CodeSymbol& symbol, const FunctionPattern& pattern) {
-    if (is_later_part(symbol.name)) // by its own name only
+    if (is_later_part(symbol.name)) // found by its exact name only
         return glob_match(pattern.function, symbol.name);
     if (symbols_.is_go_function(symbol.address))
         return go_name_matches(pattern.function, symbol.name);
-    // `*f*` means the name as it is listed, not letters of its mangled form, which has the types of parameters in it.
+    // `*f*` should match the demangled name, not letters in the mangled one, which contains the types of parameters.
     auto is_wanted_mangled = [&] {
         return pattern.function.starts_with("_") || pattern.function == "*" || !is_mangled(symbol.name) ||
                !demangle(symbol.name);
@@ -293,11 +295,12 @@ void FunctionSearch::add_symbol(const CodeSymbol& symbol, const FunctionPattern&
             found.push_back(std::move(candidate));
         return;
     }
-    // Otherwise it is a part that the compiler split off ("f.cold"), or matched by its own name or not at all.
+    // The symbol is a part that the compiler split off ("f.cold"), or it does not match.
     if (known->entry != symbol.address || !pattern.parameters.empty() ||
         (has_wildcard(pattern.function) && (!glob_match(pattern.function, symbol.name) || is_later_part(symbol.name))))
         return;
-    // Another name of a function that is described under its first one. A pattern finds the function itself.
+    // The symbol is another name of a function that was found under its first name. For a pattern, keep the function's
+    // own name.
     found.push_back(*known);
     if (has_wildcard(pattern.function))
         return;
@@ -307,7 +310,7 @@ void FunctionSearch::add_symbol(const CodeSymbol& symbol, const FunctionPattern&
 
 void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
                                  std::vector<FunctionInstance>& found) {
-    // Files and lines are debug information's.
+    // Files and lines exist only in debug information.
     if (!pattern.file.empty() || pattern.line_kind != FunctionPattern::None)
         return;
     bool wildcard = has_wildcard(pattern.function);
@@ -320,7 +323,7 @@ void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<
                 best = &all[at];
         if (!best || entries.contains(address))
             continue;
-        // Neither is a function of the program's; by its name it can be probed.
+        // Moved parts and thunks are not functions of the source. You can probe them by their exact names.
         const bool is_named = pattern.function.starts_with("_") || pattern.function.find("thunk") != std::string::npos;
         if (wildcard && (is_moved_part(best->name) || (is_thunk(best->name) && !is_named)))
             continue;

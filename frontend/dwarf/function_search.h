@@ -1,8 +1,9 @@
-// Functions by the pattern that a script writes: concrete ones, inlined copies, and those that only the symbol table
-// knows (all of them in a stripped program, those of other compilers and of assembly in one with debug information).
+// Finds functions by the pattern in a script: functions with their own code, inlined copies, and functions that only
+// the symbol table contains. The latter are all functions in a stripped program, and those of assembly code and other
+// compilers in any program.
 //
-// A function is found once, whatever names its address has. Units that cannot have the name are left unread
-// (name_filter.h). Nothing is kept here.
+// Each function is found once, even if its address has several names. Units that cannot contain the name are not read
+// (name_filter.h). Nothing is cached here.
 #pragma once
 
 #include <cstdint>
@@ -33,31 +34,32 @@ class FunctionSearch {
         : file_(file), debug_(debug), symbols_(symbols), units_(units), variables_(variables), instances_(instances),
           ifuncs_(ifuncs) {}
 
-    // As DwarfModule::functions().
+    // See DwarfModule::functions().
     std::vector<FunctionInstance> find(const FunctionPattern& pattern);
-    // The same unit by unit, in no order and maybe more than once. After each unit `after_unit` gets its size in
-    // .debug_info and may make everything that was read be forgotten.
+    // The same unit by unit, in no particular order and possibly with duplicates. After each unit, calls `after_unit`
+    // with the unit's size in .debug_info; the callee may then free all debug information.
     void visit(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
                const std::function<void(uint64_t bytes)>& after_unit);
-    // Sorted, unique.
+    // Returns the names of all functions, sorted without duplicates.
     std::vector<std::string> names();
 
-    // By name and parameters.
+    // Whether the name and the parameters match.
     bool matches(FunctionRef function, const FunctionPattern& pattern);
 
   private:
     bool name_matches(FunctionRef function, const std::string& pattern);
     void add_functions(Unit& unit, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
 
-    bool is_part(const FunctionInstance& function); // split off a function that begins elsewhere
+    bool is_part(const FunctionInstance& function); // was split off from a function that begins elsewhere
     bool symbol_has_name(const CodeSymbol& symbol, const FunctionPattern& pattern);
     void add_symbol(const CodeSymbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
-    // Those that match and begin at none of `entries`, where functions with debug information have matched.
+    // Adds symbols that match, except those at `entries`, the addresses of functions with debug information that
+    // matched.
     void add_symbols(const FunctionPattern& pattern, const std::set<Address>& entries,
                      std::vector<FunctionInstance>& found);
-    // `f@V1`, where V1 is a version of the symbol and no file.
+    // Adds the functions for `f@V1`, where V1 is a version of the symbol and not a file.
     void add_versions(const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
-    // What IFUNCs that match may lead to, but for functions that have matched themselves.
+    // Adds the implementations of IFUNCs that match, except those at `entries`.
     void add_chosen(const FunctionPattern& pattern, const std::set<Address>& entries,
                     std::vector<FunctionInstance>& found);
 

@@ -13,7 +13,7 @@
 namespace sonde {
 namespace {
 
-// "ns::C::x" is found by "C::x" too.
+// "C::x" also finds "ns::C::x".
 bool ends_in_name(std::string_view qualified, std::string_view name) {
     return qualified.ends_with(name) &&
            (qualified.size() == name.size() || qualified.substr(0, qualified.size() - name.size()).ends_with("::"));
@@ -26,7 +26,7 @@ std::string without_anonymous(std::string name) {
     return name;
 }
 
-// The index' entry of a variable's DIE; null: it has none.
+// Returns the entry for a variable's DIE in the index of its unit, or null.
 const NamedEntry* entry_of(UnitIndex& units, Dwarf_Die& die, Unit** unit) {
     *unit = units.unit_of(die);
     if (!*unit)
@@ -47,7 +47,7 @@ std::string qualified_global(UnitIndex& units, Dwarf_Die& die) {
     Unit* unit = nullptr;
     if (const NamedEntry* entry = entry_of(units, declaration, &unit))
         return scope_prefix(*unit, entry->scope) + name;
-    // A static member before DWARF 5.
+    // Before DWARF 5, a static member of a class is a DW_TAG_member.
     return scope_prefix(declaration) + name;
 }
 
@@ -59,7 +59,7 @@ bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Di
     auto find_in = [&](Unit& unit) {
         scan(unit);
         for (const NamedEntry& entry : unit.variables) {
-            // A definition without a name of its own refers to a declaration in a namespace or class.
+            // A definition without a name refers to a declaration in a namespace or class.
             if (entry.declaration || (entry.name && strcmp(entry.name, name) != 0))
                 continue;
             Dwarf_Die candidate;
@@ -69,7 +69,7 @@ bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Di
             if (!candidate_name || strcmp(candidate_name, name) != 0 ||
                 !dwarf_hasattr_integrate(&candidate, DW_AT_location) || qualified_global(units, candidate) != qualified)
                 continue;
-            // Only an external definition of another unit can be meant.
+            // In another unit, only an external definition can be the right one.
             if (&unit != first && !flag_attribute(candidate, DW_AT_external))
                 continue;
             *die = candidate;
@@ -92,7 +92,7 @@ bool is_global_named(UnitIndex& units, Unit& unit, const NamedEntry& entry, Dwar
         return false;
     if (last.size() == name.size() || qualified_matches(unit, entry.scope, plain, name))
         return true;
-    // gcc defines what is in a namespace outside of it.
+    // gcc places the definition of a variable in a namespace outside of the namespace.
     Dwarf_Die declaration = declaration_of(die);
     Unit* declaring = nullptr;
     if (const NamedEntry* declared = entry_of(units, declaration, &declaring);

@@ -1,4 +1,4 @@
-// Globals and statics at file scope, in all units. Nothing is kept but the units' own index.
+// Global and file-scope static variables of all units. Nothing is cached except the indices of the units.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace sonde {
 
-// The name with its namespaces and class; a definition outside of them takes them from its declaration.
+// Returns the name with namespaces and class. A definition outside of these takes them from its declaration.
 std::string qualified_global(UnitIndex& units, Dwarf_Die& die);
 
-// The definition of a declared global, in the unit `first` (may be null) or else another one; false if no unit defines
-// it.
+// Finds the definition of a declared global, in the unit `first` (may be null) or else in another one. Returns false if
+// no unit defines it.
 bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Die* die);
 
-// Whether "x", "ns::x" or "C::x" means a unit's variable of that plain name.
+// Whether "x", "ns::x" or "C::x" is the name of a unit's variable; `plain` is `name` without scopes.
 bool is_global_named(UnitIndex& units, Unit& unit, const NamedEntry& entry, Dwarf_Die& die, std::string_view plain,
                      std::string_view name);
 
-// Sorted, unique.
+// Returns all names, sorted without duplicates.
 std::vector<std::string> global_names(UnitIndex& units);
 
 } // namespace sonde

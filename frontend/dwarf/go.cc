@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// "[go.shape.int]" and the like; in the order of the text. Arguments may have brackets themselves.
+// Replaces the outermost type arguments, such as "[go.shape.int]". The arguments may contain brackets themselves.
 std::string replace_type_arguments(std::string_view name, std::string_view with) {
     std::string out;
     int depth = 0;
@@ -32,8 +32,8 @@ std::string replace_type_arguments(std::string_view name, std::string_view with)
 
 } // namespace
 
-// A `*` after a parenthesis and brackets are part of Go's names, not wildcards. Names have type arguments as the
-// compiler calls them, or "[...]" in the table of functions; a pattern may leave them out.
+// Whether the pattern matches the name. A `*` after a parenthesis, and brackets, are part of Go's names, not wildcards.
+// Names have type arguments in the compiler's form, or "[...]" in the table of functions; a pattern may omit them.
 bool go_name_matches(std::string_view pattern, std::string_view name) {
     std::string plain;
     for (size_t i = 0; i < pattern.size(); i++) {
@@ -46,7 +46,7 @@ bool go_name_matches(std::string_view pattern, std::string_view name) {
     auto matches = [&](std::string_view text) {
         if (glob_match(plain, text))
             return true;
-        // "f" is the program's own main.f.
+        // "f" is the main package's function main.f.
         constexpr std::string_view own = "main.";
         return pattern.find('.') == std::string_view::npos && text.starts_with(own) &&
                glob_match(plain, text.substr(own.size()));
@@ -84,8 +84,9 @@ const Type* go_runtime_type(const ElfFile& file, std::string_view name, TypeRead
 
 namespace {
 
-// The check compares the stack pointer, or for large frames R12 below it, with the limit in the goroutine's `g`, which
-// is in R14, or in assembly in RCX, and jumps to the call of morestack at the function's end.
+// Finds the stack check. It compares the stack pointer (for large frames, R12 below it) with the limit in the
+// goroutine's `g`, which is in R14, or in RCX in assembly code. It then jumps to the call of morestack at the end of
+// the function.
 std::optional<Address> stack_check(const ProgramFile& file, Address entry, Address high) {
     constexpr size_t max_instructions = 8, max_bytes = 64;
     constexpr int r14 = 14, rcx = 1;

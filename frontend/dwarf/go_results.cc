@@ -16,22 +16,22 @@
 namespace sonde {
 namespace {
 
-// DWARF numbers of RAX, RBX, RCX, RDI, RSI, R8 to R11.
+// DWARF numbers of RAX, RBX, RCX, RDI, RSI, and R8 to R11.
 constexpr int integer_registers[] = {0, 3, 2, 5, 4, 8, 9, 10, 11};
 constexpr size_t float_registers = 15;
 
-// Hands out registers and stack to values, in the order of their declaration.
+// Assigns registers and stack slots to values, in the order of their declaration.
 class GoAssignment {
   public:
     explicit GoAssignment(size_t integers) : integers_(integers) {}
 
-    // Results begin with the first registers again, and lie on the stack after the arguments.
+    // Results use the registers from the first one on again. On the stack, they follow the arguments.
     void begin_results() {
         integers_ = floats_ = 0;
         stack_ = align(stack_, 8);
     }
 
-    // `unreadable` says what a value in a floating point register is not.
+    // `unreadable` is the reason to report for a value in a floating-point register.
     Location place(const Type* type, const char* unreadable) {
         size_t integers = integers_, floats = floats_;
         std::vector<Location::Piece> pieces;
@@ -73,13 +73,13 @@ class GoAssignment {
         return most;
     }
 
-    // One value takes registers for all of its parts, or none.
+    // A value is passed in registers only if there are enough for all of its parts.
     bool in_registers(const Type* type, std::vector<Location::Piece>& pieces, const char* unreadable, int depth) {
         type = strip(type);
         if (!type || depth > 16)
             return false;
         switch (type->kind) {
-        case Type::Float: // a complex number is two
+        case Type::Float: // a complex number consists of two
             for (uint64_t part = type->size > 8 ? type->size / 2 : type->size, at = 0; at < type->size; at += part) {
                 if (floats_++ == float_registers)
                     return false;
@@ -121,14 +121,14 @@ class GoAssignment {
     }
 
     size_t integers_, floats_ = 0;
-    uint64_t stack_ = 0; // above the return address
+    uint64_t stack_ = 0; // bytes above the return address
 };
 
-// Code for several types takes a hidden argument with what it needs to know of them.
+// Code for several types has a hidden argument with information about the types.
 bool takes_dictionary(std::string_view name) {
     if (name.find("[go.shape.") == std::string_view::npos)
         return false;
-    // A closure inside has it from the function around.
+    // A closure inside gets it from the enclosing function.
     size_t dot = name.rfind(".func");
     return dot == std::string_view::npos || name.find(']', dot) != std::string_view::npos;
 }

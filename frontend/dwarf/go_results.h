@@ -1,5 +1,5 @@
-// Where Go's functions take arguments and leave results: debug information does not say it, but Go's calling convention
-// does ("Go internal ABI specification", src/cmd/compile/abi-internal.md, since Go 1.17).
+// Locations of the arguments and results of Go functions. They follow from Go's calling convention, not from the debug
+// information ("Go internal ABI specification", src/cmd/compile/abi-internal.md, since Go 1.17).
 #pragma once
 
 #include "frontend/dwarf/module_data.h"
@@ -9,10 +9,10 @@ namespace sonde {
 class UnitIndex;
 class Variables;
 
-// A parameter, at the function's first instruction.
+// Returns a parameter's location at the function's first instruction.
 Location go_argument_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
                               const Variable& argument);
-// A result, at the function's return instructions.
+// Returns a result's location at the function's return instructions.
 Location go_result_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
                             const Variable& result);
 

@@ -53,7 +53,7 @@ std::vector<std::pair<Address, Address>> Ifuncs::implementations(Address resolve
         const Address named = resolver + at + static_cast<Address>(one->displacement);
         if (by_rip && one->opcode == 0x8d) // lea
             add(named);
-        else if (by_rip && one->opcode == 0x8b) // mov, from a slot that a relocation fills
+        else if (by_rip && one->opcode == 0x8b) // mov, from a slot that the loader fills
             for_each_relocation(file_.elf(), [&](const Relocation& relocation) {
                 if (relocation.slot == named)
                     add(relocation.symbol.st_shndx != SHN_UNDEF ? relocation.symbol.st_value

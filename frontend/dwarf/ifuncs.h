@@ -1,9 +1,10 @@
-// Functions that are chosen when a program starts: symbols of type STT_GNU_IFUNC, such as the C library's `memcpy`.
+// Functions whose implementation is chosen when a program starts: symbols of type STT_GNU_IFUNC, such as `memcpy` in
+// the C library.
 //
-// The symbol's address is that of a resolver, which the dynamic linker calls once in each process, and whose result is
-// what callers call. Which one that is depends on the processor and on the process' environment, so all functions that
-// the resolver can return are probed: a process calls one of them. A resolver is a few instructions, and gives the
-// addresses of its results as they are.
+// The symbol's address is that of a resolver. The dynamic linker calls it once in each process, and callers then call
+// the function that it returned. The choice depends on the processor and on the environment. So sonde probes all
+// functions that the resolver can return; each process calls one of them. A resolver is short, and its code contains
+// the addresses of the implementations.
 #pragma once
 
 #include <string>
@@ -29,9 +30,10 @@ class Ifuncs {
         Address resolver = 0;
         bool global = false;
     };
+    // All IFUNCs, sorted by name.
     const std::vector<Ifunc>& all();
-    // The functions that a resolver can return, from their first address to behind the last, sorted; empty: its code
-    // does not say.
+    // Returns the address ranges [first, last + 1) of the functions that a resolver can return, sorted. Returns nothing
+    // if its code does not contain their addresses.
     std::vector<std::pair<Address, Address>> implementations(Address resolver);
 
   private:

@@ -1,4 +1,4 @@
-// Labels of the source inside of a function.
+// Labels in the source of a function.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace sonde {
 class DebugFiles;
 class ProgramFile;
 
-// Those that have code, by address.
+// Returns the labels that have code, sorted by address.
 std::vector<Label> labels_in(const ProgramFile& file, DebugFiles& debug, const FunctionInstance& function);
 
 } // namespace sonde

@@ -1,11 +1,11 @@
-// Languages by their DW_LANG_ codes, and what follows from them.
+// Languages by their DW_LANG_ codes, and their properties.
 #pragma once
 
 #include <dwarf.h>
 
 namespace sonde {
 
-// C++17, C++20 and C17 have their codes from DWARF 6.
+// DWARF 6 defines the codes for C++17, C++20 and C17.
 constexpr int language_c17 = 0x2c, language_cxx17 = 0x2b, language_cxx20 = 0x2e;
 
 constexpr bool is_c_language(int language) {
@@ -19,7 +19,7 @@ constexpr bool is_cxx_language(int language) {
            language == language_cxx20;
 }
 
-// Whether its errors unwind the stack.
+// Whether errors in the language unwind the stack.
 constexpr bool has_exceptions(int language) {
     return is_cxx_language(language) || language == DW_LANG_ObjC_plus_plus || language == DW_LANG_Rust ||
            language == DW_LANG_D;

@@ -12,13 +12,13 @@ struct CharacterType {
     uint64_t size;
 };
 
-// Those that libstdc++ has instances of.
+// The character types for which libstdc++ contains instances.
 constexpr CharacterType characters[] = {{"char", 1}, {"wchar_t", 4}, {"char16_t", 2}, {"char32_t", 4}, {"char8_t", 1}};
 
 constexpr std::string_view string_of = "basic_string<";
 
-// The character of `basic_string<char, ..., std::allocator<char> >`, at the text's beginning; of other allocators the
-// program has an instance of its own, and its definition.
+// Returns the character type if the text begins with `basic_string<char, ..., std::allocator<char> >`. For other
+// allocators, the program contains the instance and its definition.
 const CharacterType* character_of(std::string_view text) {
     if (!text.starts_with(string_of) || text.find("std::allocator<") == std::string_view::npos)
         return nullptr;
@@ -76,7 +76,7 @@ bool describe_library_string(TypeReader& types, Type& record) {
     record.arguments = {character};
     record.members = {{.name = "_M_dataplus", .type = &holder}};
     record.size = holder.size;
-    if (scope != "std::__cxx11::") // the older string: what is before the characters has the length
+    if (scope != "std::__cxx11::") // in the older string, the length precedes the characters
         return true;
     const Type* size = number_type(types, "unsigned long", 8, Type::Integer);
     constexpr uint64_t buffer_bytes = 16;

@@ -1,8 +1,8 @@
-// libstdc++'s strings where a program's debug information only declares them.
+// Describes libstdc++'s strings in programs whose debug information only declares them.
 //
-// clang leaves out what the library is said to have: `extern template class basic_string<char>` before C++20, or one
-// class inside of it (-fno-standalone-debug, constructor homing). Debian's library has no debug information either. The
-// layout is a part of libstdc++'s ABI, which does not change under these names.
+// clang omits types that the library should contain: those with `extern template class basic_string<char>` before
+// C++20, or classes inside (-fno-standalone-debug, constructor homing). On Debian, the library has no debug information
+// either. But the layout is part of libstdc++'s ABI and does not change under these names.
 #pragma once
 
 #include "frontend/types/type.h"
@@ -11,7 +11,8 @@ namespace sonde {
 
 class TypeReader;
 
-// Gives a declared record, whose name and scope are known, its size and members; false: it is no such string.
+// Adds the size and members to a declared record whose name and scope are known. Returns false if the record is not
+// such a string.
 bool describe_library_string(TypeReader& types, Type& record);
 
 } // namespace sonde

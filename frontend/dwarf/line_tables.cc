@@ -12,7 +12,7 @@ const std::vector<LineRow>& LineTables::rows(Unit& unit) {
     if (!added)
         return all;
     for_each_line_row(unit.unit_die, [&](const LineRow& row) { all.push_back(row); });
-    // libdw sorts; a corrupt table must not break the searches that rely on it.
+    // libdw sorts the rows. Sort again if the table is corrupt, because the binary searches rely on the order.
     auto before = [](const LineRow& a, const LineRow& b) { return a.address < b.address; };
     if (!std::is_sorted(all.begin(), all.end(), before))
         std::stable_sort(all.begin(), all.end(), before);

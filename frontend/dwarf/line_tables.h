@@ -1,4 +1,5 @@
-// Line tables by unit, decoded when somebody asks: a row takes 32 bytes, a program's largest units have some 100,000.
+// Line tables by unit, decoded when first needed. A row takes 32 bytes; the largest units of a program have some
+// 100,000 rows.
 #pragma once
 
 #include <string>
@@ -12,12 +13,12 @@ namespace sonde {
 
 class LineTables {
   public:
-    // Sorted by address.
+    // Returns the rows, sorted by address.
     const std::vector<LineRow>& rows(Unit& unit);
     using Iterator = std::vector<LineRow>::const_iterator;
-    // The first row at an address or after it.
+    // Returns the first row at or after an address.
     Iterator first_from(Unit& unit, Address address);
-    // The row that covers an address; null: none does.
+    // Returns the row that covers an address, or null.
     const LineRow* row_at(Unit& unit, Address address);
 
     void forget() { rows_.clear(); }
@@ -26,7 +27,7 @@ class LineTables {
     std::unordered_map<const Unit*, std::vector<LineRow>> rows_;
 };
 
-// Whether one of the files of a unit's line table matches (file_matches()).
+// Whether one of the files in a unit's line table matches (file_matches()).
 bool has_file(Unit& unit, const std::string& pattern);
 
 } // namespace sonde

@@ -21,10 +21,10 @@ namespace {
 
 constexpr size_t max_operations = 1024;
 
-// Registers that a probe can read: the general purpose ones and rip (System V ABI, figure 3.36).
+// Whether a probe can read the register: the general purpose registers and rip (System V ABI for AMD64, figure 3.36).
 bool is_readable(uint64_t reg) { return reg <= 16; }
 
-// The number of the same register here, for one of i386 (its System V ABI, table 2.14).
+// Converts a register number of i386 (System V ABI for Intel386, table 2.14) to that of x86-64.
 uint64_t widen_register(uint64_t reg) {
     constexpr uint64_t general[] = {0, 2, 1, 3, 7, 6, 4, 5, 16}; // eax ecx edx ebx esp ebp esi edi eip
     constexpr uint64_t st0 = 11, xmm0 = 21, eight = 8, other = 64;
@@ -45,12 +45,13 @@ std::string unreadable_register(uint64_t reg) {
 
 constexpr const char* optimized_out_here = "was optimized out at this address";
 
-// The pieces of a location, by bytes. Where pieces of single bits share a byte, that byte is in no place.
+// Collects the pieces of a location, in whole bytes. A byte that consists of several bit pieces gets no location.
 class PieceList {
   public:
     bool is_empty() const { return pieces_.empty() && bits_ == 0; }
 
-    // The next `size` bits are at `place`, from its bit `offset` on. False: no object is that large.
+    // Appends `size` bits that are at `place`, beginning with its bit `offset`. Returns false if the size is not
+    // plausible.
     bool add(uint64_t size, uint64_t offset, Location place) {
         constexpr size_t most = 256;
         if (size / 8 > UINT32_MAX || pieces_.size() >= most)
@@ -77,7 +78,7 @@ class PieceList {
     }
 
   private:
-    // What has been described since the last piece.
+    // Appends the bytes described since the last piece.
     void push(Location place) {
         pieces_.push_back({static_cast<uint32_t>(bits_ / 8 - done_), std::move(place)});
         done_ = bits_ / 8;
@@ -85,23 +86,23 @@ class PieceList {
 
     static constexpr const char* why_ = "is composed of single bits";
     std::vector<Location::Piece> pieces_;
-    uint64_t bits_ = 0; // described so far
-    uint64_t done_ = 0; // bytes in pieces_
+    uint64_t bits_ = 0; // number of bits described so far
+    uint64_t done_ = 0; // number of bytes in pieces_
 };
 
-// Translates the expressions that one variable's location is made of.
+// Translates the expressions of one variable's location.
 class LocationTranslator {
   public:
     LocationTranslator(const ExpressionContext& context, Address address, FunctionRef subprogram)
         : context_(context), address_(address), subprogram_(subprogram) {}
 
-    // `attribute` is where the expression comes from; null for CFI's.
+    // `attribute` contains the expression; it is null for expressions from call frame information.
     Location translate(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
         PieceList pieces;
         reset();
         if (count == 0)
             return unavailable(optimized_out_here);
-        std::optional<Location> failed; // what has been read since the last piece
+        std::optional<Location> failed; // the reason why the part since the last piece cannot be read
         for (size_t i = 0; i < count; i++) {
             const Dwarf_Op& op = ops[i];
             if (op.atom == DW_OP_piece || op.atom == DW_OP_bit_piece) {
@@ -114,7 +115,7 @@ class LocationTranslator {
                 continue;
             }
             if (failed || op.atom == DW_OP_nop || op.atom == DW_OP_GNU_uninit)
-                continue; // the latter follows a register whose variable has no value yet
+                continue; // DW_OP_GNU_uninit follows a register whose variable has no value yet
             if (done_)
                 return unavailable("has a corrupt location");
             // Other pieces may still be readable.
@@ -126,12 +127,13 @@ class LocationTranslator {
         return std::move(pieces).finish();
     }
 
-    // Leaves the value of an expression (not a location: CFA, frame base) on the stack.
+    // Evaluates an expression that computes a value (the CFA or the frame base, not a location), and leaves the value
+    // on the stack.
     bool push_value(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
         if (++depth_ > 8 || count == 0)
             return fail("has a location that refers to itself");
         for (size_t i = 0; i < count; i++) {
-            // The frame base as a register is the register's content (DWARF 5, section 3.3.5).
+            // A register as the frame base means the content of the register (DWARF 5, section 3.3.5).
             if (count == 1 && (ops[i].atom == DW_OP_regx || (ops[i].atom >= DW_OP_reg0 && ops[i].atom <= DW_OP_reg31)))
                 return push_register(ops[i].atom == DW_OP_regx ? ops[i].number : ops[i].atom - DW_OP_reg0, 0);
             if (!step(attribute, ops[i]))
@@ -155,7 +157,7 @@ class LocationTranslator {
         done_ = false;
     }
 
-    // What the operations since the last piece describe.
+    // Returns the location described by the operations since the last piece.
     Location finish(bool piece) {
         if (done_) {
             if (result_.kind == Location::Value)
@@ -190,7 +192,7 @@ class LocationTranslator {
         return push(LocationOp::Register, static_cast<int64_t>(reg)) && add(offset);
     }
 
-    // Adds a constant, merging it with one just added: frame base and offset become one.
+    // Adds a constant. Merges it with a constant that was added just before, such as a frame base and an offset.
     bool add(int64_t value) {
         size_t size = ops_.size();
         if (size >= 2 && ops_[size - 1].code == LocationOp::Add && ops_[size - 2].code == LocationOp::Constant) {
@@ -255,17 +257,17 @@ class LocationTranslator {
         return fail("is relative to the frame, but there is no call frame information for this address");
     }
 
-    // Address of something at a fixed place of the module.
+    // Pushes an address in the module.
     bool push_address(Address address) {
         constexpr int64_t rip = 16;
         if (!context_.file.position_independent())
             return push(LocationOp::Constant, static_cast<int64_t>(address));
-        // The program counter says where the module is.
+        // The program counter tells where the module is loaded.
         return push(LocationOp::Register, rip) &&
                push(LocationOp::Constant, static_cast<int64_t>(address - address_)) && push(LocationOp::Add);
     }
 
-    // On the stack is the variable's place in the module's block.
+    // Converts the offset in the module's thread-local block, on top of the stack, to an address.
     bool push_thread_local() {
         if (std::optional<int64_t> bias = context_.file.thread_distance())
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
@@ -275,7 +277,7 @@ class LocationTranslator {
             return fail("is a thread-local variable of a shared library that does not tell where its block is");
         const ThreadSlot& slot = *context_.file.thread_slot();
         constexpr int64_t rip = 16, table = 8, entry_size = 16;
-        // The program counter says where the library is.
+        // The program counter tells where the library is loaded.
         auto push_slot = [&] {
             return push(LocationOp::Register, rip) &&
                    push(LocationOp::Constant, static_cast<int64_t>(slot.address - address_)) && push(LocationOp::Add) &&
@@ -302,7 +304,7 @@ class LocationTranslator {
         return push_value(&inner, expression, length);
     }
 
-    // Converts the top of the stack to an integer type; values are kept extended to 64 bits as their type says.
+    // Converts the top of the stack to an integer type. Values are always extended to 64 bits, according to their type.
     bool convert(Dwarf_Attribute* attribute, const Dwarf_Op& op, bool generic_allowed) {
         if (generic_allowed && op.number == 0)
             return true; // to the generic type
@@ -325,7 +327,8 @@ class LocationTranslator {
                push(LocationOp::Sar);
     }
 
-    // Size and signedness of the base type that an operation names; nullopt if it is no integer of up to 8 bytes.
+    // Returns the size and signedness of the base type that an operation names, or nullopt if it is not an integer of
+    // up to 8 bytes.
     std::optional<std::pair<uint64_t, bool>> integer_type(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
         Dwarf_Die die;
         if (!attribute || dwarf_getlocation_die(attribute, &op, &die) != 0)
@@ -378,7 +381,7 @@ class LocationTranslator {
     std::vector<LocationOp> ops_;
     Location result_; // set by an operation that ends a location
     bool done_ = false;
-    bool unsigned_64_ = false; // a value may be an unsigned 64-bit one: a signed division would be wrong
+    bool unsigned_64_ = false; // a value may be an unsigned 64-bit number, for which a signed division would be wrong
     int depth_ = 0;
     std::string why_;
 };
@@ -549,8 +552,8 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
 
 } // namespace
 
-// Go writes expressions as blocks, which DWARF 4 has for other things, so libdw takes no block for one; a short one has
-// the same bytes in both forms.
+// Go encodes expressions as blocks. In DWARF 4, a block is not an expression, so libdw does not accept it. A short
+// block has the same bytes as an expression.
 std::optional<int64_t> pushed_number(const Dwarf_Op& op) {
     if (op.atom >= DW_OP_lit0 && op.atom <= DW_OP_lit31)
         return op.atom - DW_OP_lit0;
@@ -602,7 +605,7 @@ std::optional<RegisterOffset> register_offset(const Location& place) {
 }
 
 Location above_return_address(uint64_t offset, bool by_address) {
-    constexpr int rsp = 7; // DWARF's number
+    constexpr int rsp = 7; // DWARF number
     constexpr uint64_t return_address = 8;
     Location location;
     location.kind = Location::Memory;

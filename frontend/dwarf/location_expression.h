@@ -1,8 +1,8 @@
-// Location expressions to data: DWARF 5, section 2.5 and 2.6, evaluated as far as a compiler can.
+// Converts location expressions to data: DWARF 5, sections 2.5 and 2.6.
 //
-// The translation runs the expression symbolically: operations on registers, memory and constants are handed on, the
-// frame base and the CFA are replaced by their own expressions, and what needs the caller's registers, another thread's
-// memory or control flow ends in Unavailable with the reason in words.
+// The translation evaluates an expression symbolically. Operations on registers, memory and constants are copied. The
+// frame base and the CFA are replaced by their own expressions. An expression that needs the registers of the caller,
+// the memory of another thread or control flow becomes Unavailable, with a reason.
 #pragma once
 
 #include <cstddef>
@@ -20,34 +20,35 @@ class DebugFiles;
 class FunctionInstances;
 class ProgramFile;
 
-// What expressions refer to.
+// The objects that expressions refer to.
 struct ExpressionContext {
     const ProgramFile& file;
     DebugFiles& debug;
     FunctionInstances& instances;
 };
 
-// The place that an expression gives at `address`, inside of `subprogram`. `attribute` is where the expression comes
-// from; null for one of our own.
+// Returns the location that an expression describes at `address` in `subprogram`. `attribute` contains the expression;
+// it is null for an expression that sonde has built.
 Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
                               Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count);
 
-// The number that an operation has in itself and pushes (DWARF 5, section 2.5.1.1, but for addresses); nullopt: it does
-// something else.
+// Returns the number that an operation pushes, if it is a constant (DWARF 5, section 2.5.1.1, without addresses); else
+// nullopt.
 std::optional<int64_t> pushed_number(const Dwarf_Op& op);
 
-// An attribute whose value is an expression or a list of them; false: there is none.
+// Returns an attribute whose value is an expression or a location list. Returns false if the DIE does not have it.
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute);
 
-// A place in memory that is a register and a number of bytes away.
+// A place in memory, as a register plus an offset.
 struct RegisterOffset {
-    int64_t reg = -1; // DWARF's number
+    int64_t reg = -1; // DWARF number
     int64_t bytes = 0;
 };
+// Returns nullopt for a location of another form.
 std::optional<RegisterOffset> register_offset(const Location& place);
 
-// Where a function finds what its caller has put on the stack, at its very entry: so many bytes above the return
-// address. `by_address`: what is there is the address.
+// Returns the location of a stack argument at the entry of a function, `offset` bytes above the return address. With
+// `by_address`, the address of the argument is there.
 Location above_return_address(uint64_t offset, bool by_address = false);
 
 } // namespace sonde

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t max_ranges = 4096;
 
-// Addresses at which the location's description changes, among [low, high).
+// Adds the addresses in [low, high) at which the location changes.
 void add_borders(Dwarf_Attribute& attribute, Address low, Address high, std::vector<Address>& borders) {
     Dwarf_Addr base = 0, begin = 0, end = 0;
     Dwarf_Op* ops = nullptr;
@@ -32,7 +32,7 @@ void add_borders(Dwarf_Attribute& attribute, Address low, Address high, std::vec
                 borders.push_back(border);
 }
 
-// DW_AT_const_value: the variable never changes and has no place.
+// DW_AT_const_value: the variable never changes and has no address.
 Location constant_location(Dwarf_Attribute& attribute) {
     Location location;
     Dwarf_Sword number = 0;
@@ -65,7 +65,8 @@ Location constant_location(Dwarf_Attribute& attribute) {
         }
         break;
     default:
-        // dataN has no sign of its own; sign extension is right for both, since the type cuts it to its size.
+        // Forms dataN have no sign. Extending by sign is right for both cases, because the value is later truncated to
+        // the type's size.
         if (dwarf_formsdata(&attribute, &number) == 0) {
             location.kind = Location::Value;
             location.ops.push_back({LocationOp::Constant, number});
@@ -76,7 +77,7 @@ Location constant_location(Dwarf_Attribute& attribute) {
     return unavailable("has a corrupt constant value");
 }
 
-// A constant of 8 bytes that stands for a number of 16.
+// Extends a constant of 8 bytes to a number of 16 bytes.
 Location extended(const Location& constant, const Type& type) {
     if (constant.kind != Location::Value || !is_scalar(&type))
         return constant;
@@ -96,7 +97,7 @@ Location Locations::locate(const Variable& variable, Address address) {
     if (!debug_.unpack(variable.die, &die))
         return unavailable("has no debug information");
     if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
-        // gcc writes a narrow unsigned constant as data1: 200 must not become -56.
+        // gcc encodes a narrow unsigned constant as data1: 200 must not become -56.
         Location location = constant_location(attribute);
         const Type* type = strip(variable.type);
         unsigned form = dwarf_whatform(&attribute);
@@ -121,7 +122,7 @@ Location Locations::locate(const Variable& variable, Address address) {
     if (found < 0)
         return unavailable("has a corrupt location");
     if (found == 0 || length == 0) {
-        // A gap in the location list: say where it is available.
+        // The address is in a gap of the location list. Tell where the variable is available.
         std::vector<std::pair<Address, Address>> available;
         Dwarf_Addr base = 0, low = 0, high = 0;
         ptrdiff_t offset = 0;
@@ -153,7 +154,7 @@ Location Locations::at_entry(const Variable& variable, Address entry, Address ad
         offset = dwarf_getlocations(&attribute, offset, &base, &low, &high, &ops, &length);
         if (offset <= 0)
             break;
-        // gcc's location views: an empty range is before the next one at the same address.
+        // gcc's location views: an empty range precedes the next range at the same address.
         if (low == entry && low == high && length > 0)
             return translate_expression(context_, address, enclosing_subprogram(units_.function_at(entry)), &attribute,
                                         ops, length);
@@ -162,8 +163,9 @@ Location Locations::at_entry(const Variable& variable, Address entry, Address ad
 }
 
 Location Locations::return_address(Address address) {
-    // Below the frame's canonical address, which is the stack pointer before the call. In 32-bit programs it is only 4
-    // bytes below; who looks for values under this place counts from where the stack is after the return.
+    // The return address is below the CFA, which is the stack pointer before the call. In 32-bit programs it is only 4
+    // bytes below. But callers compare other places with this one, and they count from the stack pointer after the
+    // return.
     constexpr Dwarf_Op ops[] = {{DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_lit8, 0, 0, 0}, {DW_OP_minus, 0, 0, 0}};
     return translate_expression(context_, address, {}, nullptr, ops, std::size(ops));
 }
@@ -187,7 +189,7 @@ std::optional<Address> Locations::global_address(const Variable& variable) {
     return length == 1 ? std::optional<Address>(address) : std::nullopt;
 }
 
-// The location list, cut to the function's own ranges.
+// Returns the location list, restricted to the function's own ranges.
 std::vector<LocationRange> Locations::ranges(const Variable& variable, const FunctionInstance& function) {
     std::vector<LocationRange> out;
     Dwarf_Die die, function_die;

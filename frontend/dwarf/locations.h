@@ -1,7 +1,7 @@
-// Where variables are: at one address, over a function's addresses, or as globals at a fixed one.
+// Finds variables: at one address, over all addresses of a function, or at a fixed address for globals.
 //
-// A location list says where it holds; for a gap in it the lines are named at which the variable is available. Nothing
-// is kept.
+// If the address is in a gap of a location list, the reason names the lines at which the variable is available. Nothing
+// is cached.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,10 @@ class Locations {
               Statements& statements)
         : debug_(debug), units_(units), statements_(statements), context_{file, debug, instances} {}
 
-    // As DwarfModule has them.
+    // See the functions of DwarfModule.
     Location locate(const Variable& variable, Address address);
-    // The same at a function's first instruction, `entry`, or behind its `endbr64`, `address`. A parameter that is
-    // changed without an instruction has two places there, of which the caller's value is in the first one.
+    // The same at a function's first instruction (`entry`), or after its `endbr64` (`address`). If a parameter changes
+    // without an instruction, it has two locations there; the first one has the caller's value.
     Location at_entry(const Variable& variable, Address entry, Address address);
     std::vector<LocationRange> ranges(const Variable& variable, const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);

@@ -1,6 +1,7 @@
-// What DwarfModule answers with: functions, statements, variables and their places, as plain values.
+// The data that DwarfModule returns: functions, statements, variables and their places, as plain values.
 //
-// A value outlives what it was read from, but for the types in it and the names of DIEs, which the module keeps.
+// A value remains valid when the debug information is freed. Exceptions are the types in it and the names of DIEs,
+// which the module owns.
 #pragma once
 
 #include <cstdint>
@@ -14,46 +15,48 @@
 
 namespace sonde {
 
-// Offset of a DIE in .debug_info; 0 is none.
+// Offset of a DIE in .debug_info; 0 means none. For its upper bits see DebugFiles::pack().
 using DieOffset = uint64_t;
 
-// A place where code of a function starts: the function itself, or one inlined copy of it.
+// A function with its own code, or one inlined copy of a function.
 struct FunctionInstance {
     std::string name;         // "main"; C++: qualified ("ns::C::f")
     std::string linkage_name; // mangled, empty for C
-    std::string part;         // of a coroutine: ".resume" and the like, with which `name` ends then; empty: no part
-    std::string file;         // as in DW_AT_decl_file, with its directory
-    int line = 0;             // DW_AT_decl_line
-    bool inlined = false;     // an inlined copy
+    std::string part;     // for a part of a coroutine: ".resume" or similar, which is also the end of `name`; else ""
+    std::string file;     // DW_AT_decl_file, with its directory
+    int line = 0;         // DW_AT_decl_line
+    bool inlined = false; // an inlined copy
     bool external = false;
-    Address entry = 0; // low pc, or the inlined copy's entry pc
-    Address body = 0;  // first address after the prologue where parameters are right; == entry for optimised code and
-                       // inlined copies
-    bool body_repeats = false;  // code at `body` is run more than once a call, or not at every call
-    Address low = 0, high = 0;  // covering range (min, max)
-    DieOffset die = 0;          // the subprogram or inlined_subroutine
+    Address entry = 0; // the low pc, or the entry pc of an inlined copy
+    // the first address after the prologue, where parameters can be read; equals `entry` in optimized code and inlined
+    // copies
+    Address body = 0;
+    bool body_repeats = false;  // the code at `body` may run more than once per call, or not in every call
+    Address low = 0, high = 0;  // the smallest range that contains all its code
+    DieOffset die = 0;          // the DW_TAG_subprogram or DW_TAG_inlined_subroutine
     bool has_debug_info = true; // false: known from the symbol table only
-    bool is_go = false;         // made by Go's compiler
-    bool is_chosen = false;     // one of those that the resolver of an IFUNC of this name chooses from
-    // Go: `body` is the jump that is taken when the stack has to grow, after which the function begins anew. Nothing
-    // but flags has changed before it, so both places are the same to variables.
+    bool is_go = false;         // compiled by Go's compiler
+    bool is_chosen = false;     // an implementation that the IFUNC resolver of this name can choose
+    // Go: `body` is the conditional jump of the stack check. If it is taken, the stack grows and the function starts
+    // again. Before the jump only flags have changed, so variables have the same locations as at the entry.
     bool checks_stack = false;
 };
 
-// An instruction after which execution may arrive at a probed one again, in the same call.
+// An instruction after which execution may reach a probed instruction again in the same call.
 struct Arrival {
     Address from = 0;
-    // When: the jump is taken (0 to 15: the condition by the number in its opcode), or always (jumps_always).
+    // When it does: if the jump with this condition (0 to 15, as in its opcode) is taken, or always (jumps_always).
     uint8_t condition = 16;
 
     bool operator==(const Arrival&) const = default;
 };
 
-// Where a function's calls, or passes through an inlined copy, are hit: each at one of these places, once.
+// Places that are hit by the calls of a function, or by the executions of an inlined copy: each hits exactly one of the
+// places, once.
 struct FunctionPlaces {
     struct Place {
         Address address = 0;
-        std::vector<Arrival> repeats; // arrivals that are no new calls
+        std::vector<Arrival> repeats; // ways to reach the place that are not new calls
     };
     std::vector<Place> places;
     std::string why_none; // why no place is hit exactly once
@@ -63,18 +66,18 @@ struct Statement {
     Address address = 0;
     std::string file;
     int line = 0;
-    FunctionInstance function; // the innermost one around it
+    FunctionInstance function; // the innermost function at the address
 };
 
 // Whether an instruction begins at an address.
 struct InstructionPlace {
-    std::string why;                 // it does not, or nobody can tell: what is known of the address; empty: it does
-    bool inside = false;             // of an instruction
-    std::optional<Address> before;   // the nearest instruction's beginning at or before the address
-    std::optional<Address> function; // where the code around it begins
+    std::string why;                 // why none begins there, or why that is unknown; "" if one begins there
+    bool inside = false;             // the address is inside an instruction
+    std::optional<Address> before;   // the nearest beginning of an instruction at or before the address
+    std::optional<Address> function; // the beginning of the code around the address
 };
 
-// A label of the source, `again:`.
+// A label in the source, such as `again:`.
 struct Label {
     std::string name;
     Address address = 0;
@@ -82,26 +85,26 @@ struct Label {
     int line = 0;
 };
 
-// Where a function calls another one of its module.
+// A call of another function in the same module.
 struct CallSite {
-    Address return_address = 0;  // after the call; 0: an inlined copy, which nobody calls, or a jump
-    std::optional<Address> jump; // a tail call: the jump to the function's beginning
+    Address return_address = 0;  // the address after the call; 0 for an inlined copy or a jump
+    std::optional<Address> jump; // for a tail call: the jump to the callee's beginning
     FunctionInstance callee;
 };
 
-// An instruction that leaves a function, with the return address on top of the stack.
+// An instruction that leaves a function, while the return address is on top of the stack.
 struct FunctionExit {
     Address address = 0;
-    bool is_jump = false;             // to another function, which returns in this one's place
-    std::optional<uint8_t> condition; // of a jump that may not be taken: as in its opcode (4 is "equal")
+    bool is_jump = false;             // a tail call: a jump to another function, which returns instead of this one
+    std::optional<uint8_t> condition; // for a conditional jump: the condition as in the opcode (4 is "equal")
 };
 
-// How the caller's frame is found at an instruction: the CFA, after the return address, is a register's value and a
-// distance. Registers are rbp and rsp, by their DWARF numbers.
+// How to find the caller's frame at an instruction. The canonical frame address (CFA, the address after the return
+// address) is a register plus an offset. The register is rbp or rsp, by its DWARF number.
 struct FrameRule {
     int cfa_register = 7;
     int64_t cfa_offset = 0;
-    std::optional<int64_t> saved_rbp; // the place of the caller's rbp, from the CFA; none: rbp still has it
+    std::optional<int64_t> saved_rbp; // offset of the caller's rbp from the CFA; nullopt if rbp still has this value
 
     bool operator==(const FrameRule&) const = default;
 };
@@ -110,19 +113,19 @@ struct Variable {
     std::string name; // without `$`
     const Type* type = nullptr;
     bool is_parameter = false;
-    bool is_result = false; // of a Go function, where results are declared like parameters
-    bool is_global = false; // static or extern, at file scope
+    bool is_result = false; // a result of a Go function; Go declares results like parameters
+    bool is_global = false; // a global or static variable at file scope
     DieOffset die = 0;
     int line = 0;
-    std::string file;      // globals() only: where it is defined
-    bool external = false; // globals() only: other files see it
+    std::string file;      // only from globals(): the file that defines it
+    bool external = false; // only from globals(): visible in other files
 };
 
-// Some addresses of a function, and where a variable is while it runs there.
+// A range of addresses in a function with the location of a variable there.
 struct LocationRange {
     Address low = 0, high = 0;
-    Location place;    // as it is at `low`; Unavailable: it has none there
-    std::string lines; // the function's own lines there, "41-44, 47"; may be empty
+    Location place;    // the location at `low`; may be Unavailable
+    std::string lines; // the function's own lines in the range, "41-44, 47"; may be ""
 };
 
 } // namespace sonde

@@ -14,12 +14,13 @@
 namespace sonde {
 namespace {
 
-constexpr size_t most_needles = 8; // more of them take as long as reading the units
+constexpr size_t most_needles = 8; // searching for more of them takes as long as reading the units
 
-// As std::string_view::find(), for a needle of two bytes or more.
+// Like std::string_view::find(), for a needle of at least two bytes.
 size_t find_bytes(std::string_view bytes, std::string_view needle, size_t at = 0) {
 #ifdef __SSE2__
-    // Both of the needle's first bytes at 16 places at once; of an offset they are the lower ones, which differ most.
+    // Compare the needle's first two bytes at 16 positions at once. In an offset, these are its low bytes, which differ
+    // most.
     const __m128i first = _mm_set1_epi8(needle[0]), second = _mm_set1_epi8(needle[1]);
     for (; at + 17 <= bytes.size(); at += 16) {
         const auto* here = reinterpret_cast<const __m128i*>(bytes.data() + at);
@@ -55,7 +56,8 @@ bool names_function(unsigned attribute) {
            attribute == DW_AT_abstract_origin || attribute == DW_AT_specification;
 }
 
-// Whether a value of that form is, or leads within the unit to, a string, its offset in .debug_str or an index of that.
+// Whether a value with that form is a string, an offset in .debug_str or an index of such offsets, or refers to one
+// within the unit.
 bool is_plain(unsigned form) {
     switch (form) {
     case DW_FORM_string:
@@ -76,7 +78,7 @@ bool is_plain(unsigned form) {
     }
 }
 
-// Whether all names that the unit's functions can have are in its own bytes.
+// Whether the unit's own bytes contain all names that its functions can have.
 bool has_plain_names(Dwarf_Die unit) {
     size_t length = 0;
     for (Dwarf_Off offset = 0;; offset += length) {
@@ -101,7 +103,7 @@ bool has_plain_names(Dwarf_Die unit) {
 NameFilter::NameFilter(Dwarf* dwarf, const std::string& pattern) : dwarf_(dwarf) {
     Elf* elf = dwarf ? dwarf_getelf(dwarf) : nullptr;
     GElf_Ehdr header;
-    // What a linker has not seen yet has its offsets elsewhere.
+    // In an object file that is not linked, offsets are stored in relocations.
     if (!elf || !gelf_getehdr(elf, &header) || header.e_type == ET_REL)
         return;
     if (pattern.empty() || has_wildcard(pattern) || pattern.find_first_of("<({ ") != std::string::npos)
@@ -114,7 +116,7 @@ NameFilter::NameFilter(Dwarf* dwarf, const std::string& pattern) : dwarf_(dwarf)
     offsets_ = section(elf, ".debug_str_offsets");
     if (name.empty() || name.starts_with("operator") || strings.empty() || info_.empty())
         return;
-    // A template's functions have their arguments in the name.
+    // The names of a template's functions contain the arguments.
     for (const char* end : {"", "<"}) {
         std::string text = name + end;
         text += std::string(*end ? 0 : 1, '\0');
@@ -124,7 +126,7 @@ NameFilter::NameFilter(Dwarf* dwarf, const std::string& pattern) : dwarf_(dwarf)
     decides_ = needles_.size() <= most_needles;
 }
 
-// Everywhere: a string may be the end of another one.
+// Search all positions, because a string can be the end of another one.
 void NameFilter::find_offsets(std::string_view strings, const std::string& text) {
     for (size_t at = 0; needles_.size() <= most_needles; at++) {
         at = find_bytes(strings, text, at);
@@ -137,7 +139,7 @@ void NameFilter::find_offsets(std::string_view strings, const std::string& text)
     }
 }
 
-// The unit's part of .debug_str_offsets (DWARF 5, section 7.26): its length, version and padding, then offsets.
+// Returns the unit's part of .debug_str_offsets (DWARF 5, section 7.26): length, version and padding, then offsets.
 std::string_view NameFilter::indexed_strings(Dwarf_Die unit) const {
     Dwarf_Attribute attribute;
     Dwarf_Word base = 0;
@@ -160,7 +162,7 @@ bool NameFilter::may_have(const Unit& unit) const {
             find_bytes(indexed, needle) != std::string_view::npos)
             return true;
     int language = dwarf_srclang(&die);
-    // Go's names have their package in front; what Rust's have as their scope can be in the mangled name only.
+    // Go's names include the package. For Rust, a scope may be only in the mangled name.
     return language == DW_LANG_Go || (language == DW_LANG_Rust && qualified_) || !has_plain_names(die);
 }
 

@@ -1,9 +1,11 @@
-// Which units can have a function of a given name, from their bytes alone.
+// Decides from the raw bytes of a unit whether it can contain a function with a given name.
 //
-// Looking for one function must not mean to read all debug information. Linkers keep each string once, so a unit with
-// the name has the string's offset somewhere in its bytes, or the string itself; going through bytes for a few of them
-// costs a fraction of what going through DIEs does. That there are such bytes says nothing, that there are none says
-// that there is no such function.
+// A probe of one function should not read all debug information of a large program. Linkers store each string once. So
+// if a unit contains the name, its bytes contain the string's offset in .debug_str, or the string itself. Searching the
+// bytes for a few such values is many times faster than reading DIEs.
+//
+// The filter may let a unit pass that does not have the name, because the same bytes can mean something else. It must
+// never drop a unit that has the name, or a probe would miss functions silently.
 #pragma once
 
 #include <string>
@@ -18,11 +20,11 @@ namespace sonde {
 
 class NameFilter {
   public:
-    // `pattern` is what a script writes for a function. With wildcards, and where a name is not written down as it is,
-    // every unit can have it.
+    // `pattern` is the pattern for functions in the script. With wildcards, or if names are not stored literally, every
+    // unit passes.
     NameFilter(Dwarf* dwarf, const std::string& pattern);
 
-    // False: no function of the unit has the name, nor has an inlined copy.
+    // Returns false if no function or inlined copy in the unit has the name.
     bool may_have(const Unit& unit) const;
 
   private:
@@ -33,7 +35,7 @@ class NameFilter {
     bool decides_ = false;
     bool qualified_ = false;
     std::string_view info_, offsets_;  // the sections .debug_info and .debug_str_offsets
-    std::vector<std::string> needles_; // bytes of which a unit with the name has one
+    std::vector<std::string> needles_; // a unit with the name contains one of these byte sequences
 };
 
 } // namespace sonde

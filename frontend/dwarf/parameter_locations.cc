@@ -23,7 +23,7 @@
 namespace sonde {
 namespace {
 
-constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF's numbers
+constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
 
 bool is_readable(const Location& location) {
     if (location.kind == Location::Pieces)
@@ -33,12 +33,12 @@ bool is_readable(const Location& location) {
 
 bool is_passing_register(int64_t reg, bool is_32_bit) {
     if (is_32_bit)
-        return reg >= 0 && reg <= 2;                // eax edx ecx, of functions that have them (regparm)
+        return reg >= 0 && reg <= 2;                // eax edx ecx, of functions with the attribute regparm
     constexpr int registers[] = {1, 2, 4, 5, 8, 9}; // rdx rcx rsi rdi r8 r9
     return std::ranges::find(registers, reg) != std::end(registers);
 }
 
-// Whether a place can be one where a caller leaves an argument, at the entry: nothing else has been filled by then.
+// Whether a caller can have put an argument at this location: at the entry, nothing else is filled in yet.
 bool is_filled_by_caller(const Location& location, bool is_32_bit) {
     switch (location.kind) {
     case Location::Unavailable:
@@ -57,7 +57,7 @@ bool is_filled_by_caller(const Location& location, bool is_32_bit) {
         const LocationOp& op = location.ops[i];
         if (op.code != LocationOp::Register || op.operand == rip || is_passing_register(op.operand, is_32_bit))
             continue;
-        // The stack's top is the return address; arguments lie above it.
+        // The return address is on top of the stack; arguments are above it.
         const int64_t return_address = is_32_bit ? 4 : 8;
         const bool above = op.operand == rsp && i + 2 < location.ops.size() &&
                            location.ops[i + 1].code == LocationOp::Constant &&
@@ -76,7 +76,7 @@ bool depends_on_registers(const Location& location) {
            std::ranges::any_of(location.ops, [](const LocationOp& op) { return op.code == LocationOp::Register; });
 }
 
-// The one register that a value is computed from; -1: several or none.
+// Returns the register from which a value is computed; -1 if there are several or none.
 int source_register(const Location& location) {
     int64_t found = -1;
     for (const LocationOp& op : location.ops) {
@@ -88,7 +88,8 @@ int source_register(const Location& location) {
     return static_cast<int>(found);
 }
 
-// The same value, as far as both have it. A narrow value may be described with its extension.
+// Whether the two locations have the same value, in the parts that both have. A narrow value may be described together
+// with its extension.
 bool is_same(const Location& a, const Location& b) {
     if (a.kind == Location::Unavailable || b.kind == Location::Unavailable)
         return true;
@@ -102,7 +103,7 @@ bool is_same(const Location& a, const Location& b) {
     return false;
 }
 
-// A location by the offsets of its parts.
+// Collects the parts of a location by their offsets.
 void add_parts(const Location& location, uint64_t offset, std::map<uint64_t, const Location*>& parts) {
     if (location.kind != Location::Pieces) {
         parts[offset] = &location;
@@ -114,14 +115,15 @@ void add_parts(const Location& location, uint64_t offset, std::map<uint64_t, con
     }
 }
 
-// A part of a register that begins at its `from`th byte.
+// A part of a register, beginning with byte number `from`.
 struct Source {
     int reg = -1;
     uint64_t from = 0;
     bool operator==(const Source&) const = default;
 };
 
-// Where the byte is that a value in registers has at that offset; nullopt: nowhere, or in no register as it is.
+// Returns the register byte that contains the byte at `offset` of a value. Returns nullopt if that byte is not in a
+// register, or not in its original form.
 std::optional<Source> source_of(const std::map<uint64_t, const Location*>& parts, uint64_t offset) {
     auto after = parts.upper_bound(offset);
     if (after == parts.begin())
@@ -129,7 +131,7 @@ std::optional<Source> source_of(const std::map<uint64_t, const Location*>& parts
     auto [begin, part] = *std::prev(after);
     if (part->kind == Location::Register)
         return Source{part->reg, offset - begin};
-    // clang: `rdi >> 32`
+    // clang writes the upper half as `rdi >> 32`.
     if (part->kind == Location::Value && source_register(*part) >= 0) {
         uint64_t from = offset - begin;
         const std::vector<LocationOp>& ops = part->ops;
@@ -142,7 +144,7 @@ std::optional<Source> source_of(const std::map<uint64_t, const Location*>& parts
 }
 
 bool agree(const Location& described, const Location& passed, uint64_t size) {
-    if (!depends_on_registers(described)) // the compiler knows the value: nothing may be passed
+    if (!depends_on_registers(described)) // the compiler knows the value, so callers may not pass it
         return passed.kind == Location::Unavailable;
     if (described.kind != Location::Pieces && passed.kind != Location::Pieces)
         return is_same(described, passed);
@@ -154,19 +156,20 @@ bool agree(const Location& described, const Location& passed, uint64_t size) {
         if (a && b && *a != *b)
             return false;
     }
-    // What is in memory in one of them, and in registers in the other.
+    // One location is in memory, the other in registers.
     auto in_memory = [](const auto& part) { return part.second->kind == Location::Memory; };
     return std::ranges::any_of(first, in_memory) == std::ranges::any_of(second, in_memory);
 }
 
-// The place of the pointer, if there is one to the object.
+// If the location is memory that a pointer leads to, returns the location of the pointer.
 Location without_dereference(Location place) {
     if (place.kind == Location::Memory && !place.ops.empty() && place.ops.back().code == LocationOp::Deref)
         place.ops.pop_back();
     return place;
 }
 
-// The bytes of an object that have a value: [begin, end), by begin. All of it where its parts are not known.
+// Adds the ranges [begin, end) of an object's bytes that have a value, by their begin. If the parts are not known, adds
+// the whole object.
 void add_used_bytes(const Type* type, int64_t offset, std::map<int64_t, int64_t>& used, int depth) {
     type = strip(type);
     constexpr int most = 8;
@@ -194,7 +197,7 @@ constexpr const char* doubt =
 bool ParameterLocations::is_clone(const FunctionInstance& function) {
     for (auto at = symbols_.first_from(function.entry); at != symbols_.all().end() && at->address == function.entry;
          ++at) {
-        // Names that stand for the same function: versions of symbols, and what link-time optimisation makes unique.
+        // Names that mean the same function: versions of symbols, and names that link-time optimization makes unique.
         std::string_view name = at->name.substr(0, at->name.find('@'));
         for (std::string_view harmless : {".llvm.", ".lto_priv.", ".localalias"})
             name = name.substr(0, name.find(harmless));
@@ -204,7 +207,7 @@ bool ParameterLocations::is_clone(const FunctionInstance& function) {
     return false;
 }
 
-// Others than this file's code may call it.
+// Whether code outside of this file may call the function, so that it must follow the calling convention.
 bool ParameterLocations::is_convention_certain(const FunctionInstance& function) {
     bool global = false;
     for (auto at = symbols_.first_from(function.entry); at != symbols_.all().end() && at->address == function.entry;
@@ -241,7 +244,7 @@ bool ParameterLocations::is_optimized(const FunctionInstance& function) {
         const size_t level = options.rfind(" -O");
         return level != std::string_view::npos && !options.substr(level + 3).starts_with("0");
     }
-    // LLVM describes calls, and lists places, only in optimised code.
+    // LLVM describes calls and uses location lists only in optimized code.
     Dwarf_Attribute attribute;
     bool optimized = dwarf_hasattr(&die, DW_AT_call_all_calls) || dwarf_hasattr(&die, DW_AT_GNU_all_call_sites) ||
                      dwarf_hasattr(&die, DW_AT_abstract_origin);
@@ -263,8 +266,8 @@ ParameterLocations::Compared ParameterLocations::compare(const FunctionInstance&
     out.described = described_at_entry(function, parameter, address);
     out.passed = calling_.argument_location(function, parameter);
     const Type* type = strip(parameter.type);
-    // Windows' convention has room on the stack for what is passed in registers. Only what is passed in an unknown way
-    // is read where the debug information has it.
+    // In the Windows convention, callers reserve stack space for arguments in registers. So a location on the stack
+    // that contradicts the convention is trusted only for types that may be passed in several ways.
     const bool is_odd =
         type && (type->kind == Type::Float || type->kind == Type::Array || (type->size == 16 && is_scalar(type)));
     const std::optional<RegisterOffset> stack = register_offset(without_dereference(out.described));
@@ -281,7 +284,7 @@ ParameterLocations::Compared ParameterLocations::compare(const FunctionInstance&
     return out;
 }
 
-// Whether the calling convention holds for the function, as far as its parameters up to this one show.
+// Whether the calling convention is known to hold for the function, judging by the parameters up to this one.
 bool ParameterLocations::may_decide(const FunctionInstance& function, const Variable& parameter, Address address) {
     if (is_clone(function))
         return false;
@@ -309,7 +312,7 @@ Location ParameterLocations::at_entry(const FunctionInstance& function, const Va
     switch (both.agreement) {
     case Agreement::Same:
         return is_passed && is_readable(both.passed) ? both.passed : both.described;
-    case Agreement::Missing: // callers that know that it is not used pass anything (LLVM)
+    case Agreement::Missing: // callers that know that the parameter is unused pass anything (LLVM)
         return both.described;
     case Agreement::TooEarly:
         if (!is_passed)
@@ -318,7 +321,7 @@ Location ParameterLocations::at_entry(const FunctionInstance& function, const Va
     case Agreement::Different:
         if (!depends_on_registers(both.described)) // a constant: all callers pass it
             return both.described;
-        if (is_clone(function)) // it has arguments of its own
+        if (is_clone(function)) // its arguments may differ from the source
             return lacks_variable_tracking(function) ? unavailable(doubt) : both.described;
         return lacks_variable_tracking(function) && is_passed && may_decide(function, parameter, address)
                    ? both.passed
@@ -333,15 +336,15 @@ std::vector<PrologueState> ParameterLocations::first_block(const FunctionInstanc
 
 namespace {
 
-// Behind the prologue, where the stack pointer is lowest.
+// Returns the state after the prologue, where the stack pointer is lowest.
 const PrologueState& lowered(const std::vector<PrologueState>& block) {
     return *std::ranges::min_element(block, {}, [](const PrologueState& state) { return state.rsp.value_or(0); });
 }
 
 } // namespace
 
-// LLVM counts places in the frame from the stack pointer, as it is behind the prologue, where that is cheap. At the
-// entry such a place would be above the return address.
+// LLVM often describes places in the frame relative to the stack pointer as it is after the prologue. At the entry,
+// such an offset would point above the return address.
 bool ParameterLocations::counts_from_lowered_stack(const Variable& parameter, const std::vector<PrologueState>& block) {
     if (!has_single_place(parameter) || lowered(block).rsp == block.front().rsp)
         return false;
@@ -352,7 +355,7 @@ bool ParameterLocations::counts_from_lowered_stack(const Variable& parameter, co
     return first && last && first->reg == rsp && last->reg == rsp && first->bytes == last->bytes;
 }
 
-// Its own location, as it would be at the entry.
+// Returns the parameter's own location, as it would be at the entry.
 Location ParameterLocations::described_at_entry(const FunctionInstance& function, const Variable& parameter,
                                                 Address address) {
     Location place = calling_.corrected(parameter, address, locations_.at_entry(parameter, function.entry, address));
@@ -374,7 +377,7 @@ Location ParameterLocations::described_at_entry(const FunctionInstance& function
 
 namespace {
 
-// Whether a place of one part has been filled, or is the caller's.
+// Whether the location of one part was already filled by the prologue or by the caller.
 bool is_filled(const PrologueState& state, const Location& place, const Type* type) {
     switch (place.kind) {
     case Location::Register:
@@ -422,7 +425,8 @@ std::optional<Address> ParameterLocations::holds_from(const FunctionInstance& fu
         Location place = locations_.locate(parameter, state.address);
         if (place.kind == Location::Unavailable || (by_lowered_stack && state.rsp != lowered(block).rsp))
             continue;
-        // A list holds where it says so, but for one that begins too early: at the entry, or before the store (LLVM).
+        // A location list is exact, except in LLVM, whose lists can begin too early: at the entry, or before the
+        // parameter is stored.
         const bool has_begun = listed && place.kind != Location::Memory &&
                                (state.address != function.entry || is_filled_by_caller(place, false));
         if (has_begun || is_filled(state, place, parameter.type))

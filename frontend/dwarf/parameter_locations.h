@@ -1,10 +1,19 @@
-// Where a parameter is when its function begins.
+// Finds a parameter at the beginning of its function. This is harder than it looks, because both sources can be wrong
+// there.
 //
-// There are two witnesses. Debug information may give one place for the whole function, which the function's first
-// instructions have yet to fill: the frame, or a register that callees keep. The calling convention knows what the
-// caller did, unless the compiler gave the function another signature (clones, removed arguments). Each is checked
-// with the other: where the debug information can be true at the entry, both must agree; where it cannot, the
-// convention decides, if it agrees for all parameters before. Anything else is a doubt, and so Unavailable.
+// The debug information may give one location for the whole function, for example -0x14(%rbp) or rbx. But the prologue
+// has yet to store the parameter there; at the entry, the place contains garbage.
+//
+// The calling convention tells where the caller has put the parameter, for example in edi. But the compiler may have
+// given the function another signature: clones have other parameters, and unused ones are removed. Then edi contains
+// something else.
+//
+// So each source is checked with the other:
+//
+// 1. If the location in the debug information can be valid at the entry, both sources must agree.
+// 2. If it cannot be valid yet, the calling convention decides, provided that it agrees with the debug information for
+//    all parameters before this one.
+// 3. Otherwise the location is Unavailable. A script then gets an error instead of a wrong value.
 #pragma once
 
 #include <optional>
@@ -29,26 +38,30 @@ class ParameterLocations {
         : file_(file), debug_(debug), symbols_(symbols), variables_(variables), locations_(locations),
           calling_(calling) {}
 
-    // At the first instruction of a function that is no inlined copy, or after its `endbr64`: `address`.
+    // Returns the location at the first instruction of a function (not an inlined copy), or after its `endbr64`;
+    // `address` is one of the two.
     Location at_entry(const FunctionInstance& function, const Variable& parameter, Address address);
 
-    // The first address of the function's first block at which the parameter's own location holds: the entry if it
-    // says so for that; nullopt: nowhere in that block, as far as its code is understood.
+    // Returns the first address in the function's first basic block at which the parameter's own location is valid.
+    // This is the entry if the debug information says so. Returns nullopt if the code of the block does not show such
+    // an address.
     std::optional<Address> holds_from(const FunctionInstance& function, const Variable& parameter);
 
-    // At an address behind the entry: its own location, but for optimised code that has not filled it yet.
+    // Returns the location at an address after the entry. This is the parameter's own location, unless it is in
+    // optimized code that has not stored the parameter yet.
     Location inside(const FunctionInstance& function, const Variable& parameter, Address address);
 
-    // Whether the compiler optimised the function. If it did not, parameters are in place after the prologue.
+    // Whether the compiler has optimized the function. In unoptimized code, parameters are in their places after the
+    // prologue.
     bool is_optimized(const FunctionInstance& function);
 
   private:
-    // How what the debug information says of the entry compares to what the calling convention says.
+    // How the location in the debug information compares with the calling convention, at the entry.
     enum class Agreement {
         Same,
-        Missing,   // the debug information has no place
-        TooEarly,  // its place is not filled yet
-        Different, // it has another place that an argument may be passed in
+        Missing,   // the debug information has no location
+        TooEarly,  // the location is not filled yet
+        Different, // another location, in which an argument may also be passed
     };
     struct Compared {
         Agreement agreement = Agreement::Missing;
@@ -58,10 +71,10 @@ class ParameterLocations {
     bool is_convention_certain(const FunctionInstance& function);
     bool is_clone(const FunctionInstance& function);
     Location described_at_entry(const FunctionInstance& function, const Variable& parameter, Address address);
-    // The states in the function's first block; at least the one at the entry.
+    // Returns the states in the function's first basic block; at least the state at the entry.
     std::vector<PrologueState> first_block(const FunctionInstance& function);
     bool counts_from_lowered_stack(const Variable& parameter, const std::vector<PrologueState>& block);
-    // One for the whole function, and no list of places.
+    // Whether the parameter has one location for the whole function, not a list.
     bool has_single_place(const Variable& parameter);
     bool lacks_variable_tracking(const FunctionInstance& function);
     bool may_decide(const FunctionInstance& function, const Variable& parameter, Address address);

@@ -16,7 +16,7 @@ namespace sonde {
 namespace {
 
 constexpr Address longest_instruction = 15;
-// More code than that is not searched for jumps, and then no other place is proposed.
+// Maximum amount of code that is searched for jumps. In larger programs, no other place is suggested.
 constexpr uint64_t most_code = 64 << 20;
 
 template <typename T> T read(std::string_view bytes, size_t at) {
@@ -26,7 +26,7 @@ template <typename T> T read(std::string_view bytes, size_t at) {
     return out;
 }
 
-// The loader writes into the code.
+// Whether the loader changes the code (text relocations).
 bool has_text_relocations(const ElfFile& elf) {
     const std::string_view dynamic = elf.section_data(".dynamic");
     auto is_told = [](uint64_t tag, uint64_t value) {
@@ -53,7 +53,7 @@ bool is_indirect(const X86Instruction& one) {
 
 } // namespace
 
-// Where a function begins nothing of its own lies below the stack pointer, unless a loop leads back there.
+// At a function's beginning, the memory below the stack pointer is unused, unless a loop jumps back there.
 bool ProbeSafety::is_entry(Address address) {
     const std::optional<Stretch> stretch = code_.stretch_at(address);
     auto at = symbols_.first_from(address);
@@ -74,8 +74,8 @@ bool ProbeSafety::is_relocated(Address address, size_t length) {
         }
         std::ranges::sort(*text_relocations_);
     }
-    // What is written begins in the instruction, or before it and reaches into it: it has 8 bytes at most, and no
-    // instruction begins in the middle of an operand.
+    // A relocation changes at most 8 bytes. It begins inside the instruction, or before the instruction and extends
+    // into it.
     auto after = std::ranges::lower_bound(*text_relocations_, address);
     return after != text_relocations_->end() && *after < address + length;
 }
@@ -87,8 +87,8 @@ Hazard ProbeSafety::hazard_at(Address address, const X86Instruction& instruction
     return hazard == Hazard::RedZoneNop && is_entry(address) ? Hazard::None : hazard;
 }
 
-// A sweep over all executable sections. Where data lies in the code it goes wrong for a few instructions, which adds
-// targets that there are not; a function's own jumps are looked at once more, from its beginning.
+// Decodes all executable sections from their beginnings. After data in the code, a few instructions are decoded
+// wrongly, which only adds wrong targets. The jumps of the function in question are checked again from its beginning.
 const std::vector<Address>& ProbeSafety::jump_targets() {
     if (jump_targets_)
         return *jump_targets_;
@@ -109,7 +109,7 @@ const std::vector<Address>& ProbeSafety::jump_targets() {
     return *jump_targets_;
 }
 
-// Whether anything but the instruction before leads to an address of the function.
+// Whether control can reach the address other than from the instruction before it.
 bool ProbeSafety::is_reached_otherwise(const Stretch& stretch, Address address) {
     auto at = symbols_.first_from(address);
     if (!stretch.whole || address >= stretch.high || (at != symbols_.all().end() && at->address == address) ||

@@ -1,9 +1,12 @@
-// Whether the kernel's uprobes execute the instruction at an address correctly, and where else the same is seen.
+// Determines whether the kernel's uprobes execute the instruction at an address correctly, and suggests an equivalent
+// place if not.
 //
-// A class of instructions (types/x86_hazards.h) is safe or not by the kernel, which the session tries out. Some are
-// safe by their place: a 5-byte nop that a function begins with may become a call, since nothing of the function's lies
-// below the stack pointer yet. Where the instruction changes nothing that a handler can read, and only it leads to the
-// next one, a probe at the next one sees the same, as often.
+// The instruction's class (types/x86_hazards.h) decides, and the session tests at run time which classes the kernel
+// handles correctly. Some instructions are safe because of their place. For example, the kernel may replace a 5-byte
+// nop by a call, which overwrites memory below the stack pointer; at the beginning of a function this does no harm.
+//
+// A probe can be moved to the next instruction if the handler cannot see a difference: the instruction must not change
+// anything that a handler can read, and control must reach the next instruction only from there.
 #pragma once
 
 #include <optional>
@@ -22,8 +25,8 @@ struct X86Instruction;
 
 struct ProbeSafetyAt {
     Hazard hazard = Hazard::None;
-    std::optional<Address> instead; // an instruction without a hazard where a handler sees the same, as often
-    std::optional<Address> nearest; // the next instruction without a hazard, where something may differ
+    std::optional<Address> instead; // an instruction without a hazard where a handler sees the same, equally often
+    std::optional<Address> nearest; // the next instruction without a hazard; a handler may see something else there
 };
 
 class ProbeSafety {
@@ -31,7 +34,7 @@ class ProbeSafety {
     ProbeSafety(const ProgramFile& file, SymbolTables& symbols, CodeLayout& code)
         : file_(file), symbols_(symbols), code_(code) {}
 
-    // Of an address where an instruction begins.
+    // Examines an address where an instruction begins.
     ProbeSafetyAt look_at(Address address);
 
   private:
@@ -46,7 +49,7 @@ class ProbeSafety {
     SymbolTables& symbols_;
     CodeLayout& code_;
     std::optional<std::vector<Address>> text_relocations_; // sorted
-    std::optional<std::vector<Address>> jump_targets_;     // of direct jumps in all of the code, sorted
+    std::optional<std::vector<Address>> jump_targets_;     // targets of direct jumps in all code, sorted
 };
 
 } // namespace sonde

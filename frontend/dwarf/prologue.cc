@@ -9,20 +9,20 @@ namespace sonde {
 namespace {
 
 constexpr size_t most_instructions = 128;
-constexpr int rsp_number = 7; // DWARF's
-constexpr int vectors = 16;   // vector registers that instructions without a VEX prefix name
+constexpr int rsp_number = 7; // DWARF number
+constexpr int vectors = 16;   // vector registers that instructions without a VEX prefix can name
 
-// From the number in the code to DWARF's.
+// Converts a register number in the encoding to its DWARF number.
 int dwarf_register(int number) {
     constexpr int names[] = {0, 2, 1, 3, 7, 6, 4, 5};
     return number < 8 ? names[number] : number;
 }
 
-// An instruction and the prefixes that decode_x86() leaves out.
+// An instruction with the prefixes that decode_x86() does not return.
 struct Instruction {
     X86Instruction code;
     bool operand16 = false;
-    bool repeat = false, repeat_not = false; // 0xf3, 0xf2: they choose among vector instructions
+    bool repeat = false, repeat_not = false; // 0xf3, 0xf2: they select the vector instruction
     uint8_t rex = 0;
     bool has_index = false;
 
@@ -53,7 +53,7 @@ std::optional<Instruction> decode(std::string_view bytes) {
     if (!code->is_vector && (static_cast<uint8_t>(bytes[at]) & 0xf0) == 0x40)
         out.rex = static_cast<uint8_t>(bytes[at++]);
     if (out.is_memory() && (code->modrm & 7) == 4) {
-        // The opcode has one byte, or two or three after 0x0f; then come ModRM and SIB.
+        // The opcode has one byte, or two or three bytes after 0x0f. ModRM and SIB follow it.
         size_t sib = at + (code->map == 0 ? 1 : code->map == 1 ? 2 : 3) + 1;
         auto byte = static_cast<uint8_t>(sib < bytes.size() ? bytes[sib] : 0);
         out.has_index = ((byte >> 3 & 7) | (out.rex & 2) << 2) != 4;
@@ -64,10 +64,10 @@ std::optional<Instruction> decode(std::string_view bytes) {
 struct Store {
     uint64_t size;
     bool from_vector;
-    bool is_constant = false; // and of no register
+    bool is_constant = false; // the value is a constant, not a register
 };
 
-// Whether the register field of ModRM is a part of the opcode.
+// Whether the register field of ModRM is part of the opcode.
 bool names_operation(const X86Instruction& code) {
     const uint8_t op = code.opcode;
     if (code.map == 0)
@@ -77,13 +77,13 @@ bool names_operation(const X86Instruction& code) {
                              (op >= 0x90 && op <= 0x9f) || op == 0xae || op == 0xba || op == 0xc7);
 }
 
-// Of the opcodes after 0x0f: those that name vector registers.
+// Whether an opcode after 0x0f names vector registers.
 bool is_vector_code(uint8_t op) {
     return (op >= 0x10 && op <= 0x17) || (op >= 0x28 && op <= 0x2f) || (op >= 0x50 && op <= 0x7f) || op == 0xc2 ||
            (op >= 0xc4 && op <= 0xc6) || op >= 0xd0;
 }
 
-// A move from a register to memory; its register is reg().
+// If the instruction moves a register (see reg()) to memory, returns the details.
 std::optional<Store> store_of(const Instruction& one) {
     if (!one.is_memory() || one.code.is_vector)
         return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<Store> store_of(const Instruction& one) {
     }
 }
 
-// A move between general purpose registers, maybe with an extension: from, to.
+// If the instruction moves a general purpose register to another, possibly with an extension, returns both: from, to.
 std::optional<std::pair<int, int>> move_of(const Instruction& one) {
     if (one.is_memory() || !one.code.has_modrm || one.code.is_vector)
         return std::nullopt;
@@ -144,11 +144,11 @@ class Follower {
             state_.passed[reg] = true;
         std::fill_n(std::begin(vectors_), vector_arguments, true);
         state_.address = entry;
-        state_.rsp = -8; // there is the return address
+        state_.rsp = -8; // the return address is there
     }
     const PrologueState& state() const { return state_; }
 
-    // False: what comes after it is not known.
+    // Executes an instruction. Returns false if the state after it is unknown.
     bool step(const Instruction& one) {
         state_.address += one.code.length;
         const uint8_t opcode = one.code.opcode;
@@ -183,7 +183,7 @@ class Follower {
         if (!from)
             return;
         int64_t to = *from + static_cast<int64_t>(size);
-        // What was there is gone.
+        // The previous contents of these bytes are overwritten.
         std::map<int64_t, int64_t> rest;
         for (auto [low, high] : state_.filled) {
             if (low < *from)
@@ -211,7 +211,7 @@ class Follower {
 
     void put(const Instruction& one, Store store) {
         if (one.has_index || (one.code.base != 4 && one.code.base != 5))
-            return; // compilers reach their own frame by these two
+            return; // compilers use these two registers to access their own frame
         std::optional<int64_t> base = one.code.base == 4 ? state_.rsp : state_.rbp;
         if (base)
             fill(*base + one.code.displacement, store.size,
@@ -248,10 +248,11 @@ class Follower {
             state_.rsp = std::nullopt;
     }
 
-    // Any other instruction: all registers that it names may be changed, and those that it changes without a name.
+    // Handles any other instruction: assumes that it changes all registers that it names, and those that it changes
+    // implicitly.
     void forget(const Instruction& one) {
         if (!one.code.has_modrm || one.code.is_vector) {
-            // mov $imm, %reg changes that only.
+            // mov $imm, %reg changes only this register.
             const bool constant = one.code.map == 0 && !one.code.is_vector && one.code.opcode >> 3 == 0xb8 >> 3;
             if (constant)
                 return set(dwarf_register((one.code.opcode & 7) | (one.rex & 1) << 3), false);
@@ -273,7 +274,8 @@ class Follower {
             put(one, {.size = 8, .from_vector = false, .is_constant = true});
     }
 
-    // Vector instructions name vector registers, and a few of them general purpose ones, but no compiler's stack.
+    // Vector instructions name vector registers. A few also name general purpose registers, but compilers never use
+    // these for the stack.
     void change(const X86Instruction& code, int number) {
         if (code.map == 0 || (code.map == 1 && !is_vector_code(code.opcode)))
             return set(dwarf_register(number), false);
@@ -282,7 +284,7 @@ class Follower {
     }
 
     PrologueState state_;
-    bool vectors_[vectors] = {}; // as PrologueState::passed
+    bool vectors_[vectors] = {}; // see PrologueState::passed
 };
 
 } // namespace

@@ -1,9 +1,13 @@
-// What a function's first instructions do with the registers that its caller passed arguments in: copies to other
-// registers, and stores to the frame.
+// Follows the first instructions of a function to see what they do with the arguments: copy them to other registers, or
+// store them in the frame.
 //
-// A variable with one location for the whole function is not yet there at the entry. Optimised code fills its place
-// anywhere in the first block, in no fixed distance from the lines that the line table has. So the block is followed,
-// one instruction after the other, up to the first jump or call.
+// A variable with one location for the whole function is not there yet at the entry:
+//
+//     push %rbx
+//     mov  %edi,%ebx        <- from the next instruction on, rbx has the parameter
+//
+// Optimized code fills these places anywhere in the first basic block, and the line table does not tell where. So this
+// simulates the block, one instruction after the other, up to the first jump or call.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +20,21 @@
 
 namespace sonde {
 
-// Registers have DWARF's numbers.
+// The known state before an instruction. Registers have their DWARF numbers.
 struct PrologueState {
-    Address address = 0; // of the instruction that comes next
-    // Whether a general purpose register has a value that the caller passed in a register.
+    Address address = 0; // of the next instruction
+    // Whether a general purpose register contains a value that the caller passed in a register.
     bool passed[16] = {};
-    // Bytes of the frame that have been filled with such values: beginnings and ends, relative to the frame's
-    // canonical address (CFA).
+    // Bytes of the frame that contain such values: begin -> end, relative to the canonical frame address (CFA).
     std::map<int64_t, int64_t> filled;
-    // Where these registers point to, relative to the CFA; nullopt: not known.
+    // The values of these registers relative to the CFA; nullopt if unknown.
     std::optional<int64_t> rsp, rbp;
 
-    // Whether all bytes of [from, to) are filled.
+    // Whether all bytes in [from, to) are filled.
     bool is_filled(int64_t from, int64_t to) const;
 };
 
-// The state before each instruction of the first block, from the entry on; at most 128 of them. `code` begins at
-// `entry`.
+// Returns the state before each instruction of the first block, at most 128. `code` are the bytes at `entry`.
 std::vector<PrologueState> follow_prologue(std::string_view code, Address entry);
 
 } // namespace sonde

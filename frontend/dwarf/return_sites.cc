@@ -1,3 +1,30 @@
+// Decides how the return of a function is traced, and finds the places.
+//
+// The problem. The kernel's own solution, the uretprobe, replaces the return address on the stack by the address of a
+// trampoline when the function begins. Everything that looks at the stack then sees a wrong address. A C++ exception
+// that passes the function ends the program, because the unwinder does not find the caller:
+//
+//     void f() { throw 1; }                    # terminate() is called, although main() would catch the exception
+//     probe process("a.out").function("f").return { ... }
+//
+// The same happens to Go (which moves stacks), to programs that print their own backtrace, and to coroutines. A program
+// can also load such a library later, so looking at the program when the session begins does not help.
+//
+// The idea. Leave the stack alone, and put ordinary breakpoints on all instructions that leave the function: `ret`, and
+// jumps to other functions (tail calls). There the return address is on top of the stack, and the result is in its
+// register, as after a return.
+//
+// What makes it work. The list of these instructions must be complete: a missing one means lost hits, without any sign.
+// So the whole code of the function must be known. Its ranges come from the debug information, or else from symbols and
+// unwind entries, and a function is often in several parts (`f.cold`). FunctionExits then decodes all of it. If
+// anything remains unclear, such as an indirect jump whose targets are not known, the answer is an error with a reason,
+// never a part of the list.
+//
+// Tail calls are special: `jmp g` at the end of f means that g returns to f's caller. At the jump, f has ended, but its
+// result does not exist yet. Handlers that read `$return` are refused there.
+//
+// With --attach=uretprobe, the user asks for changed return addresses. Even then, functions that exceptions may pass
+// keep their return address if the other method finds all returns with their results.
 #include "frontend/dwarf/return_sites.h"
 
 #include <algorithm>
@@ -34,7 +61,8 @@ bool ReturnSites::may_unwind(const FunctionInstance& function) {
            function.linkage_name.starts_with("_R") || has_unwinder();
 }
 
-// `whole`: the parts are the function's code and nothing else.
+// Returns the ranges of the function's code. `whole`: they are exactly the function's code; otherwise it only begins
+// with them.
 FunctionExits::Parts ReturnSites::parts_of(const FunctionInstance& function, bool& whole) {
     Dwarf_Die die;
     whole = true;
@@ -59,7 +87,7 @@ Result<std::vector<FunctionExit>> ReturnSites::find(const FunctionInstance& func
     if (may_change && !may_unwind(function))
         return std::vector<FunctionExit>();
     Result<std::vector<FunctionExit>> exits = exits_of(function);
-    // What exceptions pass stays as it is where that shows all returns, with their results.
+    // For functions that exceptions may pass, prefer the exit instructions if they show all returns with their results.
     if (may_change && (!exits || std::ranges::any_of(*exits, &FunctionExit::is_jump)))
         return std::vector<FunctionExit>();
     return exits;
@@ -68,7 +96,7 @@ Result<std::vector<FunctionExit>> ReturnSites::find(const FunctionInstance& func
 Result<std::vector<FunctionExit>> ReturnSites::exits_of(const FunctionInstance& function) {
     bool whole = true;
     FunctionExits::Parts parts = parts_of(function, whole);
-    // The walk begins with the part that is entered first.
+    // The decoder begins with the part that contains the entry.
     for (auto& part : parts)
         if (function.entry >= part.first && function.entry < part.second)
             std::swap(part, parts.front());

@@ -1,10 +1,15 @@
-// How a function's return is noticed: by probes at the instructions that leave it.
+// Traces the returns of functions by probes at the instructions that leave them.
 //
-// The other way, a changed return address, breaks whatever else looks at the stack while the function runs: Go, which
-// moves stacks; unwinders, be it for exceptions, cancelled threads or a program's own backtrace(); coroutines and
-// signal stacks, which return in another order than the kernel expects; system calls that the program answers itself.
-// A program may meet these through a library that it opens later. So nothing but the user's word
-// (--attach=uretprobe) makes sonde change a return address.
+// The alternative is to change the return address on the stack. That breaks everything that examines the stack while
+// the function runs:
+//
+// * Go, which moves stacks;
+// * unwinders, for exceptions, for cancelled threads, or for a program's own backtrace();
+// * coroutines and signal stacks, which return in another order than the kernel expects;
+// * system calls that the program handles itself.
+//
+// A program may load a library that does one of these at any time. So sonde changes return addresses only if the user
+// asks for it with --attach=uretprobe. See return_sites.cc.
 #pragma once
 
 #include <cerrno>
@@ -24,7 +29,7 @@ class SymbolTables;
 class UnitIndex;
 class UnwindTable;
 
-// Error::os_error of ReturnSites::find().
+// Error::os_error of ReturnSites::find(): only a changed return address would work.
 constexpr int unsafe_return = ECANCELED;
 
 class ReturnSites {
@@ -34,11 +39,11 @@ class ReturnSites {
         : file_(file), debug_(debug), units_(units), unwind_(unwind), code_(code), exits_(file, symbols, unwind, code) {
     }
 
-    // The instructions that leave a function. Empty: its return address is changed instead, which `may_change_address`
-    // asks for; in Go it never is. Errors: the function has no return, or `unsafe_return`: only a changed return
-    // address would tell of it.
+    // Returns the instructions that leave the function. An empty list means: change the return address instead; this
+    // happens only with `may_change_address`, and never in Go. Fails if the function never returns. Fails with
+    // `unsafe_return` if its exits cannot be determined.
     Result<std::vector<FunctionExit>> find(const FunctionInstance& function, bool may_change_address);
-    // Whether exceptions or panics are known to pass the function: it or its program is made with them.
+    // Whether exceptions or panics are known to pass the function: its language, or a part of its program, uses them.
     bool may_unwind(const FunctionInstance& function);
 
   private:

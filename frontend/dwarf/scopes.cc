@@ -41,7 +41,8 @@ FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost) {
     const std::vector<FunctionEntry>& all = innermost.unit->functions;
     auto after = std::upper_bound(all.begin(), all.end(), dwarf_dieoffset(&die),
                                   [](Dwarf_Off value, const FunctionEntry& entry) { return value < entry.offset; });
-    // The entry before is the owner or something inside it that ended; a `parent` is always a smaller index.
+    // The previous entry is the owner, or something inside the owner that has ended. A `parent` always has a smaller
+    // index.
     for (uint32_t i = static_cast<uint32_t>(after - all.begin()); i != 0 && i != no_index + 1;
          i = all[i - 1].parent + 1)
         for (uint32_t around = innermost.index; around != no_index; around = all[around].parent)

@@ -9,10 +9,11 @@
 
 namespace sonde {
 
-// From the innermost block around the address to the function; empty if the function's DIE cannot be read.
+// Returns the DIEs from the innermost block around the address to the function. Returns nothing if the function's DIE
+// cannot be read.
 std::vector<Dwarf_Die> scopes_around(FunctionRef function, Address address);
 
-// The function, `innermost` or one around it, that `die`, a variable, belongs to.
+// Returns the function to which the variable `die` belongs: `innermost`, or one around it.
 FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost);
 
 } // namespace sonde

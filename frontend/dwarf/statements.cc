@@ -16,7 +16,7 @@
 
 namespace sonde {
 
-// Remembers per file name (they are unique pointers within a unit) whether it matches.
+// Matches file names, and remembers the result for each (the name's pointer is unique within a unit).
 class FileFilter {
   public:
     explicit FileFilter(const std::string& pattern) : pattern_(pattern) {}
@@ -42,7 +42,7 @@ class FileFilter {
 
 namespace {
 
-// "3-5, 7": at most four ranges, then "...".
+// Returns "3-5, 7": at most four ranges, then "...".
 std::string spell_lines(const std::set<int>& lines) {
     std::string text;
     int ranges = 0;
@@ -67,14 +67,14 @@ FunctionRef Statements::function_of(Unit& unit, const LineRow& row) {
     int best_line = -1;
     auto consider = [&](uint32_t index) {
         const FunctionInstance* candidate = instances_.of({&unit, index});
-        // Functions do not overlap in a file: the line belongs to the one that begins last before it.
+        // Functions in a file do not overlap: the line belongs to the function that begins last before the line.
         if (!candidate || !row.file || candidate->line > row.line || candidate->line <= best_line ||
             candidate->file != row.file)
             return;
         best = {&unit, index};
         best_line = candidate->line;
     };
-    // A copy that begins exactly here goes before one that got an instruction here by scheduling.
+    // An inlined copy that begins at this address takes precedence over one whose instruction was only moved here.
     auto [first, last] = unit.copy_entries.equal_range(row.address);
     for (auto entry = first; entry != last; ++entry)
         consider(entry->second);
@@ -84,7 +84,8 @@ FunctionRef Statements::function_of(Unit& unit, const LineRow& row) {
     return best ? best : innermost;
 }
 
-// gcc reads what a lambda has captured on the line where the lambda begins, in the middle of other lines.
+// gcc assigns the reads of a lambda's captured variables to the line where the lambda begins, in the middle of other
+// lines.
 bool Statements::is_capture(const LineRow& row, FunctionRef run) {
     const FunctionInstance* around = instances_.of(run);
     return around && around->name.find("operator()") != std::string::npos && row.line == around->line && row.file &&
@@ -95,7 +96,7 @@ FunctionRef Statements::named_around(Unit& unit, const LineRow& row, const Funct
     const FunctionRef own = function_of(unit, row);
     if (!own || functions_.matches(own, pattern))
         return own;
-    // `f@file:*` has the function's own lines.
+    // `f@file:*` means the function's own lines.
     if (pattern.line_kind == FunctionPattern::Absolute || pattern.line_kind == FunctionPattern::LineRange)
         for (uint32_t around = unit.functions[own.index].parent; around != no_index;
              around = unit.functions[around].parent)
@@ -105,9 +106,9 @@ FunctionRef Statements::named_around(Unit& unit, const LineRow& row, const Funct
 }
 
 void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found) {
-    std::set<std::pair<uint32_t, int>> marked; // functions, lines: that have a statement
+    std::set<std::pair<uint32_t, int>> marked; // functions and lines that have a statement
     for (const bool only_marked : {true, false}) {
-        // The run that the rows so far belong to: its file, line and function.
+        // The file, line and function of the current run of rows.
         const char* run_file = nullptr;
         int run_line = 0;
         FunctionRef run_function;
@@ -116,7 +117,7 @@ void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& fil
                 run_file = nullptr;
                 continue;
             }
-            // Line 0 is code that no line asked for; it does not end a run, and neither do rows that are no statements.
+            // Line 0 means code without a line. It does not end a run, and neither do rows that are not statements.
             if ((only_marked && !row.is_statement) || row.line == 0)
                 continue;
             bool candidate = files.matches(row.file);
@@ -155,7 +156,8 @@ std::vector<Statement> Statements::find(const FunctionPattern& pattern) {
     if (pattern.line_kind == FunctionPattern::None) {
         std::vector<FunctionInstance> functions = functions_.find(pattern);
         const auto described = [](const FunctionInstance& function) { return function.has_debug_info; };
-        // A pattern is about source: it finds what only the symbol table has where nothing has any.
+        // A pattern is about source code. It finds functions without debug information only if none of the matches has
+        // any.
         const bool only_described = has_wildcard(pattern.function) && std::ranges::any_of(functions, described);
         for (FunctionInstance& function : functions) {
             if (only_described && !described(function))
@@ -172,7 +174,7 @@ std::vector<Statement> Statements::find(const FunctionPattern& pattern) {
     FileFilter files(pattern.file);
     bool any_function = pattern.function == "*";
     for (Unit& unit : units_.all()) {
-        // First the cheap questions: does the unit have such a function, and such a file?
+        // Check first whether the unit has such a function and file, which is fast.
         if (!any_function) {
             scan(unit);
             bool has_function = false;
@@ -210,12 +212,12 @@ std::optional<Statement> Statements::at(Address address) {
             return statement;
         }
     }
-    // Without debug information the symbol table still knows the function.
+    // Without debug information, the symbol table has the function.
     auto after = symbols_.first_after(address);
     if (after == symbols_.all().begin())
         return std::nullopt;
     const CodeSymbol& symbol = *std::prev(after);
-    // Hand-written assembler often gives no size: such a symbol reaches up to the next.
+    // Assembly code often has symbols without a size; such a symbol extends to the next one.
     if (symbol.size != 0 && address - symbol.address >= symbol.size)
         return std::nullopt;
     statement.function = instances_.of_symbol(symbol);

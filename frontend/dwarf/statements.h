@@ -1,8 +1,9 @@
-// Statements: line tables by file, line and function, and the other way round.
+// Maps files, lines and functions to addresses by the line tables, and addresses to statements.
 //
-// A row counts as a statement if the compiler marked it is_stmt (DWARF 5, section 6.2.2), or if no row of its line in
-// that function is marked, as with the closing brace of an optimised one. Optimised code has many rows of one line;
-// each contiguous run of them, inside one function or inlined copy, is one place where the statement begins.
+// A row of the line table is a statement if the compiler marked it with is_stmt (DWARF 5, section 6.2.2). If no row of
+// a line in a function is marked, as for the closing brace of an optimized function, all its rows count. Optimized code
+// has many rows for one line. Each contiguous run of them, in one function or inlined copy, is one place where the
+// statement begins.
 #pragma once
 
 #include <optional>
@@ -30,23 +31,24 @@ class Statements {
                FunctionInstances& instances, FunctionSearch& functions)
         : file_(file), symbols_(symbols), units_(units), lines_(lines), instances_(instances), functions_(functions) {}
 
-    // As DwarfModule has them.
+    // See the functions of DwarfModule.
     std::vector<Statement> find(const FunctionPattern& pattern);
     std::optional<Statement> at(Address address);
     std::optional<Address> start(Address address);
     std::vector<int> lines_of(std::string_view file);
     std::vector<std::string> source_files();
 
-    // "41-44, 47": lines of `function` with code inside the ranges; empty if there are none.
+    // Returns the lines of `function` with code in the ranges, such as "41-44, 47"; "" if there are none.
     std::string describe_lines(FunctionRef function, const std::vector<std::pair<Address, Address>>& ranges);
 
   private:
-    // The function that a line table's row belongs to. Where optimised code of several functions shares an address,
-    // that is the one whose source the line is in.
+    // Returns the function to which a row belongs. If optimized code of several functions shares the address, this is
+    // the function whose source contains the line.
     FunctionRef function_of(Unit& unit, const LineRow& row);
-    // Whether the row goes on with the run of statements in the function, though it has another line.
+    // Whether the row continues the current run of statements in the function, although it has another line.
     bool is_capture(const LineRow& row, FunctionRef run);
-    // The function around the row that the pattern names: the line's own, or one that has an inlined copy of it.
+    // Returns the function around the row that the pattern names: the line's own function, or one into which it was
+    // inlined.
     FunctionRef named_around(Unit& unit, const LineRow& row, const FunctionPattern& pattern);
     void add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found);
 

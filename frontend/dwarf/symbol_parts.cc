@@ -3,7 +3,7 @@
 namespace sonde {
 
 bool is_moved_part(std::string_view symbol) {
-    // ".cold.1" is one of several.
+    // ".cold.1" is one of several parts.
     const size_t end = symbol.find_last_not_of("0123456789");
     std::string_view name = symbol.substr(0, end == std::string_view::npos ? 0 : end + 1);
     name.remove_suffix(name.size() < symbol.size() && name.ends_with('.') ? 1 : 0);

@@ -1,25 +1,27 @@
-// What compilers append to a symbol's name, and what it says about the code there.
+// Suffixes that compilers append to the name of a symbol, and what they tell about the code.
 //
-// GCC and LLVM move blocks out of a function (`f.cold`, `f.__part.1`), inline its beginning and keep the rest
-// (`f.part.0`), and cut coroutines into the parts that resume and destroy a frame. Debug information often calls all of
-// them `f`. Only symbols that compilers make have a dot, but for Go's: ask about those of other languages only.
+// GCC and LLVM move blocks out of a function (`f.cold`, `f.__part.1`). They inline the beginning of a function and keep
+// the rest (`f.part.0`). They split a coroutine into parts that resume and destroy its frame. The debug information
+// often calls all of these `f`. In most languages, only symbols from compilers contain a period. Go is an exception: do
+// not use these functions there.
 #pragma once
 
 #include <string_view>
 
 namespace sonde {
 
-// Blocks of a function that stand elsewhere. Nobody calls them.
+// Whether the symbol is a block that was moved out of a function. It is never called.
 bool is_moved_part(std::string_view symbol);
 
-// The rest of a function whose beginning is inlined: its callers have begun the function already.
+// Whether the symbol is the rest of a function whose beginning was inlined. Its callers have already begun the
+// function.
 inline bool is_later_part(std::string_view symbol) { return symbol.find(".part.") != std::string_view::npos; }
 
-// ".resume", ".destroy", ".cleanup" (LLVM) or ".actor" (GCC): the part of a coroutine that has this symbol. Empty: it
-// is none.
+// Returns ".resume", ".destroy", ".cleanup" (LLVM) or ".actor" (GCC) if the symbol is such a part of a coroutine, else
+// "".
 std::string_view coroutine_part(std::string_view symbol);
 
-// Adjusts the object's address or the result, and goes on to a virtual function.
+// Whether the symbol is a thunk: it adjusts the object's address or the result, and jumps to a virtual function.
 inline bool is_thunk(std::string_view symbol) {
     return symbol.starts_with("_ZTh") || symbol.starts_with("_ZTv") || symbol.starts_with("_ZTc");
 }

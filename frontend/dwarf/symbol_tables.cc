@@ -15,7 +15,7 @@ const std::vector<CodeSymbol>& SymbolTables::all() {
     if (loaded_)
         return all_;
     loaded_ = true;
-    // A segment may be executable as a whole and have data in it.
+    // An executable segment may also contain data.
     std::vector<std::pair<Address, Address>> code;
     for (const ElfSection& section : file_.elf().sections())
         if ((section.flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR))
@@ -34,13 +34,13 @@ const std::vector<CodeSymbol>& SymbolTables::all() {
         if (!file)
             continue;
         file->for_each_symbol([&](const ElfSymbol& symbol) {
-            // STT_GNU_IFUNC is a resolver, not the function; an undefined symbol is an import (PLT).
+            // STT_GNU_IFUNC is a resolver, not the function. An undefined symbol is an import (PLT).
             if (symbol.type == STT_FUNC && symbol.section != SHN_UNDEF && is_code(symbol.address))
                 all_.push_back({symbol.name, symbol.address, symbol.size, symbol.binding != STB_LOCAL});
             return true;
         });
     }
-    // A stripped Go program still has its own table.
+    // A stripped Go program has its own table of functions.
     std::set<Address> known;
     for (const CodeSymbol& symbol : all_)
         known.insert(symbol.address);
@@ -144,7 +144,7 @@ bool SymbolTables::is_variable(Address address) {
 const std::vector<GoFunction>& SymbolTables::go_functions() {
     if (!go_functions_) {
         std::string_view table = file_.elf().section_data(".gopclntab");
-        if (table.empty()) // position-independent programs
+        if (table.empty()) // in position-independent programs
             table = file_.elf().section_data(".data.rel.ro.gopclntab");
         const ElfSection* text = file_.elf().find_section(".text");
         go_functions_ = read_go_functions(table, text ? text->address : 0);

@@ -1,8 +1,8 @@
-// The functions that symbol tables know: the program's, those of the file beside it, the packed table of a stripped
-// program, and the table that Go's programs carry for themselves.
+// Functions in symbol tables: in the program, in the separate debug file, in the compressed table of a stripped program
+// (.gnu_debugdata), and in the table that Go programs contain.
 //
-// All tables are read once, when somebody asks: a name is a view into the file, so a symbol costs 40 bytes. They stay
-// when debug information is forgotten.
+// All tables are read once, when first needed. A name is a view into the file, so a symbol takes 40 bytes. The tables
+// are kept when debug information is freed.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class ProgramFile;
 struct CodeSymbol {
     std::string_view name; // in the ELF file's string table
     Address address = 0;
-    uint64_t size = 0; // 0: not known
+    uint64_t size = 0; // 0: unknown
     bool global = false;
 };
 
@@ -33,38 +33,38 @@ class SymbolTables {
   public:
     SymbolTables(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
 
-    // Functions, sorted by address, then by name, no duplicates.
+    // Returns the functions, sorted by address, then by name, without duplicates.
     const std::vector<CodeSymbol>& all();
     using Iterator = std::vector<CodeSymbol>::const_iterator;
-    Iterator first_from(Address address);  // at an address or after it
-    Iterator first_after(Address address); // after it
+    Iterator first_from(Address address);  // at or after an address
+    Iterator first_after(Address address); // after an address
 
-    // The function symbol that covers an address, and where that begins; the global one of several.
+    // Returns the function symbol that covers an address, and its beginning. Prefers a global symbol.
     std::optional<std::pair<std::string, Address>> at(Address address);
-    // Several functions at different places have that symbol.
+    // Whether functions at different addresses have that symbol.
     bool is_ambiguous(std::string_view name);
-    // The nearest one before an address, in its section, that is the only one of its name; of functions, and of
-    // variables.
+    // Return the nearest symbol before an address, in the same section, whose name is unique: among functions, and
+    // among variables.
     std::optional<std::pair<std::string, Address>> unique_before(Address address);
     std::optional<std::pair<std::string, Address>> unique_variable_before(Address address) const;
-    // Link-time address of a symbol of any kind.
+    // Returns the link-time address of a symbol of any kind.
     std::optional<Address> address_of(std::string_view name);
-    // Whether a variable's symbol covers an address.
+    // Whether the symbol of a variable covers the address.
     bool is_variable(Address address);
 
-    // Whether a function of Go begins there, by the program's own table.
+    // Whether a Go function begins at the address, according to the program's table.
     bool is_go_function(Address entry);
 
   private:
-    const std::vector<GoFunction>& go_functions(); // empty for other programs
+    const std::vector<GoFunction>& go_functions(); // empty if not a Go program
 
     const ProgramFile& file_;
     DebugFiles& debug_;
     bool loaded_ = false;
     std::vector<CodeSymbol> all_;
-    std::optional<ElfFile> packed_; // what a stripped program carries along
+    std::optional<ElfFile> packed_; // the compressed table of a stripped program
     std::optional<std::vector<GoFunction>> go_functions_;
-    std::optional<std::set<std::string_view>> ambiguous_; // names of several of them
+    std::optional<std::set<std::string_view>> ambiguous_; // names that several functions have
 };
 
 } // namespace sonde

@@ -15,7 +15,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$'; }
 
-// Where the parameters begin; npos without any. `operator()` is a name, and so is `(anonymous namespace)::f`.
+// Returns the beginning of the parameters, or npos. `operator()` is a name, and so is `(anonymous namespace)::f`.
 size_t parameters_at(std::string_view text) {
     for (std::string_view suffix : {" const", " volatile", " const volatile", " &", " &&"})
         if (text.ends_with(")" + std::string(suffix)))
@@ -31,19 +31,19 @@ size_t parameters_at(std::string_view text) {
     return std::string_view::npos;
 }
 
-// What is between `<` and its `>`, both of them too; `at` is the `<`.
+// Returns the index after the `>` that closes the `<` at `at`.
 size_t bracket_end(std::string_view text, size_t at) {
     int depth = 0;
     for (size_t i = at; i < text.size(); i++) {
         depth += text[i] == '<';
-        // The `>` of a function's result is none.
+        // The `>` of `->` is not a bracket.
         if (text[i] == '>' && text[i - 1] != '-' && --depth == 0)
             return i + 1;
     }
     return text.size();
 }
 
-// The whole, or an end of it after a `::`.
+// Whether the pattern matches the whole name, or the part after a `::`.
 bool matches_end(const std::string& pattern, std::string_view name) {
     if (name == pattern || glob_match(pattern, name))
         return true;
@@ -64,7 +64,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
         text.replace(at, from.size(), to);
 }
 
-// What symbols have letters of their own for: types and keywords of C++ and Rust.
+// Words that symbols encode as single letters: types and keywords of C++ and Rust.
 bool is_encoded(std::string_view word) {
     constexpr std::string_view words[] = {
         "operator", "new",   "delete", "anonymous", "namespace", "lambda", "unnamed", "type", "int", "long",
@@ -75,11 +75,11 @@ bool is_encoded(std::string_view word) {
     return std::ranges::find(words, word) != std::ranges::end(words);
 }
 
-// The longest word, which a symbol has in it whatever its mangling.
+// Returns the longest word of the pattern. It must be part of the symbol, however the symbol is mangled.
 std::string_view longest_word(std::string_view pattern) {
     std::string_view best;
     for (size_t i = 0; i < pattern.size();) {
-        // One of these characters; Rust's `{closure#0}`.
+        // Skip a character class, and Rust's `{closure#0}`.
         if (pattern[i] == '[' || pattern[i] == '{') {
             i = std::min(pattern.find(pattern[i] == '[' ? ']' : '}', i), pattern.size() - 1) + 1;
             continue;
@@ -94,7 +94,7 @@ std::string_view longest_word(std::string_view pattern) {
     return best;
 }
 
-// `const char` to `char const`.
+// Changes `const char` to `char const`.
 void move_const(std::string& text) {
     constexpr std::string_view word = "const ";
     for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at++) {
@@ -108,10 +108,10 @@ void move_const(std::string& text) {
     }
 }
 
-// What the demangler writes before the suffix of a symbol: "f(int) [clone .cold]".
+// The text before a symbol's suffix in demangled names: "f(int) [clone .cold]".
 constexpr std::string_view clone_mark = " [clone ";
 
-// "f.resume" for "f(int) [clone .resume]".
+// Returns ".resume" for "f(int) [clone .resume]".
 std::string_view part_of_clone(std::string_view demangled) {
     for (std::string_view part : {".resume", ".destroy", ".cleanup", ".actor"})
         if (demangled.ends_with(']') && demangled.substr(0, demangled.size() - 1).ends_with(part))
@@ -119,7 +119,7 @@ std::string_view part_of_clone(std::string_view demangled) {
     return {};
 }
 
-// The words before the name of a function that another one is made for.
+// Returns the words before the function's name in the names of thunks and similar functions.
 std::string_view description_of(std::string_view demangled) {
     for (std::string_view what :
          {"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ", "TLS wrapper function for ",
@@ -129,7 +129,7 @@ std::string_view description_of(std::string_view demangled) {
     return {};
 }
 
-// A template's argument as compilers write it: "f<'x'>" for "f<(char)120>".
+// Prints template arguments as compilers do: "f<'x'>" instead of "f<(char)120>".
 std::string with_characters(std::string name) {
     constexpr std::string_view cast = "(char)";
     for (size_t at = 0; (at = name.find(cast, at)) != std::string::npos; at++) {
@@ -142,7 +142,7 @@ std::string with_characters(std::string name) {
     return name;
 }
 
-// One spelling for one list of parameters.
+// Converts lists of parameters to one spelling.
 std::string normalized(std::string_view parameters) {
     std::string text;
     for (size_t i = 0; i < parameters.size(); i++) {
@@ -154,7 +154,7 @@ std::string normalized(std::string_view parameters) {
     replace_all(text, ">const", "> const");
     for (std::string_view inline_namespace : {"std::__cxx11::", "std::__1::"})
         replace_all(text, inline_namespace, "std::");
-    // What templates take without being told.
+    // Default arguments of standard templates.
     for (std::string_view argument : {",std::allocator<", ",std::char_traits<", ",std::less<", ",std::hash<",
                                       ",std::equal_to<", ",std::default_delete<"})
         for (size_t at; (at = text.find(argument)) != std::string::npos;)
@@ -192,7 +192,7 @@ std::string symbol_name(const std::string& demangled) {
     std::string_view what = description_of(demangled);
     const std::string text = demangled.substr(what.size(), demangled.find(clone_mark) - what.size());
     std::string name = text.substr(0, parameters_at(text));
-    // A template's result stands before it.
+    // The result type of a function template precedes its name.
     size_t end = name.rfind("operator");
     end = end == std::string::npos || (end > 0 && is_word(name[end - 1])) ? name.size() : end;
     size_t begin = 0;
@@ -213,7 +213,7 @@ bool matches_name(std::string_view pattern, std::string_view name) {
         return glob_match(wanted, name) ||
                (wanted.starts_with(what) && matches_name(wanted.substr(what.size()), name.substr(what.size())));
     std::string text(name);
-    if (pattern.find('<') != std::string_view::npos) { // blanks make no difference between arguments
+    if (pattern.find('<') != std::string_view::npos) { // blanks between arguments do not matter
         std::erase(wanted, ' ');
         std::erase(text, ' ');
     }
@@ -221,7 +221,7 @@ bool matches_name(std::string_view pattern, std::string_view name) {
 }
 
 bool symbol_matches(std::string_view pattern, std::string_view symbol) {
-    // Types that the language has are single letters in a symbol.
+    // The built-in types are single letters in a symbol.
     const std::string named = without_all_template_arguments(pattern.substr(description_of(pattern).size()));
     if ((!symbol.starts_with("_Z") && !symbol.starts_with("_R")) ||
         (symbol.find(longest_word(named)) == std::string_view::npos && pattern.find("thunk") == std::string_view::npos))

@@ -23,7 +23,7 @@ bool TypeDefinitions::find(Dwarf_Die& declaration, Dwarf_Die* definition) {
     if (!name)
         return false;
     index();
-    // In C++ the scope must agree too.
+    // In C++, the scopes must agree as well.
     Unit* own = units_.unit_of(declaration);
     std::string prefix = scope_of(declaration);
     bool is_enum = dwarf_tag(&declaration) == DW_TAG_enumeration_type;
@@ -36,7 +36,7 @@ bool TypeDefinitions::find(Dwarf_Die& declaration, Dwarf_Die* definition) {
             (type.tag == DW_TAG_enumeration_type) != is_enum || (type.tag == DW_TAG_union_type) != is_union ||
             scope_prefix(*entry->second.first, type.scope) != prefix)
             continue;
-        // The same unit's wins; otherwise the first in the file, so that the answer is always the same.
+        // Prefer the same unit; otherwise the first definition in the file, so that the result is deterministic.
         bool better = !best || (entry->second.first == own && best->first != own) ||
                       (best->first != own && entry->second.first->begin < best->first->begin);
         if (better)

@@ -1,7 +1,7 @@
-// Type definitions of all units by name: where a declaration's definition is, and what a name that a script writes
-// means.
+// Type definitions of all units by name. Used to find the definition of a declared type, and the meaning of a name in a
+// script.
 //
-// Made when somebody asks, from the index of every unit (unit.h): the first question scans all of a program.
+// Built when first needed from the index of every unit (unit.h), so the first query scans the whole program.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class TypeDefinitions {
   public:
     explicit TypeDefinitions(UnitIndex& units) : units_(units) {}
 
-    // The definition of a declared record or enumeration, of the same scope; false if there is none. The same unit's
-    // is preferred.
+    // Finds the definition of a declared record or enumeration with the same scope, preferably in the same unit.
+    // Returns false if there is none.
     bool find(Dwarf_Die& declaration, Dwarf_Die* definition);
-    // The namespaces and classes around a type, as "std::__cxx11::".
+    // Returns the namespaces and classes around a type, such as "std::__cxx11::".
     std::string scope_of(Dwarf_Die& type);
 
-    // Calls `visit(unit, entry)` for each definition whose own name, without a scope, is that.
+    // Calls `visit(unit, entry)` for each definition with that name (without a scope).
     template <typename Visit> void for_each_named(std::string_view name, Visit visit) {
         index();
         auto [first, last] = by_name_.equal_range(name);
@@ -39,7 +39,7 @@ class TypeDefinitions {
 
     UnitIndex& units_;
     bool indexed_ = false;
-    std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> by_name_; // in the unit's `types`
+    std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> by_name_; // the index is that in Unit::types
 };
 
 } // namespace sonde

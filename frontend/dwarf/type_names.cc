@@ -25,7 +25,7 @@ std::string_view trim(std::string_view text) {
     return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(" \t") + 1 - first);
 }
 
-// Removes `word` from the front, or from the end; false if it is not there.
+// Removes `word` from the front or the end of the text. Returns false if the text does not begin or end with `word`.
 bool take_first(std::string_view& text, std::string_view word) {
     if (text.size() <= word.size() || !text.starts_with(word) ||
         (text[word.size()] != ' ' && text[word.size()] != '\t'))
@@ -45,8 +45,8 @@ bool take_last(std::string_view& text, std::string_view word) {
 }
 
 struct TypeName {
-    std::string_view name; // without the rest
-    int tag = 0;           // of the keyword; 0 without one
+    std::string_view name; // without keyword and stars
+    int tag = 0;           // of the keyword; 0 if there is none
     int stars = 0;
 };
 
@@ -90,7 +90,8 @@ const char* keyword_of(int tag) {
     }
 }
 
-// One spelling for "unsigned long", "long unsigned int" and "unsigned long int"; empty if it is no integer type.
+// Returns one spelling for "unsigned long", "long unsigned int" and "unsigned long int"; "" if the name is not an
+// integer type.
 std::string integer_name(std::string_view name) {
     int longs = 0, shorts = 0, chars = 0, ints = 0, is_unsigned = 0, is_signed = 0;
     for (std::string_view rest = trim(name); !rest.empty();) {
@@ -136,7 +137,7 @@ const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* nea
         if ((tag != 0 && kind != tag) ||
             (last.size() != name.size() && !qualified_matches(candidate_unit, entry.scope, entry.name, name)))
             return;
-        // Without a keyword a typedef's name comes first, as in C.
+        // Without a keyword, a typedef takes precedence, as in C.
         int order = kind == DW_TAG_typedef || kind == DW_TAG_base_type ? 0
                     : kind == DW_TAG_structure_type                    ? 1
                     : kind == DW_TAG_union_type                        ? 2
@@ -192,7 +193,7 @@ const Type* TypeNames::find_type(std::string_view text, DieOffset near) {
     return type;
 }
 
-// Anonymous enumerations are where constants live, and no index has them.
+// Constants are often in anonymous enumerations, which no index contains.
 std::optional<int64_t> TypeNames::enumerator_below(Dwarf_Die& parent, std::string_view name, bool in_structures,
                                                    int depth) {
     constexpr int max_depth = 16;
@@ -253,7 +254,7 @@ std::optional<int64_t> TypeNames::visible_enumerator(const FunctionInstance& fun
     if (scopes.empty())
         return std::nullopt;
     scan(*found.unit);
-    // C's enumerations inside of a structure belong to the scope around it, C++'s to the class.
+    // In C, an enumeration inside a structure belongs to the enclosing scope; in C++, to the class.
     const bool inside = is_c_language(found.unit->language);
     scopes.push_back(found.unit->die);
     for (Dwarf_Die& scope : scopes)

@@ -1,7 +1,7 @@
-// Types and enumerators by the names that a script writes: `@cast(p, "struct s*")`.
+// Finds types and enumerators by their names in a script: `@cast(p, "struct s*")`.
 //
-// Nothing is kept. A type's name is looked up in the index of definitions; an enumerator's in the enumerations of the
-// unit at hand, then of all others, since anonymous enumerations are where constants live and no index has them.
+// Nothing is cached. Types are found in the index of definitions. Enumerators are searched in the enumerations of the
+// current unit, then of all others, because many are in anonymous enumerations, which no index contains.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TypeNames {
               TypeReader& types)
         : file_(file), debug_(debug), units_(units), definitions_(definitions), types_(types) {}
 
-    // As DwarfModule has them.
+    // See the functions of DwarfModule.
     const Type* find_type(std::string_view name, DieOffset near);
     std::optional<int64_t> enumerator(std::string_view name, DieOffset near);
     std::optional<int64_t> visible_enumerator(const FunctionInstance& function, Address address, std::string_view name);

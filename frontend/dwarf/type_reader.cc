@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// The attribute's value if it is a constant; locations (variable-length arrays) and references are not.
+// Returns the attribute's value if it is a constant. Locations (of variable-length arrays) and references are not.
 std::optional<int64_t> constant_attribute(Dwarf_Die& die, unsigned name) {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
@@ -47,7 +47,8 @@ std::optional<int64_t> constant_attribute(Dwarf_Die& die, unsigned name) {
     }
 }
 
-// Where a language counts from by itself (DWARF 5, table 7.17); 0 for one that libdw does not know.
+// Returns the default lower bound of arrays in a language (DWARF 5, table 7.17); 0 for languages that libdw does not
+// know.
 int64_t default_lower_bound(Dwarf_Die& die) {
     Dwarf_Die unit;
     Dwarf_Sword bound = 0;
@@ -56,7 +57,7 @@ int64_t default_lower_bound(Dwarf_Die& die) {
     return is_known ? bound : 0;
 }
 
-// Elements of one dimension; nullopt if they are not fixed (flexible or variable-length).
+// Returns the number of elements in one dimension; nullopt if it is not fixed (flexible and variable-length arrays).
 std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
     constexpr uint64_t max_count = uint64_t{1} << 48;
     std::optional<int64_t> count = constant_attribute(subrange, DW_AT_count);
@@ -83,13 +84,14 @@ std::optional<uint64_t> dimension_count(Dwarf_Die& subrange) {
             return std::nullopt;
         count = upper;
     }
-    // gcc writes `[0]` as an upper bound of -1 in the index type's width.
+    // gcc describes `[0]` by the upper bound -1, with the width of the index type.
     if (*count < 0 || static_cast<uint64_t>(*count) > max_count)
         return std::nullopt;
     return static_cast<uint64_t>(*count);
 }
 
-// The steps of an attribute that is an expression over the array's own address; nullopt: one with other operations.
+// Converts an attribute that is an expression over the array's own address; returns nullopt if it contains other
+// operations.
 std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name) {
     Dwarf_Attribute attribute;
     if (!dwarf_attr(&die, name, &attribute))
@@ -102,7 +104,7 @@ std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name)
     if (dwarf_getlocation(&attribute, &ops, &length) != 0 || length > max_steps)
         return std::nullopt;
     std::vector<ArrayStep> steps;
-    int depth = 0; // of the stack
+    int depth = 0; // depth of the stack
     for (size_t i = 0; i < length; i++) {
         const Dwarf_Op& op = ops[i];
         int taken = 0;
@@ -163,7 +165,7 @@ Type::Kind base_kind(uint64_t encoding) {
 
 bool is_signed_encoding(uint64_t encoding) { return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char; }
 
-// Whether an enumeration's values are signed: what the underlying type says, else what the values need.
+// Whether an enumeration's values are signed, according to the underlying type, or else to the values.
 bool is_signed_enum(Dwarf_Die& die) {
     if (std::optional<uint64_t> encoding = number_attribute(die, DW_AT_encoding))
         return is_signed_encoding(*encoding);
@@ -192,15 +194,16 @@ void add_enumerators(Dwarf_Die& die, Type& type) {
             return true;
         Dwarf_Sword value = 0;
         Dwarf_Word bits = 0;
-        // A data1 of 0xff is 255 or -1: only the type tells.
+        // A data1 of 0xff is 255 or -1, depending on the type.
         if (type.is_signed ? dwarf_formsdata(&attribute, &value) == 0 : dwarf_formudata(&attribute, &bits) == 0)
             type.enumerators.push_back({name, type.is_signed ? value : static_cast<int64_t>(bits)});
         return type.enumerators.size() < max_enumerators;
     });
 }
 
-// Of a virtual base, where the table of virtual functions has its offset; nullopt for other places. Compilers write the
-// way from the object's address: to the table, back by a number of bytes, and what stands there is added.
+// For a virtual base, returns the position in the virtual table where its offset is stored; nullopt for other members.
+// Compilers describe it by an expression over the object's address: load the pointer to the table, go back by a number
+// of bytes, load the offset there, and add it.
 std::optional<int64_t> offset_in_vtable(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Op* ops = nullptr;
@@ -214,7 +217,7 @@ std::optional<int64_t> offset_in_vtable(Dwarf_Die& die) {
     return back && *back >= 0 && *back <= INT32_MAX ? std::optional(-*back) : std::nullopt;
 }
 
-// Bytes from the start of the record; nullopt where only the running program knows (virtual bases).
+// Returns the offset in the record in bytes; nullopt if it is only known at run time (virtual bases).
 std::optional<uint64_t> member_offset(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     if (!dwarf_attr_integrate(&die, DW_AT_data_member_location, &attribute))
@@ -224,7 +227,7 @@ std::optional<uint64_t> member_offset(Dwarf_Die& die) {
         return value;
     Dwarf_Op* ops = nullptr;
     size_t length = 0;
-    // DWARF 2 writes the offset as an expression.
+    // DWARF 2 describes the offset by an expression.
     if (dwarf_getlocation(&attribute, &ops, &length) == 0 && length == 1 &&
         (ops[0].atom == DW_OP_plus_uconst || ops[0].atom == DW_OP_constu))
         return ops[0].number;
@@ -245,7 +248,7 @@ const Type* TypeReader::type_from(Dwarf_Die& die) {
     auto found = by_die_.find(die.addr);
     if (found != by_die_.end())
         return found->second;
-    // A type with a unit of its own (-fdebug-types-section): this DIE only stands for it. DWARF 5, section 5.7.1.
+    // The type has a unit of its own (-fdebug-types-section), and this DIE only refers to it (DWARF 5, section 5.7.1).
     Dwarf_Attribute signature;
     Dwarf_Die definition;
     if (dwarf_attr(&die, DW_AT_signature, &signature) && dwarf_formref_die(&signature, &definition) &&
@@ -256,11 +259,11 @@ const Type* TypeReader::type_from(Dwarf_Die& die) {
 
 Type* TypeReader::make_type(Dwarf_Die& die) {
     Type& type = types_.emplace_back();
-    if (depth_ >= max_die_depth) { // not remembered: reached on a shorter way it may be fine
+    if (depth_ >= max_die_depth) { // not cached: by a shorter path, the type may be valid
         type.name = "<too deep>";
         return &type;
     }
-    // Entered before its parts, so that a cycle finds the object itself.
+    // Store the type before its parts are read, so that cycles find it.
     by_die_[die.addr] = &type;
     dies_[&type] = die;
     const char* name = dwarf_diename(&die);
@@ -323,7 +326,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         make_array(die, type);
         break;
     case DW_TAG_string_type: {
-        // Fortran's: blanks fill it up. Where its length is another variable's value it is not known here.
+        // A Fortran string, padded with blanks. If a variable has its length, the length is not known here.
         Type& character = types_.emplace_back();
         character.kind = Type::Character;
         character.name = "character";
@@ -341,7 +344,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
             type.kind = Type::Unknown;
         break;
     }
-    case DW_TAG_subrange_type: { // a type of its own in Ada and Pascal: `type Percent is range 0 .. 100;`
+    case DW_TAG_subrange_type: { // a separate type in Ada and Pascal: `type Percent is range 0 .. 100;`
         const Type* base = strip(type_of(die));
         if (!base)
             break;
@@ -354,7 +357,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         break;
     }
     case DW_TAG_subroutine_type:
-        if (type.go_kind != Type::NotGo) { // a value of such a type is the address of a closure
+        if (type.go_kind != Type::NotGo) { // such a value is the address of a closure
             type.kind = Type::Pointer;
             type.size = 8;
             break;
@@ -378,7 +381,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         break;
     }
     depth_--;
-    // An array's or typedef's size needs the record's, which for a declaration stands with its definition.
+    // The sizes of arrays and typedefs depend on the record's size. For a declaration, that is in its definition.
     if (type.kind == Type::Struct || type.kind == Type::Union) {
         if (is_declaration(die) && type.size == 0)
             type.incomplete = true; // until complete() finds the definition
@@ -409,7 +412,7 @@ void TypeReader::make_array(Dwarf_Die& die, Type& type) {
     });
     if (dimensions.empty())
         dimensions.emplace_back(std::nullopt, std::vector<ArrayStep>());
-    // Fortran has the elements of the first dimension beside each other.
+    // In Fortran, the elements of the first dimension are adjacent.
     if (number_attribute(die, DW_AT_ordering).value_or(DW_ORD_row_major) == DW_ORD_col_major)
         std::ranges::reverse(dimensions);
     std::optional<std::vector<ArrayStep>> elements = array_steps(die, DW_AT_data_location);
@@ -423,7 +426,7 @@ void TypeReader::make_array(Dwarf_Die& die, Type& type) {
         type.name = "array with a layout that is not known";
         return;
     }
-    // `int a[2][3]` is two arrays: the inner ones are objects of their own, the outer one is this DIE's.
+    // `int a[2][3]` consists of two array types: this DIE's type is the outer one, and the inner ones are created.
     const Type* element = type_of(die);
     for (size_t i = dimensions.size(); i-- > 0;) {
         Type& dimension = i == 0 ? type : types_.emplace_back();
@@ -444,8 +447,8 @@ void TypeReader::make_array(Dwarf_Die& die, Type& type) {
     }
 }
 
-// As the Itanium C++ ABI has them (section 2.3): of a member its offset in the object, -1 for none; of a function a
-// pair.
+// Pointers to members in the Itanium C++ ABI (section 2.3): for a data member its offset in the object, or -1 for null;
+// for a function a pair of words.
 void TypeReader::make_member_pointer(Dwarf_Die& die, Type& type) {
     const Type* target = type_of(die);
     Dwarf_Attribute attribute;
@@ -488,8 +491,8 @@ void TypeReader::complete(Type& record) {
     }
     record.scope = definitions_.scope_of(die);
     add_members(die, record, 0);
-    // A member's type is completed with it: records inside it, and those that its pointers lead to, can then be read
-    // without another lookup.
+    // Read a member's type together with the member. Records in it, and records that its pointers lead to, can then be
+    // completed without another lookup.
     for (const TypeMember& member : record.members) {
         const Type* inner = strip(member.type);
         for (int depth = 0; inner && inner->kind == Type::Array && depth < max_die_depth; depth++)
@@ -517,7 +520,7 @@ void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
     for_each_child(record, [&](Dwarf_Die& child) {
         switch (dwarf_tag(&child)) {
         case DW_TAG_member:
-            // A static member has no place in the object.
+            // A static member is not part of the object.
             if (!flag_attribute(child, DW_AT_external) && !flag_attribute(child, DW_AT_declaration))
                 add_member(child, type, false);
             break;
@@ -543,7 +546,8 @@ void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
 
 namespace {
 
-// A tag of 16 bytes is a block of bytes; nullopt if its upper half is more than the extension of the lower one.
+// Returns the value of a tag. A tag of 16 bytes is encoded as a block; returns nullopt if the upper half is not just
+// the extension of the lower half.
 std::optional<int64_t> tag_value(Dwarf_Attribute& attribute, bool is_signed) {
     Dwarf_Sword number = 0;
     Dwarf_Word bits = 0;
@@ -562,7 +566,7 @@ std::optional<int64_t> tag_value(Dwarf_Attribute& attribute, bool is_signed) {
 
 } // namespace
 
-// All forms' members lie over each other, as in a union.
+// The members of all variants overlap, as in a union.
 void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
     Dwarf_Attribute attribute;
     Dwarf_Die tag;
@@ -595,7 +599,7 @@ void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
     if (!readable)
         type.variants.clear();
     else if (type.variants.empty() && type.members.empty())
-        type.tag.emplace(); // without a type: no value has any form
+        type.tag.emplace(); // a tag without a type: no value has any variant
 }
 
 void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
@@ -618,7 +622,7 @@ void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
     std::optional<uint64_t> bits = number_attribute(die, DW_AT_bit_size);
     if (bits && *bits > 0 && *bits <= 64 && strip(member.type)) {
         uint64_t size = strip(member.type)->size;
-        uint64_t position = 0; // of the lowest bit, counted from the record's start
+        uint64_t position = 0; // of the lowest bit, counted from the record's beginning
         Dwarf_Attribute attribute;
         Dwarf_Sword from_top = 0;
         if (std::optional<uint64_t> position_attribute = number_attribute(die, DW_AT_data_bit_offset)) {
@@ -636,7 +640,7 @@ void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
         member.byte_offset = position / (size * 8) * size;
         member.bit_offset = static_cast<uint32_t>(position - member.byte_offset * 8);
         if (member.bit_offset + *bits > size * 8) {
-            // A packed field across two units: start at its own byte.
+            // A packed field that spans two units: begin at its own byte.
             member.byte_offset = position / 8;
             member.bit_offset = static_cast<uint32_t>(position % 8);
         }

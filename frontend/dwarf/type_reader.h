@@ -1,7 +1,9 @@
-// DWARF types to Type: one object per DIE, members read only when somebody looks at them (complete()).
+// Converts DWARF types to Type: one object for each DIE. The members of a record are read when somebody uses them
+// (complete()).
 //
-// A type is made with everything that it names, so that sizes are known: pointers, typedefs and arrays lead on, records
-// stop there. Types live as long as the reader, or until forget(); who holds one of them must not let that happen.
+// A type is created together with all types that it refers to, so that sizes are known. Pointers, typedefs and arrays
+// are followed; records are not. Types live as long as the reader, or until forget(). Do not call forget() while you
+// use a type.
 #pragma once
 
 #include <deque>
@@ -22,11 +24,12 @@ class TypeReader final : private TypeSource {
     TypeReader(const TypeReader&) = delete;
     TypeReader& operator=(const TypeReader&) = delete;
 
-    const Type* type_of(Dwarf_Die& die); // of a DIE with DW_AT_type; null: void
+    const Type* type_of(Dwarf_Die& die); // the type of a DIE with DW_AT_type; null: void
     const Type* type_from(Dwarf_Die& type_die);
-    // One that debug information does not have; the caller fills it in.
+    // Adds a type that the debug information does not contain; the caller fills it in.
     Type& add() { return types_.emplace_back(); }
-    // The DIE that a type is from, of a completed record its definition; false: it is from none.
+    // Finds the DIE from which a type was read; for a completed record, its definition. Returns false if the type was
+    // not read from a DIE.
     bool die_of(const Type* type, Dwarf_Die* die) const;
 
     bool has_made_any() const { return !types_.empty(); }
@@ -49,7 +52,7 @@ class TypeReader final : private TypeSource {
     int depth_ = 0;
 };
 
-// Completes the record that a type is, or leads to through pointers and arrays.
+// Completes the record that a type is, or that it leads to through pointers and arrays.
 void complete_deep(const Type* type);
 
 } // namespace sonde

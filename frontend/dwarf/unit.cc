@@ -16,7 +16,7 @@ bool die_at(const Unit& unit, Dwarf_Off offset, Dwarf_Die* die) {
 bool die_of(FunctionRef function, Dwarf_Die* die) { return function && die_at(*function.unit, function->offset, die); }
 
 FunctionRef enclosing_subprogram(FunctionRef function) {
-    // `parent` is always a smaller index, so this ends.
+    // A parent always has a smaller index, so the loop ends.
     while (function && function->inlined) {
         if (function->parent == no_index)
             return {};
@@ -31,7 +31,7 @@ const char* scope_name(const ScopeEntry& scope) {
 
 std::string scope_prefix(const Unit& unit, uint32_t scope) {
     std::string prefix;
-    for (; scope != no_index; scope = unit.scopes[scope].parent) { // a parent is always a smaller index
+    for (; scope != no_index; scope = unit.scopes[scope].parent) { // a parent always has a smaller index
         prefix = fmt::format("{}::{}", scope_name(unit.scopes[scope]), prefix);
     }
     return prefix;
@@ -41,7 +41,7 @@ std::string scope_prefix(Dwarf_Die& declaration) {
     std::string prefix;
     Dwarf_Die* scopes = nullptr;
     const int count = dwarf_getscopes_die(&declaration, &scopes);
-    for (int i = 1; i < count; i++) { // the first is the declaration itself, the last the unit
+    for (int i = 1; i < count; i++) { // the first scope is the declaration itself, the last is the unit
         const int tag = dwarf_tag(&scopes[i]);
         if (tag != DW_TAG_namespace && tag != DW_TAG_structure_type && tag != DW_TAG_class_type &&
             tag != DW_TAG_union_type)
@@ -64,7 +64,8 @@ Dwarf_Die declaration_of(Dwarf_Die& definition) {
 
 namespace {
 
-// "operator+" of "operator+<int>", and the whole of `operator<`; empty for what is no operator's name with arguments.
+// Returns "operator+" for "operator+<int>", and the whole name for `operator<`. Returns "" if the name is not an
+// operator with template arguments.
 std::string_view operator_of(std::string_view name) {
     constexpr std::string_view word = "operator";
     if (!name.starts_with(word))
@@ -114,7 +115,8 @@ bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, 
             std::string text = with_arguments ? std::string(name) : plain;
             if (matches(text))
                 return true;
-            for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) { // a parent is a smaller index
+            // a parent always has a smaller index
+            for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) {
                 const ScopeEntry& entry = unit.scopes[at];
                 if (!with_all && entry.is_namespace && (entry.is_inline || !entry.name))
                     continue;

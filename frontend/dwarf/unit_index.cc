@@ -39,10 +39,10 @@ void UnitIndex::list() {
         unit.dwarf = dwarf_cu_getdwarf(unit.die.cu);
         unit.version = version;
         unit.begin = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
-        // A type's own unit (-fdebug-types-section) is one of .debug_info from DWARF 5 on, before of .debug_types.
+        // Type units (-fdebug-types-section) are in .debug_info since DWARF 5; before, they are in .debug_types.
         unit.in_types_section = of_type && version < 5;
         size_t header_size = 0;
-        uint64_t signature = 0; // asked for, the section is .debug_types
+        uint64_t signature = 0; // if requested, the function reads .debug_types
         if (!unit.dwarf || dwarf_next_unit(unit.dwarf, unit.begin, &unit.end, &header_size, nullptr, nullptr, nullptr,
                                            nullptr, unit.in_types_section ? &signature : nullptr, nullptr) != 0)
             return;
@@ -104,7 +104,7 @@ RangeList UnitIndex::ranges(Dwarf_Die& die) const {
             list.base = dwarf_lowpc(&die, &low_pc) == 0 ? low_pc : low;
             first = false;
         }
-        // Linkers leave ranges of discarded code at 0 or near the end of the address space.
+        // For discarded code, linkers leave ranges at 0 or near the end of the address space.
         if (low < high && file_.is_executable(low))
             list.ranges.push_back({low, high});
         return list.ranges.size() < max_ranges;
@@ -141,8 +141,8 @@ const std::vector<Span>& UnitIndex::spans(Unit& unit) {
         return unit.spans;
     unit.spans_built = true;
     scan(unit);
-    // Inner functions come after the outer ones and take their addresses over: `owner` maps the start of each stretch
-    // to the function that owns it up to the next start.
+    // Inner functions come later and take over the addresses of the outer ones. `owner` maps the beginning of each
+    // stretch to its innermost function.
     std::map<Address, uint32_t> owner;
     owner[0] = no_index;
     auto split = [&](Address at) {
@@ -213,7 +213,7 @@ FunctionRef UnitIndex::naming_entry(FunctionRef function) {
         if (dwarf_cu_getdwarf(die.cu) != unit->dwarf || offset < unit->begin || offset >= unit->end)
             unit = unit_of(die);
         if (!unit)
-            return function; // in dwz's common file
+            return function; // the DIE is in dwz's common file
         scan(*unit);
         auto found = std::lower_bound(unit->functions.begin(), unit->functions.end(), offset,
                                       [](const FunctionEntry& entry, Dwarf_Off value) { return entry.offset < value; });

@@ -1,8 +1,8 @@
-// Units of a program's debug information, and the way from an address or a DIE to the function that has it.
+// The units of a program's debug information. Maps an address or a DIE to its function.
 //
-// Units are listed when somebody asks, and scanned one by one as they come into question (unit.h). For an address, only
-// the unit that covers it is scanned; its functions are then laid out as spans, each address with its innermost
-// function. forget() drops all of it.
+// Units are listed when first needed, and each is scanned when it may matter (unit.h). For an address, only the unit
+// that covers the address is scanned. Its functions are then converted to spans, so that each address has an innermost
+// function. forget() drops everything.
 #pragma once
 
 #include <cstdint>
@@ -22,47 +22,48 @@ class ProgramFile;
 
 struct RangeList {
     std::vector<std::pair<Address, Address>> ranges;
-    Address base = 0; // what DW_AT_entry_pc as a constant counts from
+    Address base = 0; // the base for a constant DW_AT_entry_pc
 };
 
 class UnitIndex {
   public:
     UnitIndex(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
 
-    // In the order of the file; empty without debug information. None of a single type.
+    // Returns the units in the order of the file; empty without debug information. Type units are not included.
     std::deque<Unit>& all();
-    // Those of a type each (-fdebug-types-section), of split files too.
+    // Returns the type units (-fdebug-types-section), including those in split files.
     std::deque<Unit>& type_units();
-    // Calls `visit(unit)` for each unit that may have types.
+    // Calls `visit(unit)` for each unit that can have types.
     template <typename Visit> void for_each_with_types(Visit visit) {
         for (Unit& unit : all())
             visit(unit);
         for (Unit& unit : type_units())
             visit(unit);
     }
-    // Null: no unit has it.
+    // These return null if no unit contains the address or DIE.
     Unit* unit_at(Address address);
     Unit* unit_of(Dwarf_Die& die);
     Unit* unit_of(DieOffset die);
 
-    // The innermost function or inlined copy with code at `address`.
+    // Returns the innermost function or inlined copy with code at `address`.
     FunctionRef function_at(Address address);
     FunctionRef function_at(Unit& unit, Address address);
     FunctionRef find_function(DieOffset die);
 
-    // The entry that carries the name: follows abstract origins and specifications. Its name is null if there is none.
+    // Returns the entry with the function's name: follows abstract origins and specifications. Its name is null if the
+    // function has none.
     FunctionRef naming_entry(FunctionRef function);
     const char* bare_name(FunctionRef function);
     std::string qualified_name(FunctionRef function);
 
-    // The DIE's addresses that are code; linkers leave ranges of discarded code.
+    // Returns the addresses of a DIE that are code. Linkers also leave ranges of discarded code.
     RangeList ranges(Dwarf_Die& die) const;
 
     void forget();
 
   private:
     void list();
-    // By innermost function, made of the unit's index.
+    // Returns the unit's addresses by innermost function, computed from the index.
     const std::vector<Span>& spans(Unit& unit);
 
     const ProgramFile& file_;
@@ -70,7 +71,7 @@ class UnitIndex {
     bool listed_ = false;
     std::deque<Unit> units_;
     std::deque<Unit> type_units_;
-    // By the file and whether it is .debug_types that their offsets are of, each in order.
+    // Units by file and section (.debug_types or not), each list sorted by offset.
     std::map<std::pair<Dwarf*, bool>, std::vector<Unit*>> by_section_;
     bool spans_built_ = false;
     std::vector<std::pair<Span, Unit*>> spans_; // of whole units

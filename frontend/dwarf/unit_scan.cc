@@ -1,9 +1,12 @@
-// The index of a unit: its functions, inlined copies, globals and type definitions, from one linear pass over its DIEs.
+// Builds the index of a unit: its functions, inlined copies, globals and type definitions.
 //
-// Looking for inlined copies means looking at every DIE. Through libdw that costs an abbreviation lookup and an
-// attribute walk for each; here an abbreviation is prepared once as the list of what to skip and what to keep (DWARF 5,
-// sections 7.5.2 and 7.5.3), so that an uninteresting DIE costs little more than its bytes. Strings and references of
-// interesting ones are still decoded by libdw.
+// To find inlined copies, one must visit every DIE, and a large program has millions. With libdw, each visit costs a
+// lookup of the abbreviation and an iteration over the attributes. Here, each abbreviation is converted once to a list
+// of what to skip and what to keep (DWARF 5, sections 7.5.2 and 7.5.3). An uninteresting DIE then costs little more
+// than reading its bytes. Strings and references of the interesting ones are still decoded by libdw.
+//
+// The input may be corrupt. Cursor never reads past the end of the unit, and an unknown form ends the scan, because
+// nothing after it can be decoded.
 #include <algorithm>
 #include <cstring>
 
@@ -25,12 +28,12 @@ struct Abbrev {
     uint16_t tag = 0;
     bool known = false;
     bool children = false;
-    bool wanted = false; // a tag that the index keeps
-    int fixed_size = -1; // bytes of all attributes together; -1: depends on the values
+    bool wanted = false; // the index keeps DIEs with this tag
+    int fixed_size = -1; // total size of all attributes in bytes; -1: depends on the values
     std::vector<AbbrevAttribute> attributes;
 };
 
-// What the innermost open DIE means for the ones inside it.
+// What the innermost open DIE means for the DIEs in it.
 struct Level {
     uint32_t scope = no_index;
     uint32_t function = no_index;
@@ -51,7 +54,7 @@ bool is_wanted(int tag) {
            is_type_definition(tag);
 }
 
-// A position in a unit's bytes that cannot run past the end: once it would, it is at the end and failed() is true.
+// A position in the bytes of a unit. It never passes the end: a read beyond moves it to the end and sets failed().
 class Cursor {
   public:
     Cursor(unsigned char* at, unsigned char* end) : at_(at), end_(end) {}
@@ -91,7 +94,7 @@ class Cursor {
         skip(static_cast<uint64_t>(bytes));
         uint64_t value = 0;
         if (!failed_)
-            memcpy(&value, from, static_cast<size_t>(bytes)); // little endian, as checked at open
+            memcpy(&value, from, static_cast<size_t>(bytes)); // little endian, as checked when the file was opened
         return value;
     }
     void skip_string() {
@@ -114,7 +117,7 @@ struct FormSizes {
     int offset;
 };
 
-// Bytes of a form's value; -1 if that depends on the value.
+// Returns the size of a form's value in bytes; -1 if that depends on the value.
 int fixed_form_size(unsigned form, const FormSizes& sizes) {
     switch (form) {
     case DW_FORM_flag_present:
@@ -163,7 +166,7 @@ int fixed_form_size(unsigned form, const FormSizes& sizes) {
     }
 }
 
-// Moves past a value; false for a form that is not known, where nothing after it can be read.
+// Skips a value. Returns false if the form is unknown; then nothing after it can be read.
 bool skip_form(Cursor& cursor, unsigned form, const FormSizes& sizes) {
     int size = fixed_form_size(form, sizes);
     if (size >= 0) {
@@ -214,7 +217,7 @@ class AbbrevTable {
     AbbrevTable(Dwarf_Die& unit, const FormSizes& sizes) {
         size_t length = 0;
         Dwarf_Off offset = 0;
-        // Codes are dense in practice; a table with others is corrupt or not worth the memory.
+        // In practice codes are dense. A table with other codes is corrupt or needs too much memory.
         constexpr unsigned max_code = 1 << 20;
         constexpr size_t max_attributes = 4096;
         for (;;) {
@@ -234,8 +237,8 @@ class AbbrevTable {
             entry.children = dwarf_abbrevhaschildren(abbrev) != 0;
             entry.wanted = is_wanted(entry.tag);
             entry.fixed_size = 0;
-            // dwarf_getattrcnt() of elfutils 0.188 takes the value of a DW_FORM_implicit_const for the next name, and a
-            // value of 0 for the end.
+            // dwarf_getattrcnt() in elfutils 0.188 mistakes the value of a DW_FORM_implicit_const for the next
+            // attribute's name, and a value of 0 for the end.
             for (size_t i = 0; i < max_attributes; i++) {
                 unsigned name = 0, form = 0;
                 Dwarf_Sword data = 0;
@@ -256,7 +259,7 @@ class AbbrevTable {
     std::vector<Abbrev> table_;
 };
 
-// The bytes of the section that contains `address`, so that a unit whose header lies about its length is cut there.
+// Returns the end of the section that contains `address`. A unit whose header has a wrong length is cut there.
 unsigned char* section_end(Dwarf* dwarf, const unsigned char* address) {
     Elf* elf = dwarf_getelf(dwarf);
     for (Elf_Scn* section = nullptr; elf && (section = elf_nextscn(elf, section));) {
@@ -271,12 +274,12 @@ unsigned char* section_end(Dwarf* dwarf, const unsigned char* address) {
     return nullptr;
 }
 
-// What the index wants from one DIE.
+// The attributes of a DIE that the index needs.
 struct DieValues {
     const char* name = nullptr;
     const unsigned char* origin = nullptr;
     uint16_t origin_form = 0;
-    const unsigned char* signature = nullptr; // of a type with a unit of its own, which has its name
+    const unsigned char* signature = nullptr; // for a type with a separate type unit, which has its name
     uint16_t signature_form = 0;
     uint64_t sibling = 0; // offset from the unit's header
     bool has_code = false;
@@ -331,7 +334,8 @@ DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& siz
     return values;
 }
 
-// The name of a class around others, which may stand only where the class has a unit of its own; null: anonymous.
+// Returns the name of a class that contains others. It may be only in the class's type unit. Returns null if the class
+// is anonymous.
 const char* name_of_scope(const Unit& unit, const DieValues& values) {
     if (values.name || !values.signature)
         return values.name;
@@ -341,7 +345,8 @@ const char* name_of_scope(const Unit& unit, const DieValues& values) {
     return dwarf_formref_die(&signature, &definition) ? dwarf_diename(&definition) : nullptr;
 }
 
-// The type of the same unit that a DIE is the definition of (DW_AT_specification); null: it was not declared before.
+// Returns the type in the same unit whose definition the DIE is (DW_AT_specification); null if it was not declared
+// before.
 const NamedEntry* declared_type(const Unit& unit, const DieValues& values) {
     if (!values.origin)
         return nullptr;
@@ -388,7 +393,7 @@ void scan(Unit& unit) {
         uint64_t code = cursor.leb128();
         if (code == 0) {
             if (levels.size() <= 1)
-                break; // the unit's own end; what follows is padding
+                break; // the end of the unit; padding follows
             levels.pop_back();
             continue;
         }
@@ -428,7 +433,7 @@ void scan(Unit& unit) {
                 if (level.function == no_index)
                     unit.variables.push_back({offset, values.name, tag, values.declaration, level.scope});
             } else {
-                // A definition outside of the class or namespace where it was declared belongs there all the same.
+                // A definition outside of the class or namespace of its declaration belongs there nevertheless.
                 if (const NamedEntry* declared = declared_type(unit, values)) {
                     level.scope = declared->scope;
                     level.function = declared->local ? level.function : no_index;
@@ -441,7 +446,8 @@ void scan(Unit& unit) {
                         {name_of_scope(unit, values), level.scope, tag == DW_TAG_namespace, values.exports});
                     level.scope = static_cast<uint32_t>(unit.scopes.size() - 1);
                 }
-                // In C nothing inside a type is of interest; a compiler that gives siblings lets us jump.
+                // In C, types contain nothing of interest. If the compiler stores references to siblings, skip the
+                // children.
                 if (c_language && abbrev->children && values.sibling && tag != DW_TAG_namespace) {
                     unsigned char* sibling = header + values.sibling;
                     if (values.sibling <= static_cast<uint64_t>(end - header) && sibling > cursor.at()) {

@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// Reads numbers of a section on; beyond its end they are 0 and good() is false.
+// Reads numbers from a section. Beyond its end, numbers are 0 and good() is false.
 class Bytes {
   public:
     Bytes(std::string_view bytes, Address address) : bytes_(bytes), address_(address) {}
@@ -49,7 +49,7 @@ class Bytes {
         at_ = good_ ? end + 1 : at_;
         return out;
     }
-    // A pointer of that encoding (DW_EH_PE_*); indirect ones are left as they are.
+    // Reads a pointer with that encoding (DW_EH_PE_*). An indirect pointer is not followed.
     uint64_t pointer(uint8_t encoding, bool narrow) {
         uint64_t place = address_ + at_, value = 0;
         switch (encoding & 0x0f) {
@@ -86,7 +86,7 @@ class Bytes {
     bool good_ = true;
 };
 
-// What a CIE says of its FDEs.
+// The properties of FDEs that their CIE defines.
 struct Common {
     uint8_t encoding = DW_EH_PE_absptr, handlers = DW_EH_PE_omit;
     bool handles = false; // has a personality routine
@@ -96,12 +96,12 @@ Common read_common(Bytes bytes, bool narrow) {
     Common out;
     auto version = bytes.take<uint8_t>();
     std::string_view augmentation = bytes.text();
-    bytes.leb(); // code alignment
-    bytes.leb(); // data alignment
+    bytes.leb(); // code alignment factor
+    bytes.leb(); // data alignment factor
     if (version == 1)
         bytes.take<uint8_t>();
     else
-        bytes.leb(); // return address column
+        bytes.leb(); // return address register
     if (!augmentation.starts_with('z'))
         return out;
     bytes.leb();
@@ -158,7 +158,7 @@ const std::vector<UnwindEntry>& UnwindTable::entries() {
             if (found && common->second.handlers != DW_EH_PE_omit && bytes.leb() != 0) {
                 const Address here = section->address + bytes.at();
                 handlers = bytes.pointer(common->second.handlers, file_.is_32_bit());
-                handlers = handlers == here ? 0 : handlers; // relative, and 0 says that there is none
+                handlers = handlers == here ? 0 : handlers; // a relative 0 means that there is no table
             }
             if (found)
                 out.push_back({low, low + size, common->second.handles, handlers});
@@ -183,8 +183,8 @@ std::optional<Address> UnwindTable::next_after(Address address) {
     return next == all.end() ? std::nullopt : std::optional(next->low);
 }
 
-// As the Itanium ABI's personality routine reads it; nobody has written that down but the compilers ("Exception
-// Handling Tables", section 7.4).
+// Parses the table like the personality routine of the Itanium ABI. Its format is not standardized; the compilers
+// define it ("Exception Handling Tables", section 7.4).
 std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry& entry) {
     std::vector<Address> out;
     const ElfSection* section = entry.handlers ? file_.section_at(entry.handlers) : nullptr;
@@ -198,12 +198,12 @@ std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry&
     auto base_encoding = bytes.take<uint8_t>();
     const Address base = base_encoding == DW_EH_PE_omit ? entry.low : bytes.pointer(base_encoding, narrow);
     if (bytes.take<uint8_t>() != DW_EH_PE_omit)
-        bytes.leb(); // the types' table
+        bytes.leb(); // the table of types
     auto encoding = bytes.take<uint8_t>();
     auto number = [&] { return encoding == DW_EH_PE_uleb128 ? bytes.leb() : bytes.pointer(encoding, narrow); };
     const uint64_t size = bytes.leb();
     for (const size_t end = bytes.at() + size; bytes.good() && bytes.at() < end;) {
-        number(); // the calls' beginning and length
+        number(); // the beginning and length of the calls
         number();
         if (const uint64_t pad = number())
             out.push_back(base + pad);
@@ -218,7 +218,7 @@ bool UnwindTable::is_entered_by_call(Address entry) {
     Dwarf_CFI* table = debug_.eh_frame();
     Dwarf_Frame* found = nullptr;
     if (!table || dwarf_cfi_addrframe(table, entry, &found) != 0)
-        return true; // nothing says otherwise
+        return true; // nothing contradicts it
     std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
     Dwarf_Op memory[3], *ops = nullptr;
     size_t count = 0;
@@ -272,7 +272,8 @@ std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
             return std::nullopt;
         if (dwarf_frame_register(frame.get(), rbp, memory, &ops, &count) != 0)
             return std::nullopt;
-        // libdw says "at the CFA and that much" with these; no operations at all: the register is as it was.
+        // libdw expresses "at the CFA plus an offset" by these operations. No operations mean that the register is
+        // unchanged.
         if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
             rule.saved_rbp = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
         else if (ops && count != 0)

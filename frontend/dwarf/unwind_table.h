@@ -1,7 +1,8 @@
-// How unwinders see the program: which stretches of code are functions (.eh_frame; System V ABI for x86-64,
-// section 4.2.4), and how the caller's frame is found at an instruction.
+// The program as unwinders see it: which ranges of code are functions (.eh_frame; System V ABI for x86-64, section
+// 4.2.4), and how to find the caller's frame at an instruction.
 //
-// Even a stripped program has this. The entries are read once, when somebody asks, 24 bytes each; frames are libdw's.
+// Even stripped programs have this information. The entries are read once, when first needed, and take 24 bytes each.
+// Frames are computed by libdw.
 #pragma once
 
 #include <optional>
@@ -14,36 +15,37 @@ namespace sonde {
 class DebugFiles;
 class ProgramFile;
 
-// A function or a part of one.
+// A function, or a part of one.
 struct UnwindEntry {
     Address low = 0, high = 0;
-    bool handles = false; // has a personality routine: exceptions are caught or cleaned up after
-    Address handlers = 0; // where that routine's table is; 0: there is none
+    bool handles = false; // has a personality routine: exceptions are caught or cleaned up here
+    Address handlers = 0; // the address of the table for that routine; 0: none
 };
 
-// The stack at an instruction, for who wants to leave the function there.
+// The state of the stack at an instruction, for leaving the function there.
 enum class StackAt {
-    Unknown,  // nothing describes it
-    AsCalled, // the return address is on top, as when the function began
-    InFrame,  // the function's frame is there
+    Unknown,  // not described
+    AsCalled, // the return address is on top, as at the function's beginning
+    InFrame,  // the function's frame exists
 };
 
 class UnwindTable {
   public:
     UnwindTable(const ProgramFile& file, DebugFiles& debug) : file_(file), debug_(debug) {}
 
-    // Null: none covers it.
+    // Returns the entry that covers an address, or null.
     const UnwindEntry* at(Address address);
-    // Where the next entry after an address begins; nullopt: there is none.
+    // Returns the beginning of the next entry after an address, or nullopt.
     std::optional<Address> next_after(Address address);
 
-    // Where unwinders enter the function, by its table of exceptions; nullopt if that cannot be read.
+    // Returns the landing pads, where unwinders enter the function, from its exception table. Returns nullopt if the
+    // table cannot be read.
     std::optional<std::vector<Address>> landing_pads(const UnwindEntry& entry);
 
-    // False where the entry says that the return address is not on top of the stack.
+    // Returns false if the entry says that the return address is not on top of the stack.
     bool is_entered_by_call(Address entry);
     StackAt stack_at(Address address);
-    // nullopt where the frame is not described, or by an expression.
+    // Returns nullopt if the frame is not described, or is described by an expression.
     std::optional<FrameRule> frame_rule(Address address);
 
   private:

@@ -11,7 +11,7 @@ namespace sonde {
 namespace {
 
 constexpr int max_depth = 16;
-constexpr uint64_t vector_register = 16; // bytes that every processor has
+constexpr uint64_t vector_register = 16; // in bytes; supported by every processor
 
 const char* wide_vector = "is or follows a vector of more than 16 bytes, which is passed as the compiler's options say";
 const char* unknown_type = "is or follows a value whose type is not known";
@@ -28,7 +28,7 @@ class Classifier {
   public:
     Classifier(TypeReader& types, ValueClasses& classes) : types_(types), classes_(classes) {}
 
-    // Adds what is at `offset`; returns its alignment.
+    // Adds the type at `offset`; returns its alignment.
     uint64_t add(const Type* type, uint64_t offset, int depth) {
         type = strip(type);
         if (!type || depth > max_depth) {
@@ -58,7 +58,7 @@ class Classifier {
             classes_.memory = true;
     }
 
-    // Of a packed record an unaligned member goes to memory, and the record with it.
+    // An unaligned member of a packed record forces the whole record into memory.
     uint64_t add_scalar(const Type* type, uint64_t offset, ValueClass first, ValueClass second) {
         if (type->size == 0) {
             classes_.doubt = unknown_type;
@@ -75,12 +75,12 @@ class Classifier {
     uint64_t add_float(const Type* type, uint64_t offset) {
         Dwarf_Die die;
         bool complex = types_.die_of(type, &die) && number_attribute(die, DW_AT_encoding) == DW_ATE_complex_float;
-        // The x87's numbers are passed in memory; others of their size are not, and only names tell them apart.
+        // x87 numbers are passed in memory. Other numbers of the same size are not; only the names distinguish them.
         if (type->name.ends_with("long double") || type->name.ends_with("_Float64x")) {
             classes_.memory = classes_.x87 = true;
             return 16;
         }
-        if (type->size > 16) { // two numbers of 16 bytes
+        if (type->size > 16) { // two numbers of 16 bytes each
             classes_.memory = true;
             return 16;
         }
@@ -116,7 +116,7 @@ class Classifier {
         uint64_t alignment = 1;
         for (const TypeMember& member : type->members) {
             uint64_t at = offset + member.byte_offset;
-            if (member.bit_size != 0) { // bitfields never make a record unaligned
+            if (member.bit_size != 0) { // a bit field never makes a record unaligned
                 put(at + member.bit_offset / 8, ValueClass::Integer);
                 alignment = std::max(alignment, std::min<uint64_t>(strip(member.type)->size, 8));
             } else {
@@ -133,7 +133,8 @@ class Classifier {
         return alignment;
     }
 
-    // Pointers to members, whose second word, if it is a function, says what to add to `this`; nullptr.
+    // Adds a pointer to a member, or nullptr. A pointer to a member function has a second word, which is added to
+    // `this`.
     uint64_t add_unnamed(const Type* type, uint64_t offset) {
         Dwarf_Die die;
         int tag = types_.die_of(type, &die) ? dwarf_tag(&die) : 0;

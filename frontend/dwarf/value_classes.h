@@ -1,5 +1,5 @@
-// The classes of a value's eightbytes, by which it is passed in registers or in memory: the System V ABI for x86-64,
-// section 3.2.3. What compilers and their options disagree about is a doubt, in words.
+// Determines the classes of a value's eightbytes, which decide whether it is passed in registers or in memory: System V
+// ABI for x86-64, section 3.2.3. If compilers or their options disagree, `doubt` has the reason.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@ struct Type;
 class TypeReader;
 
 enum class ValueClass : uint8_t {
-    None,    // nothing is passed: padding, objects without data
+    None,    // not passed: padding, objects without data
     Integer, // a general purpose register
     Sse,     // a vector register
-    SseUp,   // the upper half of the vector register that the eightbyte before it takes
+    SseUp,   // the upper half of the previous eightbyte's vector register
 };
 
 struct ValueClasses {
     ValueClass eightbytes[2] = {ValueClass::None, ValueClass::None};
     bool memory = false;
-    bool x87 = false;            // has a number of the x87's; alone in a record it is returned in a register of its own
-    uint64_t alignment = 8;      // bytes, of the value in memory; 8 at least
-    const char* doubt = nullptr; // where it is passed is not known, nor is where what follows it is: why
+    bool x87 = false;       // contains an x87 number; if it is alone in a record, it is returned in an x87 register
+    uint64_t alignment = 8; // alignment in memory, in bytes; at least 8
+    const char* doubt = nullptr; // why the location of this value, and of those after it, is unknown
 
     size_t registers(ValueClass of) const;
 };
 
-// `type` is complete. Objects that C++ passes by address (class_passing.h) are not this function's matter.
+// `type` must be complete. This does not handle objects that C++ passes by address (class_passing.h).
 ValueClasses value_classes(TypeReader& types, const Type* type);
 
 } // namespace sonde

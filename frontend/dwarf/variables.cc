@@ -33,7 +33,7 @@ std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth, co
     const char* name = dwarf_diename(&die);
     if (!name)
         name = pack_name;
-    if (!name || !*name || *name == '.') // Go's hidden ones: .dict
+    if (!name || !*name || *name == '.') // hidden variables in Go, such as .dict
         return std::nullopt;
     Variable variable;
     variable.name = name;
@@ -55,8 +55,8 @@ std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth, co
     return variable;
 }
 
-// Parameters of C++ that share a name are a pack's, as clang describes it: `args`, `args_2`, `args_3`. gcc leaves the
-// pack's name out.
+// C++ parameters with equal names form a parameter pack in clang's debug information: they become `args`, `args_2`,
+// `args_3`. gcc does not repeat the pack's name.
 void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
     auto wanted = [&](Dwarf_Die& die) {
         int tag = dwarf_tag(&die);
@@ -64,7 +64,7 @@ void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables
     };
     struct Child {
         Dwarf_Die die;
-        bool packed; // inside of a DIE for the pack
+        bool packed; // inside the DIE of a pack
     };
     auto children = [&](Dwarf_Die& parent) {
         std::vector<Child> found;
@@ -81,7 +81,7 @@ void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables
         return found;
     };
     std::vector<Child> concrete = children(scope);
-    std::map<const void*, size_t> by_origin; // abstract DIEs that have a concrete one here
+    std::map<const void*, size_t> by_origin; // maps abstract DIEs to their concrete DIE here
     for (size_t i = 0; i < concrete.size(); i++) {
         Dwarf_Die origin;
         if (origin_of(concrete[i].die, &origin))
@@ -101,7 +101,7 @@ void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables
                          [&](const Variable& other) { return other.name == variable->name; }))
             variables.push_back(*std::move(variable));
     };
-    // The abstract function has all variables in the order of the source.
+    // The abstract function has all variables, in the order of the source.
     std::vector<bool> added(concrete.size());
     Dwarf_Die abstract;
     if (origin_of(scope, &abstract))
@@ -127,8 +127,8 @@ std::vector<Variable> Variables::parameters(const FunctionInstance& function) {
     return variables;
 }
 
-// Constructors and destructors of C++ are one function in the source and several in the program: which arguments are
-// added for virtual bases, only the concrete one says.
+// A constructor or destructor in C++ is one function in the source and several in the program. Only the concrete DIE
+// has the arguments that are added for virtual bases.
 std::vector<Variable> Variables::arguments(const FunctionInstance& function) {
     std::vector<Variable> arguments;
     Dwarf_Die die;
@@ -171,8 +171,8 @@ std::vector<Variable> Variables::in(FunctionRef function, Address address, bool 
 
 std::vector<Variable> Variables::locals(FunctionRef function, Address address, Depth depth) {
     std::vector<Variable> variables;
-    // A nested function (GNU C) or a Pascal-like one sees the variables of the function around it; a C++ lambda does
-    // not. DWARF gives the outer ones through DW_AT_static_link, which is not followed.
+    // A nested function (GNU C, Pascal) can use the variables of the enclosing function; a C++ lambda cannot. DWARF
+    // describes this by DW_AT_static_link, which is not supported.
     for (Dwarf_Die& scope : scopes_around(function, address))
         add_variables(scope, variables, false, depth);
     return variables;
@@ -237,7 +237,7 @@ std::vector<Variable> Variables::results(const FunctionInstance& function) {
             add_variables(die, all, true, Depth::Types);
         std::erase_if(all, [](const Variable& one) { return !one.is_result; });
         for (Variable& one : all)
-            if (one.name.starts_with('~')) // the compiler's name for one that has none
+            if (one.name.starts_with('~')) // the compiler's name for an unnamed result
                 one.name.clear();
     } else if (const Type* type = result_type(function)) {
         all.emplace_back().type = type;
@@ -254,7 +254,7 @@ const Type* Variables::result_type(const FunctionInstance& function) {
         return all.empty() ? nullptr : all[0].type;
     }
     const Type* type = types_.type_of(die);
-    // The assembler says DW_TAG_unspecified_type for its functions.
+    // The assembler uses DW_TAG_unspecified_type for the result of its functions.
     if (!strip(type) || strip(type)->kind == Type::Unknown)
         return nullptr;
     complete_deep(type);
