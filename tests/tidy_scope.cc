@@ -1,6 +1,6 @@
-// A plugin for clang-tidy: checks look at our declarations only, not at those of system headers, which are most of a
-// file that includes LLVM's. What is found there is not shown anyway; looking takes ten times as long as all the rest.
-// clangd does the same.
+// A plugin for clang-tidy that limits checks to our own declarations. The declarations of system headers are most of a
+// file that includes LLVM's. Findings in these are not shown anyway, but the checks would take ten times as long as
+// everything else. clangd does the same.
 #include <clang-tidy/ClangTidyCheck.h>
 #include <clang-tidy/ClangTidyModule.h>
 #include <clang-tidy/ClangTidyModuleRegistry.h>

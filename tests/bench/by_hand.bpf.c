@@ -1,5 +1,5 @@
-/* A walk over the kernel's list of tasks, as somebody writes it who knows BPF: WALK steps, which add up the tasks'
- * numbers. What scripts with C are measured against. */
+/* A handwritten BPF program that goes through the kernel's list of tasks: it makes WALK steps and adds up the tasks'
+ * numbers. Scripts with C are compared with it. */
 typedef unsigned int u32;
 typedef unsigned long long u64;
 #define SEC(name) __attribute__((section(name), used))

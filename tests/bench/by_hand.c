@@ -1,4 +1,4 @@
-/* Runs a program with the BPF program of an object file at a place in it, as floor.c does with an empty one.
+/* Runs a program with the BPF program of an object file attached at a place in it, as floor.c does with an empty one.
  *
  *   by_hand OBJECT PROGRAM OFFSET ARGUMENT */
 #include <bpf/libbpf.h>

@@ -1,9 +1,9 @@
-/* Runs a program with an empty BPF program at a place in it: what any tracer pays there at least.
+/* Runs a program with an empty BPF program at a place in it. This is the least overhead that any tracer has there.
  *
  *   floor multi|perf_event|return|session|refused PROGRAM OFFSET ARGUMENT
  *
  * multi is a uprobe_multi link (Linux 6.6), perf_event the older mechanism; return is a multi link at the function's
- * return, session one at both (6.13), refused one that wants no return. */
+ * return, session one at both (6.13), refused one whose program rejects the return. */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     int loaded = must(syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof attr), "BPF_PROG_LOAD");
 
     if (multi) {
-        /* union bpf_attr's link_create.uprobe_multi, which older headers do not have. */
+        /* union bpf_attr's link_create.uprobe_multi, which older headers lack. */
         struct {
             uint32_t program, target, type, flags;
             uint64_t path, offsets, counters, cookies;

@@ -1,10 +1,11 @@
-/* Runs a program with BPF programs in the kernel that do nothing, or little: what any tracer pays there at least.
+/* Runs a program with BPF programs in the kernel that do little or nothing. This is the least overhead that any tracer
+ * has there.
  *
  *   kernel_floor raw|fentry|kprobe|multi NAME PROGRAM ARGUMENT...
  *   kernel_floor count sys_enter PROGRAM ARGUMENT...
  *
- * NAME is a tracepoint (raw) or a function; multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). count is a raw
- * tracepoint's program as one writes it by hand: a hash map counts system calls by number and process. */
+ * NAME is a tracepoint (raw) or a function; multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). count is a
+ * handwritten program for a raw tracepoint: it counts system calls by number and process in a hash map. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
@@ -41,7 +42,7 @@ static void attach_perf(int program, const char* name) {
 }
 
 static void attach_multi(int program, const char* name) {
-    /* union bpf_attr's link_create.kprobe_multi, which older headers do not have. */
+    /* union bpf_attr's link_create.kprobe_multi, which older headers lack. */
     struct {
         uint32_t program, target, type, flags, multi_flags, count;
         uint64_t symbols, addresses, cookies;
@@ -49,7 +50,7 @@ static void attach_multi(int program, const char* name) {
     must(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link), "BPF_LINK_CREATE");
 }
 
-/* n[id, pid]++ without any check of what it is given; the processes that are measured make their elements at once. */
+/* n[id, pid]++ without any checks. The measured processes create their elements immediately. */
 static int load_count(void) {
     enum { key_bytes = 8, value_bytes = 8, lookup = 1, update = 2, get_current_pid_tgid = 14 };
     int map = must(bpf_map_create(BPF_MAP_TYPE_HASH, "counts", key_bytes, value_bytes, 10000, NULL), "BPF_MAP_CREATE");

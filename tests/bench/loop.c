@@ -1,10 +1,10 @@
-/* What the bench traces: add(), called as often as the argument says. */
+/* The program that the benchmark traces: calls add() as often as its argument says. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* With -O2 it begins with `push %rbx`, which the kernel emulates; with STEPPED with an addition, which it single-steps.
- */
+/* With -O2 it begins with `push %rbx`, which the kernel emulates. With STEPPED it begins with an addition, which the
+ * kernel single-steps. */
 __attribute__((noinline, noclone)) long add(long a, long b) {
 #ifndef STEPPED
     __asm__ volatile("" ::: "rbx");
@@ -31,11 +31,11 @@ static long call(long calls) {
     return sum;
 }
 
-/* DEPTH: so many functions between main() and the calls. */
+/* DEPTH: number of functions between main() and the calls. */
 #ifdef DEPTH
 __attribute__((noinline, noclone)) static long down(int depth, long calls) {
     long sum = depth > 1 ? down(depth - 1, calls) : call(calls);
-    __asm__ volatile("" : "+r"(sum)); /* not a jump */
+    __asm__ volatile("" : "+r"(sum)); /* prevents a tail call */
     return sum;
 }
 #define call(calls) down(DEPTH, calls)
@@ -44,7 +44,7 @@ __attribute__((noinline, noclone)) static long down(int depth, long calls) {
 int main(int argc, char** argv) {
     double start = now();
     long calls = argc > 1 ? atol(argv[1]) : 0, sum = call(calls);
-    /* When main began on the clock that Python calls monotonic, and the time of one call. */
+    /* Start time of main on the clock that Python calls monotonic, and the time of one call. */
     fprintf(stderr, "started %.0f\nns %.1f\n", start, calls ? (end - begin) / calls : 0);
     return sum == 0;
 }

@@ -82,8 +82,8 @@ void attach_events(const Counter& counter, const std::string& path, const std::v
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
         fail("setrlimit");
     attributes.config1 = reinterpret_cast<uint64_t>(path.c_str());
-    // Its program runs all the same, and the kernel need not put thousands of events on the processor each time that
-    // one comes.
+    // The program also runs for disabled events, and the kernel need not put thousands of events on the processor for
+    // each new one.
     attributes.disabled = 1;
     for (const Instruction& instruction : instructions) {
         attributes.config2 = instruction.offset;

@@ -1,4 +1,4 @@
-// Uprobes on all instructions of a file, by nothing but system calls. The program that they run counts.
+// Attaches uprobes to all instructions of a file, with system calls only. Their program counts the hits.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct Counter {
 };
 
 Counter load_counter();
-// One link for all. False: the kernel has no such links (before 6.6).
+// One link for all. Returns false if the kernel has no such links (before 6.6).
 bool attach_multi(const Counter& counter, const std::string& path, const std::vector<Instruction>& instructions);
-// An event for each.
+// One event for each instruction.
 void attach_events(const Counter& counter, const std::string& path, const std::vector<Instruction>& instructions);
 
 } // namespace encodings

@@ -35,7 +35,7 @@ std::string unhex(std::string_view text) {
     return bytes;
 }
 
-// The classes that this kernel gets wrong, and those that cannot be tried.
+// The classes that this kernel executes wrongly, and those that cannot be tested.
 std::set<sonde::Hazard> find_unsound() {
     std::set<sonde::Hazard> tried, unsound;
     for (size_t number = 1; number < sonde::hazard_count; ++number) {

@@ -8,14 +8,14 @@
 
 namespace encodings {
 
-// The child's memory. All below 4 GB, so that addresses of 32 bits reach it.
+// The child's memory. It is below 4 GB, so that 32-bit addresses reach it.
 constexpr uint64_t before_at = 0x0f000000; // operands before the code
 constexpr uint64_t code_at = 0x10000000;
 constexpr uint64_t after_at = 0x18000000;   // operands after it
 constexpr uint64_t landing_at = 0x20000000; // where indirect jumps lead
 constexpr uint64_t stack_at = 0x21000000;
 constexpr uint64_t data_at = 0x22000000;
-constexpr uint64_t hole_at = 0x28000000; // nothing
+constexpr uint64_t hole_at = 0x28000000; // not mapped
 constexpr size_t page_size = 4096;
 constexpr size_t red_zone = 128;
 constexpr size_t slot_size = 128;
@@ -89,7 +89,7 @@ struct Shared {
     volatile uint64_t progress;
     volatile uint64_t index; // of the instruction that is being run, in the batch
     volatile uint64_t is_in_handler;
-    volatile uint64_t failure; // where the handler itself has faulted, and the signal
+    volatile uint64_t failure; // address and signal of a fault in the handler itself
     volatile uint64_t alarms, strange_alarms;
 };
 
@@ -125,9 +125,9 @@ extern Child child;
 
 // Fills in the states that instructions begin with.
 void make_states();
-// In the child: maps the part of `file` that its instructions lie in, and runs them. Does not return.
+// In the child: maps the part of `file` with its instructions and runs these. Does not return.
 [[noreturn]] void run_child(int file);
-// Prints what failed, with errno, and ends the program.
+// Prints the failed call and errno, and ends the program.
 [[noreturn]] void fail(const char* what);
 
 } // namespace encodings

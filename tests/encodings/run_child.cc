@@ -72,7 +72,7 @@ void capture_vectors(const uint8_t* frame, uint64_t* values) {
         legacy[0] = 0x7f, legacy[1] = 3;
     values[0] = read_word(legacy) & 0xffffffffffff;
     values[1] = hash(legacy + control_end, pointers_end - control_end);
-    // Of the last six bytes of each x87 register, nothing is defined.
+    // The last six bytes of each x87 register are undefined.
     uint64_t registers = 1;
     for (size_t at = x87_registers_at; at < xmm_at; at += 16)
         registers = hash(legacy + at, 8, registers) ^ (read_word(legacy + at + 8) & 0xffff);
@@ -118,7 +118,7 @@ void capture(Outcome& outcome, int signal, const siginfo_t* info, const ucontext
         const auto* now = reinterpret_cast<const uint8_t*>(
             regions[number].address); // NOLINT(performance-no-int-to-ptr): a fixed mapping
         child.is_dirty[number] = __builtin_memcmp(now, child.memory[number], page_size);
-        // Below the red zone a program has nothing: a signal may come at any time.
+        // Memory below the red zone has no defined contents, because a signal may arrive at any time.
         const size_t from = regions[number].address == stack_at
                                 ? child.states[child.state].registers[field_rsp] - red_zone - stack_at
                                 : 0;
@@ -130,7 +130,7 @@ void capture(Outcome& outcome, int signal, const siginfo_t* info, const ucontext
     outcome.done = 1;
 }
 
-// Puts back what the frame does not hold.
+// Restores state that is not in the frame.
 void restore(const Outcome& outcome) {
     if (outcome.values[field_ds_es])
         asm volatile("mov %0, %%ds\n mov %0, %%es" : : "r"(0));
@@ -161,7 +161,8 @@ void load_state(ucontext_t* frame) {
     child.hits_before = *child.hits;
 }
 
-// Makes the vector registers of each state. The first frame is the pattern: it has the marks that the kernel requires.
+// Creates the vector registers of each state. The first frame is the pattern, because it contains marks that the kernel
+// requires.
 void make_frames(const uint8_t* frame) {
     child.frame_size = *reinterpret_cast<const uint32_t*>(frame + 464 + 16);
     if (child.frame_size > most_frame_bytes - 64)
@@ -198,14 +199,14 @@ void make_frames(const uint8_t* frame) {
     }
 }
 
-// Passes over what is not run. False: nothing is left.
+// Skips instructions that are not run. Returns false at the end.
 bool find_next() {
     while (child.at < child.end && child.instructions[child.at].is_skipped)
         ++child.at;
     return child.at < child.end;
 }
 
-// The next run. False: there is none.
+// Goes to the next run. Returns false at the end.
 bool advance() {
     if (++child.repeat < repeat_count)
         return true;
@@ -223,7 +224,7 @@ bool advance() {
 void handle_signal(int signal, siginfo_t* info, void* context) {
     auto* frame = static_cast<ucontext_t*>(context);
     if (child.shared->is_in_handler) {
-        // The handler's own fault.
+        // a fault in the handler
         child.shared->failure =
             static_cast<uint64_t>(frame->uc_mcontext.gregs[REG_RIP]) * 256 + static_cast<uint64_t>(signal);
         call_kernel(SYS_exit_group, 77);
@@ -346,7 +347,7 @@ void make_states() {
             memcpy(region + at, &value, 8);
         }
     for (const State& state : child.states) {
-        // The five words that `iret` pops.
+        // the five words that `iret` pops
         const std::array<uint64_t, 5> top = {state.top_of_stack, 0x33, 0x246, stack_at + 0x900, 0x2b};
         memcpy(child.memory[2] + state.registers[field_rsp] - stack_at, top.data(), sizeof(top));
     }

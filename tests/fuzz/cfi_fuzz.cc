@@ -1,8 +1,8 @@
-// libFuzzer's entry point over the compiler of call frame information: no bytes make it crash, its rows are sorted, and
-// its programs end. The same bytes are read as Go's table and as a linkage table.
+// libFuzzer's entry point for the compiler of call frame information. For any bytes, it does not crash, its rows are
+// sorted, and its programs end. The same bytes are also read as a Go table and as a linkage table.
 //
-// The first byte chooses the width and the section, and is the number of the section's bytes that are the code of a
-// function without such information.
+// The first byte chooses the width and the section. It is also the number of bytes that are the code of a function
+// without such information.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ using namespace sonde;
 
 namespace {
 
-// A program ends, its jumps stay inside, and its steps exist.
+// A program ends, its jumps stay within it, and its steps exist.
 void check_rule(const UnwindRow& row, const std::vector<uint64_t>& steps) {
     CHECK(SONDE_RULE_KIND(row.rule) <= SONDE_RULE_STEPS);
     if (SONDE_RULE_KIND(row.rule) != SONDE_RULE_STEPS)

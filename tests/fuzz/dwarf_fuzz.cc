@@ -1,5 +1,5 @@
-// libFuzzer's entry point over debug information: whatever a file holds, each question about it has an answer and an
-// end. A good corpus is a small program or two with -g.
+// libFuzzer's entry point for debug information: for any file, each question is answered in limited time. A good corpus
+// is one or two small programs with -g.
 #include <cstdint>
 #include <memory>
 
@@ -9,7 +9,7 @@
 using namespace sonde;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    constexpr size_t most = 40; // of anything: a mutated count must not make one input take seconds
+    constexpr size_t most = 40; // of anything: a mutated count must not make an input take seconds
     MemoryFile bytes(data, size);
     Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(bytes.path());
     if (!opened)

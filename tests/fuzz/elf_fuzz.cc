@@ -1,4 +1,4 @@
-// libFuzzer's entry point over ELF files and their static marks: no file makes them crash or read outside of it.
+// libFuzzer's entry point for ELF files and their static marks: for any file, reading does not crash or leave the file.
 #include <cstddef>
 
 #include "base/elf_file.h"
@@ -25,5 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const ElfSegment& segment : file->segments())
         sum += file->address_of_offset(segment.offset).value_or(0);
     sum += read_usdt_marks(*file).size();
-    return sum == 1; // what was read is used
+    return sum == 1; // uses the results
 }

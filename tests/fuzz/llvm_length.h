@@ -1,4 +1,4 @@
-// What LLVM's disassembler says of an instruction's length, to compare frontend/types/x86_code.h with.
+// Lengths of instructions according to LLVM's disassembler, for a comparison with frontend/types/x86_code.h.
 #pragma once
 
 #include <llvm-c/Disassembler.h>
@@ -26,8 +26,8 @@ class LlvmLength {
     LlvmLength(const LlvmLength&) = delete;
     LlvmLength& operator=(const LlvmLength&) = delete;
 
-    // Whether the decoder contradicts LLVM about 15 bytes: an instruction that both know has another length. Empty: it
-    // does not; else the two lengths.
+    // Compares the two decoders on 15 bytes. Returns the two lengths if both know the instruction and disagree;
+    // otherwise "".
     std::string compare(std::string code) {
         constexpr size_t longest = 15;
         code.resize(longest);
@@ -37,7 +37,7 @@ class LlvmLength {
         const size_t length = LLVMDisasmInstruction(context_, bytes, code.size(), 0, text, sizeof text);
         if (!one || length == 0 || one->length == length)
             return "";
-        // It prints prefixes that it does not expect as instructions of their own, and takes AMD's extrq for vmread.
+        // LLVM prints unexpected prefixes as separate instructions, and takes AMD's extrq for vmread.
         for (const char* name : {"\tlock", "\txacquire", "\txrelease", "\trep", "\tvmread"})
             if (std::string_view(text).find(name) != std::string_view::npos)
                 return "";

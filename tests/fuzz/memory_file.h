@@ -1,4 +1,4 @@
-// A fuzzer's input as a file, for what opens paths.
+// A fuzzer's input as a file, for functions that open paths.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
-// libFuzzer's entry point over the parser: no text makes it crash, and what it accepts comes back from its own dump.
+// libFuzzer's entry point for the parser: for any text, it does not crash, and a text that it accepts is equal to its
+// own dump.
 //
-// The first byte chooses the options, so that the privileged forms and the arguments are reached too.
+// The first byte chooses the options, to reach the privileged forms and the arguments.
 #include <cstdint>
 #include <string>
 

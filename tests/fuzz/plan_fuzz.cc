@@ -1,5 +1,5 @@
-// libFuzzer's entry point over saved plans: a file is refused, or becomes a plan whose code can be linked and whose BPF
-// object can be opened. Nothing of it is run.
+// libFuzzer's entry point for saved plans: a file is refused, or becomes a plan whose code can be linked and whose BPF
+// object can be opened. Nothing is executed.
 #include <vector>
 
 #include "tests/fuzz/try_plan.h"
@@ -7,7 +7,7 @@
 using namespace sonde;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    // The header, with its checksum, would be found only by chance.
+    // A fuzzer would find a valid header with its checksum only by chance.
     static const size_t header = 32;
     std::vector<uint8_t> bytes(header);
     bytes.insert(bytes.end(), data, data + size);

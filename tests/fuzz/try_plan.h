@@ -1,5 +1,5 @@
-// A saved plan as far as it goes without running it: read, checked, its host code linked, its BPF object opened. For
-// the fuzzer and the test with mutants.
+// Does everything with a saved plan except run it: reads and checks it, links its host code, and opens its BPF object.
+// For the fuzzer and the test with mutants.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -22,7 +22,7 @@ inline Tried try_plan(std::span<const uint8_t> bytes) {
     Result<plan::Plan> plan = plan::load(bytes);
     if (!plan)
         return Tried::Refused;
-    // What was loaded comes back from its own file.
+    // A loaded plan can be saved and loaded again.
     std::vector<uint8_t> saved = plan::save(*plan);
     Result<plan::Plan> again = plan::load(saved);
     CHECK(again.ok());

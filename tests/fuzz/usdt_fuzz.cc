@@ -1,4 +1,5 @@
-// libFuzzer's entry point over the arguments of static marks: any text gives a location, or one that says why not.
+// libFuzzer's entry point for the arguments of static marks: any text yields a location, or a reason why there is no
+// location.
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -1,5 +1,5 @@
-// libFuzzer's entry point over machine code: the decoder agrees with LLVM's about the length of what both know, reads
-// no further than that, and gives every instruction a class. The first byte chooses 64-bit or 32-bit code.
+// libFuzzer's entry point for machine code: the decoder agrees with LLVM's about the length of instructions that both
+// know, reads no further than that, and gives every instruction a class. The first byte chooses 64-bit or 32-bit code.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
-/* Makes system calls as 32-bit programs do, without any library: nearly all of them, with arguments that do no harm.
- * They are good, bad, at the edge, and addresses that cannot be read. chdir("/calls/begin") and chdir("/calls/end") are
- * around them. tests/vm/calls --narrow compares what tracers say of it. */
+/* Makes system calls as 32-bit programs do, without any library: nearly all of them, with harmless arguments.
+ * The arguments are good, bad, at a limit, or unreadable addresses. Calls of chdir("/calls/begin") and
+ * chdir("/calls/end") enclose them. tests/vm/calls --narrow compares the output of tracers. */
 #include <asm/unistd_32.h>
 
 typedef unsigned int word;
@@ -13,8 +13,8 @@ __asm__("call:\n\t"
         "int $0x80\n\t"
         "pop %ebp\n\tpop %edi\n\tpop %esi\n\tpop %ebx\n\tret");
 #define CALL(name, ...) call(__NR_##name, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define BAD ((void*)0x10) /* nothing is there */
-#define HIGH 0xffffff00u  /* nor here */
+#define BAD ((void*)0x10) /* not mapped */
+#define HIGH 0xffffff00u  /* not mapped either */
 
 static char buffer[4096] __attribute__((aligned(4096)));
 static const char folder[] = "/tmp", none[] = "/calls/none", name[] = "/tmp/calls_32_file";
@@ -318,10 +318,10 @@ static void processes(void)
 
 void _start(void)
 {
-    /* Handlers cannot wait for a page: the texts of this file have to be in memory when the first call comes. */
+    /* Handlers cannot wait for a page, so the texts in this file must be in memory at the first call. */
     static const char begin[] = "/calls/begin";
     (void)*(volatile const char*)begin;
-    /* What a run that was killed has left is too large to be opened. */
+    /* The file of a run that was killed is too large to be opened. */
     CALL(unlink, name);
     CALL(chdir, begin);
     files();

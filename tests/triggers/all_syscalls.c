@@ -1,6 +1,6 @@
-/* Makes nearly every system call once or more, with arguments that do no harm: what cannot be done safely is done with
- * a bad descriptor, address or flag. chdir("/calls/begin") and chdir("/calls/end") are around them. tests/vm/calls
- * compares what tracers say of it. */
+/* Makes nearly every system call at least once, with harmless arguments: dangerous
+ * calls get a bad descriptor, address or flag. Calls of chdir("/calls/begin") and
+ * chdir("/calls/end") enclose them. tests/vm/calls compares the output of tracers. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -465,7 +465,7 @@ static void machine(void) {
 
 int main(int argc, char** argv) {
     folder = argc > 1 ? argv[1] : "/tmp";
-    CALL(mlockall, MCL_CURRENT); // what is not in memory cannot be read from a probe
+    CALL(mlockall, MCL_CURRENT); // a probe cannot read pages that are not in memory
     CALL(munlockall);
     CALL(chdir, "/calls/begin");
     files();

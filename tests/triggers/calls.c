@@ -1,4 +1,4 @@
-/* Parameters of every class of the ABI: what a probe on the call's first instruction has to find. */
+/* Parameters of every class of the ABI, for a probe at the call's first instruction. */
 #include <stdio.h>
 
 #define KEEP __attribute__((noinline, noclone))

@@ -1,4 +1,4 @@
-// Characters of every size in structures: what `$x$` writes as C does.
+// Characters of every size in structures, which `$x$` prints as in C.
 #include <cstdint>
 
 #define KEEP __attribute__((noinline, noclone))

@@ -1,4 +1,4 @@
-// Virtual bases, which stand elsewhere in each class, and pointers to members.
+// Virtual bases, whose offset depends on the class, and pointers to members.
 #include <cstdio>
 
 struct Top {

@@ -1,4 +1,4 @@
-// Values of the standard library's types, and functions that are told apart by their parameters.
+// Values of the standard library's types, and functions that differ in their parameters only.
 #include <array>
 #include <deque>
 #include <list>

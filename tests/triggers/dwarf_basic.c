@@ -1,5 +1,5 @@
-// Functions, statements and variables of many kinds, for tests/unit/dwarf_test.cc. The test names lines by the comments
-// at their ends.
+// Functions, statements and variables of many kinds, for tests/unit/dwarf_test.cc.
+// The test refers to lines by the comments at their ends.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The second unit of dwarf_basic: what the first only declares.
+// The second unit of dwarf_basic. It defines what the first one only declares.
 struct hidden {
     int secret;
     long deep;

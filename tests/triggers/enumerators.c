@@ -1,4 +1,4 @@
-/* Enumerators of a file, of a function, of a block and of a structure; a variable of the same name wins. */
+/* Enumerators of a file, a function, a block and a structure; a variable of the same name hides them. */
 #include <stdio.h>
 
 enum shade { DARK = 3, LIGHT = 9 };

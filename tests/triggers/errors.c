@@ -1,4 +1,4 @@
-// Calls of the C library that fail, and what is left in errno.
+// Calls of the C library that fail and set errno.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

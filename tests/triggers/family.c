@@ -1,5 +1,5 @@
-/* `family ROUNDS PAUSE_MS`: a process with a second thread, and a child with one. All four call step() ROUNDS times (0:
- * for ever), with a pause after each. */
+/* `family ROUNDS PAUSE_MS`: a process with a second thread, and a child with a second
+ * thread. All four call step() ROUNDS times (0: without end), with a pause after each call. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Globals of two sources, typed memory behind plain addresses: what @var and @cast have to read right. */
+/* Globals of two sources, and typed memory at plain addresses, for @var and @cast. */
 #include <stdint.h>
 
 #define KEEP __attribute__((noinline, noclone))

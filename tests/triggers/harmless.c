@@ -1,5 +1,5 @@
-/* What a tracer could spoil: `harmless CASE` does one such thing through functions, marks and a variable that are probed, and
- * says how it went, so that a run with probes can be compared with one without. `harmless all` names the cases. */
+/* Actions that a tracer could disturb: `harmless CASE` does one of them, through functions, marks and a variable that are
+ * probed, and prints the result, so that a run with probes can be compared with one without. `harmless all` lists the cases. */
 #define _GNU_SOURCE
 #define _SDT_HAS_SEMAPHORES 1
 #include <errno.h>
@@ -41,7 +41,7 @@ OWN long step(long n)
 }
 OWN long deep(long n) { return n <= 0 ? 0 : step(n) - step(n - 1) + deep(n - 1); }
 
-/* Without stdio: what a process may do that nearly nothing is allowed to. */
+/* Prints without stdio, for processes with very few permissions. */
 static void say(const char* text) { __attribute__((unused)) ssize_t n = write(1, text, strlen(text)); }
 
 static void say_status(const char* what, int status)
@@ -97,7 +97,7 @@ static void cancelled(void)
     pthread_join(one, &result);
     printf("cancelled %d\n", result == PTHREAD_CANCELED);
 }
-/* The first thread ends, another one executes. */
+/* The first thread ends, and another one calls exec. */
 static void* executes(void* path)
 {
     usleep(1000);
@@ -143,7 +143,7 @@ static void signals(void)
     }
     printf("handled %ld, on the other stack %ld\n", handled, on_other_stack);
 }
-/* At any instruction, those that are stepped elsewhere among them. */
+/* At any instruction, also at those that the kernel steps elsewhere. */
 static void timer(void)
 {
     timer_t id;
@@ -152,7 +152,7 @@ static void timer(void)
     catch(SIGALRM, SA_ONSTACK | SA_RESTART);
     timer_create(CLOCK_MONOTONIC, 0, &id);
     for (int i = 0; i < 100; i++) {
-        /* Once: a handler that takes longer than an interval would leave no time for anything else. */
+        /* Once: a handler that takes longer than the interval would leave no time for anything else. */
         struct itimerspec soon = {{0, 0}, {0, 50000 + i * 3001}};
         timer_settime(id, 0, &soon, 0);
         while (handled <= i)
@@ -186,7 +186,7 @@ static void fault(void)
         __asm__ volatile("int3");
     printf("signal %d\n", signal);
 }
-/* Calls that signals without handlers interrupt if somebody interferes. */
+/* Calls that a signal without a handler interrupts if a tracer interferes. */
 static void uninterrupted(void)
 {
     int epoll = epoll_create1(0), failed = 0;
@@ -229,7 +229,7 @@ static void forks(void)
         say_end("child", child);
     }
 }
-/* A child that outlives its parent, and has a child that outlives it. */
+/* A child that outlives its parent, and has a child that outlives the child. */
 static void orphans(void)
 {
     fflush(stdout);
@@ -279,7 +279,7 @@ static void executed(void)
     fflush(stdout);
     execl(path, "harmless", "hello", (char*)0);
 }
-/* A parent that sees stops. */
+/* A parent that is notified of its child's stops. */
 static void stops(void)
 {
     char path[4096] = "";
@@ -311,7 +311,7 @@ static void stopping(void)
     }
     exit(handled == 3 ? 7 : 8);
 }
-/* One that traces its child itself. */
+/* A parent that traces its child itself. */
 static void traces(void)
 {
     int status = 0, steps = 0;
@@ -373,7 +373,7 @@ static void coroutines(void)
     printf("coroutines are through, %ld\n", deep(5));
 }
 
-/* A program that walks its own stack, as crash reporters do. */
+/* A program that unwinds its own stack, as crash reporters do. */
 OWN static long walked(long n)
 {
     void* all[64];
@@ -382,7 +382,7 @@ OWN static long walked(long n)
 OWN static long calls_walked(long n) { return walked(n) * 2; }
 static void walks(void) { printf("walked %ld\n", calls_walked(deep(3))); }
 
-/* A thread whose signals are handled on a stack above its own. */
+/* A thread whose signal stack is above its own stack. */
 static char* upper_stack;
 OWN static long raises(long n)
 {
@@ -420,7 +420,7 @@ static void strict(void)
     }
     say_end("child", child);
 }
-/* Only what it needs; anything else ends it, or gives an error or a signal. */
+/* Allows only the necessary calls; any other ends the process, or causes an error or a signal. */
 static void filter(unsigned otherwise)
 {
     struct sock_filter code[] = {
@@ -452,7 +452,7 @@ static void filters(void)
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
-/* A program that reads its own code and counts its mappings' permissions finds them as they were. */
+/* A program that reads its own code and counts the permissions of its mappings must find them unchanged. */
 static void protects(void)
 {
     long size = sysconf(_SC_PAGESIZE);
@@ -471,10 +471,10 @@ static void full(void)
     printf("writable code %d, %ld\n", count, deep(3) - deep(3));
 }
 
-/* An instruction with a prefix that kernels do not probe. */
+/* An instruction with a prefix that kernels refuse to probe. */
 long locked(long* n);
 __asm__(".text\n.globl locked\n.type locked,@function\nlocked:\nlock incq (%rdi)\nmov (%rdi),%rax\nret\n.size locked,.-locked\n");
-/* Until its input ends. */
+/* Runs until its input ends. */
 static void idle(void)
 {
     char byte;

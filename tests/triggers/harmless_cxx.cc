@@ -1,4 +1,4 @@
-// Exceptions that pass probed functions: thrown, thrown again, in destructors' way, out of threads, caught by nobody.
+// Exceptions that pass probed functions: thrown, rethrown, passing destructors, leaving threads, and not caught.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -37,7 +37,7 @@ struct Counted {
     }
 }
 
-// Cancelled below functions that have something to destroy: the unwinder of the C library runs destructors too.
+// Cancelled within functions that have objects to destroy: the C library's unwinder runs destructors, too.
 [[gnu::noinline]] void wait_for_ever() {
     Counted here;
     for (;;)
@@ -57,7 +57,7 @@ void be_cancelled() {
     std::printf("cancelled, alive %d\n", Counted::alive);
 }
 
-// An exception on its way through functions of the C library.
+// An exception that passes functions of the C library.
 [[gnu::noinline]] int compare(const void* a, const void* b) {
     const int x = *static_cast<const int*>(a), y = *static_cast<const int*>(b);
     return x == 42 || y == 42 ? step(42) : x - y;
@@ -106,6 +106,6 @@ int main(int argc, char** argv) {
     std::printf("caught %d, sum %d, alive %d\n", caught, sum, Counted::alive);
     std::fflush(stdout);
     if (argc > 1)
-        again(3); // nobody catches it
+        again(3); // not caught
     return 0;
 }

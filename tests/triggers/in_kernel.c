@@ -1,5 +1,5 @@
-// Ways into the kernel, each from a recursion: a system call, a wait, a page fault, a signal to itself, a call through a
-// null pointer. `-O2` without frame pointers: only tables of call frame information lead to main().
+// Enters the kernel in several ways, each from a recursion: a system call, a wait, a page fault, a signal to itself,
+// a call through a null pointer. With `-O2` and without frame pointers, only call frame information leads to main().
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +11,7 @@ static volatile int sink;
 static sigjmp_buf back;
 static void (*volatile nowhere)(void);
 
-// Nothing ends in a jump to another function: that would leave it out of the stack.
+// No function ends in a jump to another function, because it would be missing in the stack then.
 #define STAYS __asm__ volatile("" : : : "memory")
 
 __attribute__((noinline)) void reads(void) {

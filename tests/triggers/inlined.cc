@@ -1,4 +1,4 @@
-// Functions that are inlined into each other, around a call and around a place of their own.
+// Functions that are inlined into each other, around a call and around code of their own.
 namespace shop {
 
 __attribute__((noinline)) void hit(int n) { __asm__ volatile("" : : "r"(n) : "memory"); }

@@ -1,4 +1,4 @@
-// Values of C++'s standard library as LLVM's libc++ lays them out.
+// Values of the C++ standard library as laid out by LLVM's libc++.
 #include <cstdio>
 #include <map>
 #include <memory>

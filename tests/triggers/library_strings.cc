@@ -1,4 +1,4 @@
-// Strings of libstdc++, which clang only declares where the library has them, and its older strings.
+// Strings of libstdc++, which clang only declares if the library defines them, and the older strings.
 #include <cstdio>
 #include <map>
 #include <memory>

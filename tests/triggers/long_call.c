@@ -1,4 +1,4 @@
-/* A call that is under way while very many others come and go, each at another place on the stack. */
+/* A call that lasts while very many other calls begin and end, each at another stack address. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>

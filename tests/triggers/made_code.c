@@ -1,6 +1,6 @@
-// Makes a function as a just-in-time compiler does, and names it in the file that those write: `made_code FOLDER USER
-// WAY`. It is called with hit() as its argument, which it calls. The file is FOLDER/perf-PID.map and is given to USER
-// (0: root). Way "twice": another function takes the first one's place after that.
+// Creates a function like a just-in-time compiler, and names it in a file like one: `made_code
+// FOLDER USER WAY`. It calls hit(), which it gets as its argument. The file is FOLDER/perf-PID.map
+// and belongs to USER (0: root). WAY "twice": afterwards, another function replaces the first one.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ int main(int count, char** words) {
     ((void (*)(void (*)(void)))(memory + 64))(hit);
     sink++;
     if (!strcmp(words[3], "twice")) {
-        sleep(1); // sonde looks at the file at most ten times a second
+        sleep(1); // sonde reads the file at most ten times a second
         names = fopen(path, "a");
         fprintf(names, "%lx %zx made anew\n", (unsigned long)(memory + 60), sizeof code + 4);
         fclose(names);

@@ -1,5 +1,5 @@
-// Many different stacks: two functions call themselves and each other in all orders, eleven deep, so that hit() is
-// called over 2,048 ways.
+// Many different stacks: two functions call themselves and each other in all
+// orders, eleven levels deep, so that hit() is called through 2,048 paths.
 static volatile int sink;
 
 __attribute__((noinline)) void hit(int way) { sink += way; }
@@ -15,7 +15,7 @@ static inline void go(int depth, int way) {
     }
     left(depth - 1, 2 * way);
     right(depth - 1, 2 * way + 1);
-    sink++; // no call is the last thing
+    sink++; // prevents a tail call
 }
 __attribute__((noinline)) static void left(int depth, int way) {
     go(depth, way);

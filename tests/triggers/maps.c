@@ -1,4 +1,4 @@
-// Calls a function while other threads map and unmap memory all the time.
+// Calls a function while other threads map and unmap memory continuously.
 #include <pthread.h>
 #include <sys/mman.h>
 

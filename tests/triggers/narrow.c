@@ -1,5 +1,5 @@
-// A 32-bit program, without a library, as that of another width may not be installed: arguments on the stack, results in
-// one register, in two, and in the caller's memory, and recursion.
+// A 32-bit program without a library, because 32-bit libraries may not be installed. It has
+// arguments on the stack, results in one register, in two and in the caller's memory, and recursion.
 #include <sys/sdt.h>
 
 struct item {
@@ -18,7 +18,7 @@ int items_seen[4] = {0, 0, 0, 77};
 __attribute__((noinline)) long long total(int count, const struct item* first, const char* label, long long start)
 {
     long long sum = start;
-    __asm__ volatile("" : : "r"(first), "r"(label) : "memory"); // all of it is needed
+    __asm__ volatile("" : : "r"(first), "r"(label) : "memory"); // keeps all of it
     for (int i = 0; i < count; i++) {
         sum += first->id;
         first = first->next;

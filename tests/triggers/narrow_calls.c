@@ -1,4 +1,4 @@
-/* A 32-bit program's system calls, which have numbers and registers of their own. */
+/* System calls of a 32-bit program, which have other numbers and registers. */
 static int call(int number, int a, int b, int c, int d)
 {
     int result;

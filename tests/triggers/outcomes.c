@@ -1,4 +1,4 @@
-/* What can become of a hit: `outcomes N [DEPTH]` calls each function N times, deep() with DEPTH nested calls. */
+/* The possible outcomes of a hit: `outcomes N [DEPTH]` calls each function N times, and deep() with DEPTH nested calls. */
 #include <setjmp.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ KEEP int divide(int round)
     return round + 1;
 }
 
-/* Inlined where it is called; its own code exists, and nobody calls that. */
+/* Inlined where it is called; its own code exists, but is never called. */
 static int twice(int n)
 {
     __asm__ volatile("" : "+r"(n));

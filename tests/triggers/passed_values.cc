@@ -1,5 +1,5 @@
-// Arguments and results of every kind that the ABI knows: each function gets a value that says which function it is,
-// and a number after it, which is elsewhere when the value before it is taken for another kind.
+// Arguments and results of every class in the ABI. Each function gets a value of the class and
+// then a number. If the value is assigned a wrong class, the number is read from a wrong place.
 #include <complex>
 #include <cstddef>
 #include <cstdio>
@@ -11,7 +11,7 @@
 
 #define KEPT __attribute__((noinline))
 
-// By address: what a destructor, a copy or a move does decides, of members and bases too.
+// Passed by address: this depends on destructors, copies and moves, also those of members and bases.
 struct Member {
     std::string name;
     int n;
@@ -51,7 +51,7 @@ struct InArray {
 struct Derived : UserCopy {
     Derived(int a) : UserCopy(a) {}
 };
-// By value.
+// Passed by value.
 struct Defaulted {
     int v;
     ~Defaulted() = default;
@@ -102,7 +102,7 @@ struct Method {
     int n;
     int add(int a) { return a + n; }
 };
-// One function in the source, two in the program; one of them has an argument more.
+// One function in the source, two in the program, one of which has an additional argument.
 struct Base {
     int k = 5;
 };
@@ -150,7 +150,7 @@ KEPT int of_methods(int (Method::*method)(int), int z, int Method::* member) {
 }
 KEPT int of_nullptr(std::nullptr_t, int z) { return z; }
 KEPT int of_allocator(std::allocator<char>, int z) { return z; }
-// Windows' convention, and a frame that clang addresses by rbx.
+// Windows' calling convention, and a frame that clang addresses through rbx.
 KEPT __attribute__((ms_abi)) int of_windows(int v, int z) { return v + z; }
 KEPT int of_frame(int v, int z) {
     alignas(64) char buffer[64];

@@ -1,4 +1,4 @@
-/* Labels, and a function that is called from two places. `places` prints nothing. */
+/* Labels, and a function that is called from two places. Prints nothing. */
 #if defined(__clang__)
 #define KEEP __attribute__((noinline))
 #else

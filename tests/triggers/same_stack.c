@@ -1,7 +1,7 @@
-// Many processes with the same stacks: `same_stack N [PROGRAM WORDS...]` runs itself, or that program, N times, one process
-// after the other, each by fork() and exec(). Without N it is one of those: its stacks lead to hit() over two ways of its own
-// and through the C library; `made` calls it from code that it makes itself, too. Nobody may move addresses apart
-// but the kernel. With `fixed` in the place of N, one that has no addresses moved runs the program.
+// Many processes with the same stacks. `same_stack N [PROGRAM WORDS...]` runs itself, or the program, N
+// times, one process after the other, each by fork() and exec(). Without N it calls hit() through two
+// paths of its own and through the C library; with `made`, also from code that it creates. Only the kernel
+// may randomize addresses. With `fixed` instead of N, a process without randomization runs the program.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

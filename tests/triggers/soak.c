@@ -1,5 +1,5 @@
-/* `soak T N F`: T threads take N steps each, with a call, a static mark, a return, a string and a write to memory in each; then F
- * children do one step each. What a tracer must have counted is known beforehand: T * N + F of everything. */
+/* `soak T N F`: T threads make N steps each, and each step has a call, a static mark, a return, a string and
+ * a write to memory. Then F children make one step each. So a tracer must count T * N + F of everything. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

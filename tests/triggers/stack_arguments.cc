@@ -1,4 +1,4 @@
-// Arguments on the stack, after six in registers: two whose addresses are there, and one that is there itself.
+// Arguments on the stack, after six in registers: two are passed by address, and one by value.
 #include <cstdio>
 #include <string>
 

@@ -1,12 +1,12 @@
-// Ways to reach hit(): a recursion, a callback of a library, a signal handler, a function with an aligned stack, another
-// thread, a library that is loaded late.
+// Paths to hit(): a recursion, a callback from a library, a signal handler, a
+// function with an aligned stack, another thread, and a library that is loaded later.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-// The argument tells the ways apart.
+// The argument identifies the path.
 __attribute__((noinline)) void hit(int way) { __asm__ volatile("" : : "r"(way) : "memory"); }
 
 static __attribute__((noinline)) int down(int n, const int* from) {
@@ -34,7 +34,7 @@ static __attribute__((noinline)) void interrupted(void) {
     __asm__ volatile("" : : : "memory");
 }
 
-// Its stack pointer is rounded down, and its frame is found by a frame pointer that it makes for itself.
+// Its stack pointer is rounded down, so its frame is found through a frame pointer that it creates.
 static __attribute__((noinline)) int aligned(int n) {
     __attribute__((aligned(64))) volatile char own[128];
     own[n] = (char)n;
@@ -64,8 +64,8 @@ __attribute__((noinline)) int returns(int n) {
     return depth;
 }
 
-// Arguments: `- N`, only a recursion of that depth, or for N < 0 ends(); or a library with a function call_back(void (*)(int), int), which is
-// called for some seconds, or as often as the second argument says without waiting in between.
+// Arguments: `- N`: only a recursion of this depth, or ends() if N < 0. Otherwise: a library with a function
+// call_back(void (*)(int), int), which is called for some seconds, or as often as the second argument says without pauses.
 int main(int count, char** arguments) {
     int numbers[2] = {2, 1}, n = 24;
     if (count > 2 && arguments[1][0] == '-') {
@@ -89,7 +89,7 @@ int main(int count, char** arguments) {
         void (*call_back)(void (*)(int), int) = library ? (void (*)(void (*)(int), int))dlsym(library, "call_back") : 0;
         if (!call_back)
             return 1;
-        // The first ones come before anything is known of the library.
+        // The first calls are made before anything is known about the library.
         int times = count > 2 ? atoi(arguments[2]) : 200, pause = count > 2 ? 0 : 20000;
         for (int i = 0; i < times; i++, usleep((unsigned)pause))
             call_back(hit, 6);

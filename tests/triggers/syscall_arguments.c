@@ -1,6 +1,6 @@
-/* Makes system calls by number with arguments that are good, bad, extreme and unreadable, and harmless: each of them fails or asks
- * only. What it points to has fixed addresses, so that each call's text is always the same. Calls between two of getpgid(-77) are
- * looked at. */
+/* Makes system calls by number with arguments that are good, bad, extreme or unreadable, and
+ * harmless: each call fails or only returns information. All memory has fixed addresses, so each
+ * call's text is always the same. The test examines calls between two calls of getpgid(-77). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #define M1 (-1l)
 #define CALL(name, ...) syscall(SYS_##name, ##__VA_ARGS__)
 
-/* At a fixed place of the page, 64 bytes each. */
+/* At a fixed offset in the page, 64 bytes each. */
 static void* at(int slot) { return (char*)PAGE + 64l * slot; }
 static void* text(int slot, const char* s) { return memcpy(at(slot), s, strlen(s) + 1); }
 static void* longs(int slot, int count, const long* values) { return memcpy(at(slot), values, sizeof(long) * (size_t)count); }
@@ -158,7 +158,7 @@ static void sockets(void)
     CALL(listen, M1, 5l);
     CALL(poll, 1l, 5l, 0l);
     CALL(select, M1, 0l, 0l, 0l, LONGS(5, 1, 5));
-    CALL(ppoll, 1l, 5l, LONGS(5, 1, 4), 0l, 8l); /* select() has left there what was left of its time */
+    CALL(ppoll, 1l, 5l, LONGS(5, 1, 4), 0l, 8l); /* select() has stored the remaining time there */
     CALL(epoll_create1, 0x80000l);
     CALL(epoll_create, M1);
     CALL(epoll_ctl, M1, 1l, M1, 0l);
@@ -294,7 +294,7 @@ int main(void)
 {
     signal(SIGUSR1, caught);
     raise(SIGUSR1);
-    /* Leaves room in front of and after what a call points to; unused parts are 0. */
+    /* Leaves room before and after the memory that a call points to; unused parts are 0. */
     if (mmap((void*)PAGE, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != (void*)PAGE)
         return 1;
     memset((void*)PAGE, 0, 4096);

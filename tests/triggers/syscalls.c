@@ -1,4 +1,4 @@
-/* System calls with six arguments; `syscalls PROGRAM` executes it then. */
+/* System calls with six arguments; then `syscalls PROGRAM` executes the program. */
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Hands records of the C library's and the kernel's headers to functions, built without debug information.
+// Passes structures of the C library's and the kernel's headers to functions; built without debug information.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>

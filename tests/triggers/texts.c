@@ -1,4 +1,4 @@
-/* Text of every width in memory: what the user_* functions read. */
+/* Text of every width in memory, for the user_* functions. */
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ KEEP void numbers(const void* bytes) { __asm__ volatile("" ::"r"(bytes)); }
 
 int main(void)
 {
-    /* A page behind which there is nothing. */
+    /* A page that is followed by unmapped memory. */
     long size = sysconf(_SC_PAGESIZE);
     char* pages = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(pages + size, size, PROT_NONE);

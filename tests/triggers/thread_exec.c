@@ -1,11 +1,11 @@
-/* Executes its arguments in a thread that is not the first one, after another one has failed to. */
+/* Executes its arguments in a thread that is not the first one, after a failed exec. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static void *execute(void *words)
 {
-    char **command = words, missing[] = "/no/such/program"; /* in memory that is there */
+    char **command = words, missing[] = "/no/such/program"; /* in memory that is present */
     execv(missing, command);
     execv(command[0], command);
     _exit(1);

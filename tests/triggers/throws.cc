@@ -1,4 +1,4 @@
-// Functions that throw, whose code goes on after that by a jump to its end (clang without optimisation).
+// Functions that throw and then continue with a jump to their end (clang without optimization).
 #include <string>
 
 __attribute__((noinline)) int checked(int n) {

@@ -1,4 +1,4 @@
-/* A library with thread-local variables: general, and with -ftls-model=initial-exec those of the block of the beginning. */
+/* A library with thread-local variables: in general, or with -ftls-model=initial-exec in the initial block. */
 __thread long exported = 1000;
 static __thread int hidden[4] = {1, 2, 3, 4};
 

@@ -1,4 +1,4 @@
-/* Work for tests/tool_tests that tools tend to get wrong: `tool_corners WHAT [N]...` does each thing so often, one after the other. */
+/* Difficult work for tests/tool_tests: `tool_corners WHAT [N]...` does each thing N times, one after the other. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static void die(const char *what)
     exit(2);
 }
 
-/* n children whose two threads end at once, one by one, the first one with the status 2. */
+/* n children whose two threads end at once, one after the other; the first one has the status 2. */
 static volatile int go;
 static void *end_alone(void *unused)
 {
@@ -65,7 +65,7 @@ static void have_brief_threads(int n)
     }
 }
 
-/* Signals by the ways that are not kill(): n times each. */
+/* Sends n signals by each call other than kill(). */
 static void send_otherwise(int n)
 {
     signal(SIGUSR1, SIG_IGN);
@@ -80,7 +80,7 @@ static void send_otherwise(int n)
     close(self);
 }
 
-/* n blocks each of 50,000 bytes, by different calls, all of which are kept. */
+/* Allocates n blocks of 50,000 bytes by each of several calls, and keeps all of them. */
 static void *volatile kept[7][1000];
 __attribute__((noipa)) void keep_odd_blocks(int i)
 {
@@ -110,7 +110,7 @@ static void allocate_and_execute(int n)
     die("execl");
 }
 
-/* n connections each on port 18767: one whose server closes it with unread data, one whose ends are closed by the end of two children. */
+/* n connections to port 18767 of each kind: one whose server closes it with unread data, and one that is closed when two children exit. */
 static int connected(const struct sockaddr_in *address)
 {
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -157,7 +157,7 @@ static void hang_up(int n)
     usleep(100000);
 }
 
-/* n times fsync() and fdatasync() of a file in memory. */
+/* Calls fsync() and fdatasync() n times for a file in memory. */
 static void sync_often(int n)
 {
     const int fd = open("/dev/shm/tool-sync", O_CREAT | O_RDWR, 0600);
@@ -170,7 +170,7 @@ static void sync_often(int n)
     unlink("/dev/shm/tool-sync");
 }
 
-/* n files that another user may not remove, and then are removed. */
+/* n files that another user may not remove; then they are removed. */
 static void remove_twice(int n)
 {
     for (int i = 0; i < n; i++) {
@@ -191,7 +191,7 @@ static void remove_twice(int n)
     }
 }
 
-/* A stack of n functions, and time that is spent in the innermost. */
+/* A stack of n functions that spends time in the innermost one. */
 static volatile unsigned long spun;
 __attribute__((noipa)) static void go_down(int n)
 {

@@ -1,4 +1,4 @@
-/* Known work for tests/tool_tests: `tool_work WHAT [N]...` does each thing so often, one after the other. */
+/* Known work for tests/tool_tests: `tool_work WHAT [N]...` does each thing N times, one after the other. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static void sleep_ms(int ms)
         ;
 }
 
-/* n files of the working folder, and one that is not there. */
+/* Opens n files in the working folder, and one that does not exist. */
 static void open_files(int n)
 {
     char name[64];
@@ -43,7 +43,7 @@ static void open_files(int n)
         die("tool-file-none is there");
 }
 
-/* n children, which end with the statuses 1 to n; one more ends by SIGKILL. */
+/* n children that exit with statuses 1 to n, and one that is ended by SIGKILL. */
 static void have_children(int n)
 {
     for (int i = 1; i <= n + 1; i++) {
@@ -80,7 +80,7 @@ static void execute(int n)
     execl("/none/such", "such", (char *)NULL);
 }
 
-/* What function tools look at. */
+/* Called for the tools that trace functions. */
 __attribute__((noipa)) int work_item(int number, const char *name)
 {
     sleep_ms(number % 2 ? 100 : 0);
@@ -94,7 +94,7 @@ static void call_functions(int n)
         work_other(work_item(i, "item"));
 }
 
-/* Of n blocks of 1,000 bytes every second one is kept. */
+/* Allocates n blocks of 1,000 bytes and keeps every second one. */
 static void *kept[10000];
 __attribute__((noipa)) void *keep_block(void)
 {
@@ -114,7 +114,7 @@ static void allocate(int n)
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_barrier_t all_there; /* or the first may be done before the last begins */
+static pthread_barrier_t all_there; /* otherwise the first may end before the last begins */
 static void *thread_work(void *unused)
 {
     pthread_barrier_wait(&all_there);
@@ -135,7 +135,7 @@ static void have_threads(int n)
         pthread_join(threads[i], NULL);
 }
 
-/* n connections to itself on port 18765: 1,000 bytes there, 300 back. */
+/* n connections to itself on port 18765: 1,000 bytes there and 300 back. */
 static void *serve(void *listener)
 {
     char buffer[1000];
@@ -175,7 +175,7 @@ static void connect_to_itself(int n)
     pthread_join(server, NULL);
 }
 
-/* n times 4,096 bytes into a file, and back. */
+/* Writes n times 4,096 bytes to a file, and reads them. */
 static void write_and_read(int n)
 {
     static char block[4096];
@@ -198,7 +198,7 @@ static void sleep_often(int n)
         sleep_ms(20);
 }
 
-/* n tenths of a second of a processor's time in one function, however busy the machine is. */
+/* Uses n tenths of a second of CPU time in one function, however busy the machine is. */
 static volatile unsigned long spun;
 __attribute__((noipa)) void spin_here(int n)
 {
@@ -211,7 +211,7 @@ __attribute__((noipa)) void spin_here(int n)
     } while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < n * 100);
 }
 
-/* A capability that is asked for: CAP_SYS_NICE (23), n times. */
+/* Requests a capability n times: CAP_SYS_NICE (23). */
 static void ask_capability(int n)
 {
     for (int i = 0; i < n; i++)

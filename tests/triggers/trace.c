@@ -1,4 +1,4 @@
-/* Functions that call each other: the program behind the call-flow examples and tests. */
+/* Functions that call each other, for the examples and tests of call flows. */
 #include <stdio.h>
 #include <stdlib.h>
 

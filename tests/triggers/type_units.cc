@@ -1,4 +1,4 @@
-// Types that have units of their own (-fdebug-types-section).
+// Types in type units (-fdebug-types-section).
 #include <cstdio>
 
 namespace shop {

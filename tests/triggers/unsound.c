@@ -1,5 +1,5 @@
-// Functions that begin with, or contain, instructions that the kernel's uprobes execute wrongly, and what they compute.
-// tests/harmless and tests/place_tests.
+// Functions that begin with or contain instructions that the kernel's uprobes execute
+// wrongly, and print their results. For tests/harmless and tests/place_tests.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
     __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" code                   \
             "\n.cfi_endproc\n.size " #name ", .-" #name "\n")
 
-// AVX instructions whose opcode byte is that of a jump, call or ret, and depend on no register's old value.
-FUNCTION(avx_bits, "vmovd %xmm0, %eax\nret"); // 7e: the result is in a register, so no other place shows the same
+// AVX instructions with the opcode byte of a jump, call or ret; they do not depend on old values of registers.
+FUNCTION(avx_bits, "vmovd %xmm0, %eax\nret"); // 7e: the result is in a register, so no other place has the same value
 FUNCTION(avx_equal, "vpcmpeqb %xmm0, %xmm0, %xmm1\nvpmovmskb %xmm1, %eax\nret");
 FUNCTION(avx_shuffle, "vpshufd $0xe4, (%rdi), %xmm0\nvpmovmskb %xmm0, %eax\nret");
 FUNCTION(avx_subtract, "vpsubsb %xmm0, %xmm0, %xmm1\nvpmovmskb %xmm1, %eax\nret");

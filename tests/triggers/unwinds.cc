@@ -1,6 +1,6 @@
-// Functions that are left in other ways than by returning, between and around calls that do return: by exceptions, by
-// longjmp() and by a thread's end, recursively and in several threads at once. The arguments: how many rounds; with
-// exceptions.
+// Functions that end without returning, between and around calls that return: by
+// exceptions, by longjmp(), and by the end of a thread, recursively and in several
+// threads at once. Arguments: the number of rounds; whether to throw exceptions.
 #include <csetjmp>
 #include <cstdlib>
 #include <pthread.h>
@@ -10,7 +10,7 @@ static bool throws;
 
 [[noreturn]] __attribute__((noinline)) static void fail() { throw 1; }
 
-// Gives 10 * n + 1 where it returns.
+// Returns 10 * n + 1, if it returns.
 __attribute__((noinline)) int step(int n, int way) {
     int below = 0;
     if (n > 0)

@@ -1,4 +1,4 @@
-/* Values of every kind in parameters, locals, structs and globals: what `$x->y[i]` has to read right. */
+/* Values of every kind in parameters, locals, structures and globals, for `$x->y[i]`. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ int main(void)
                     .value = {.half = {1, 2}}, .paint = BLUE, .anonymous = 77, .table = {10, 20, 30}, .text = "first"};
     long out = integers(-1, 200, -30000, 60000, -2000000000, 4000000000u, -5000000000, 6000000000u);
     out += flags(true, false, 'x', BLUE);
-    /* Somebody else may look: every member is really stored. */
+    /* The compiler must assume that other code reads these, so every member is stored. */
     __asm__ volatile("" ::"r"(&first), "r"(&second) : "memory");
     out += walk(&first, 5);
     struct pair p = both(11, 22);

@@ -1,4 +1,4 @@
-/* Writes and reads its variables in a known order, and touches fresh pages: N rounds of the former, 100 of the latter. */
+/* Writes and reads its variables in a known order N times, and touches 100 fresh pages. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Values that no number of the language has room for, and text that fills its array. */
+/* Values that do not fit into a number of the language, and text that fills its array. */
 #include <complex.h>
 
 struct wide {

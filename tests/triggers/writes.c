@@ -1,4 +1,4 @@
-/* Values that a probe changes, and that the program prints afterwards as it has them. */
+/* Values that a probe changes and that the program prints afterwards. */
 #include <stdio.h>
 
 #define KEEP __attribute__((noinline, noclone))
@@ -37,7 +37,7 @@ KEEP int only_registers(int first, int other)
 int main(void)
 {
     struct settings first = {.level = 1, .mode = 1, .balance = 1, .text = "before", .next = &second, .table = {10, 20, 30}, .ratio = 0.5f};
-    /* A page that only lies in the file has to become the program's own first. */
+    /* A page that is only in the file must first become the program's own. */
     second.small = 1;
     verbose = 2;
     hidden++;
