@@ -1,4 +1,4 @@
-// What was lost, as a report has it.
+// Lost output and errors in reports.
 #include <gtest/gtest.h>
 
 #include "runtime/accounting.h"
@@ -12,7 +12,7 @@ TEST(Accounting, Json) {
     EXPECT_EQ(json_text("a\"b\\c\n\x1b[0m"), "\"a\\\"b\\\\c\\n\\u001b[0m\"");
     EXPECT_EQ(json_text("gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x90\xa7"),
               "\"gr\xc3\xbc\xc3\x9f\x65 \xe2\x82\xac \xf0\x9f\x90\xa7\"");
-    // No UTF-8: cut short, overlong, a surrogate, beyond the last character.
+    // Not UTF-8: truncated, overlong, a surrogate, above the last character.
     const std::string replaced = "\xef\xbf\xbd";
     EXPECT_EQ(json_text("\xc3"), "\"" + replaced + "\"");
     for (const char* text : {"a\xc0\x80z", "a\xed\xa0\x80z", "a\xf4\x90\x80\x80z"}) {

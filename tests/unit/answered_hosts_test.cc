@@ -1,4 +1,4 @@
-// For which names and addresses the metrics' server answers.
+// The names and addresses for which the metrics server answers.
 #include <gtest/gtest.h>
 
 #include "runtime/metrics/answered_hosts.h"

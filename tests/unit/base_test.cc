@@ -1,5 +1,5 @@
-// base: results, sources, diagnostics, suggestions, descriptors, globs, ELF files. The ELF tests read this very
-// program, and copies of it that are damaged in one place.
+// base: results, sources, diagnostics, suggestions, descriptors, globs, ELF files. The ELF tests read this program
+// itself, and copies of it with one error each.
 #include <gtest/gtest.h>
 
 #include <elf.h>
@@ -25,7 +25,7 @@
 namespace sonde {
 namespace {
 
-// A folder that goes away with the test.
+// A folder that is deleted at the end of the test.
 class TempFolder {
   public:
     TempFolder() : path_((std::filesystem::temp_directory_path() / "sonde-test-XXXXXX").string()) {
@@ -59,7 +59,7 @@ TEST(TerminalText, EscapesWhatActs) {
     EXPECT_EQ(terminal_text("\xc2\x9b"
                             "31m"),
               "\\302\\23331m");                                  // C1, as UTF-8
-    EXPECT_EQ(terminal_text("\x9b\xff\xc3"), "\\233\\377\\303"); // and not
+    EXPECT_EQ(terminal_text("\x9b\xff\xc3"), "\\233\\377\\303"); // and not as UTF-8
     EXPECT_EQ(terminal_text(""), "");
 }
 
@@ -270,7 +270,7 @@ TEST_F(DiagTest, SuppressCountsAndKeepsNothing) {
             EXPECT_EQ(inner.errors(), 1u);
         }
         diags.report(DiagId::Syntax, {}, "three");
-        EXPECT_EQ(outer.errors(), 2u); // the inner guard's are its own
+        EXPECT_EQ(outer.errors(), 2u); // the inner guard's do not count
     }
     EXPECT_FALSE(diags.has_errors());
     EXPECT_TRUE(diags.all().empty());
@@ -311,7 +311,7 @@ TEST(Suggest, NothingNear) {
     EXPECT_EQ(nearest_name("zzz", names), "");
     EXPECT_EQ(nearest_name("y", names), "");
     EXPECT_EQ(nearest_name("", names), "");
-    EXPECT_EQ(nearest_name("print", {"print"}), ""); // the very name is no suggestion
+    EXPECT_EQ(nearest_name("print", {"print"}), ""); // an exact match is not a suggestion
     EXPECT_EQ(nearest_name("print", {}), "");
 }
 
@@ -348,7 +348,7 @@ TEST(Files, ReadAndWrite) {
     Result<std::string> text = read_file(folder / "big");
     ASSERT_TRUE(text.ok());
     EXPECT_EQ(*text, big);
-    Result<std::string> proc = read_file("/proc/self/status"); // has no size beforehand
+    Result<std::string> proc = read_file("/proc/self/status"); // its size is unknown beforehand
     ASSERT_TRUE(proc.ok());
     EXPECT_TRUE(contains(*proc, "Name:"));
 }
@@ -429,7 +429,7 @@ TEST(Glob, ExpandsPaths) {
     EXPECT_TRUE(expand_path_glob(folder / "*.none").empty());
 }
 
-// Sets $PATH and the working folder, and puts both back.
+// Sets $PATH and the working folder, and restores both.
 class Surroundings {
   public:
     Surroundings(const std::string& path, const std::string& folder) : folder_(std::filesystem::current_path()) {
@@ -457,7 +457,7 @@ TEST(FindInPath, BareNames) {
     one.write("only-plain", "", 0644);
     std::filesystem::create_directory(one / "folder");
     Surroundings here(one.path() + ":" + two.path(), one.path());
-    EXPECT_EQ(*find_in_path("plain"), two / "plain"); // what is not executable is passed over
+    EXPECT_EQ(*find_in_path("plain"), two / "plain"); // files that are not executable are skipped
     EXPECT_EQ(find_in_path("only-plain").error().message, "`" + (one / "only-plain") + "` is not executable");
     EXPECT_EQ(find_in_path("none").error().message, "`none` is not in $PATH");
     EXPECT_EQ(find_in_path("folder").error().message, "`folder` is not in $PATH");
@@ -501,7 +501,7 @@ struct ElfTest : testing::Test {
         EXPECT_EQ(std::system(command.c_str()), 0);
         return folder / "p";
     }
-    // The message for a header of this machine's programs that was edited.
+    // The message for this machine's header after a change.
     std::string refuse(const std::function<void(Elf64_Ehdr&)>& edit) {
         std::string copy = read_file("/proc/self/exe")->substr(0, 4096);
         edit(*reinterpret_cast<Elf64_Ehdr*>(copy.data()));
@@ -562,7 +562,7 @@ TEST_F(ElfTest, Moves) {
 }
 
 TEST_F(ElfTest, BuildIdAndDebuglink) {
-    // The debug file apart, as packages are built.
+    // The debug file is separate, as in packages.
     std::string p = compile("-g -Wl,--build-id=0x0123456789abcdef"), debug = folder / "p.debug";
     std::string command = "objcopy --only-keep-debug " + p + " " + debug + " && objcopy --strip-debug " +
                           "--add-gnu-debuglink=" + debug + " " + p;
@@ -578,7 +578,7 @@ TEST_F(ElfTest, BuildIdAndDebuglink) {
     EXPECT_EQ(link->name, "p.debug");
     EXPECT_EQ(link->crc, elf_crc32(*read_file(debug)));
 
-    // Without section headers the build-id is found through the segments, and everything else still answers.
+    // Without section headers, the build-id is found through the segments, and everything else still works.
     std::string bytes = *read_file(p);
     auto& header = *reinterpret_cast<Elf64_Ehdr*>(bytes.data());
     header.e_shoff = 0;
@@ -592,7 +592,7 @@ TEST_F(ElfTest, BuildIdAndDebuglink) {
 }
 
 TEST_F(ElfTest, Crc32) {
-    EXPECT_EQ(elf_crc32("123456789"), 0xcbf43926u); // the standard's check value
+    EXPECT_EQ(elf_crc32("123456789"), 0xcbf43926u); // check value of the standard
     EXPECT_EQ(elf_crc32("56789", elf_crc32("1234")), 0xcbf43926u);
 }
 
@@ -629,7 +629,7 @@ TEST_F(ElfTest, RefusesTruncatedFiles) {
     std::string bytes = *read_file(compile("-g"));
     for (size_t size : {size_t{4}, size_t{20}, size_t{63}, size_t{64}, size_t{200}, bytes.size() / 2, bytes.size() - 1})
         EXPECT_TRUE(contains(refuse_bytes(bytes.substr(0, size)), "the file is truncated")) << size;
-    // The section table is gone: the segments tell.
+    // Without the section table, the segments show it.
     auto& header = *reinterpret_cast<Elf64_Ehdr*>(bytes.data());
     header.e_shoff = 0;
     header.e_shnum = header.e_shstrndx = 0;
@@ -637,7 +637,8 @@ TEST_F(ElfTest, RefusesTruncatedFiles) {
 }
 
 TEST_F(ElfTest, DamagedFilesAreSurvived) {
-    // Any byte of a small program changed: opening fails with words or succeeds, and nothing reads out of bounds.
+    // With any byte of a small program changed, opening fails with a message or succeeds, and nothing reads out of
+    // bounds.
     std::string original = *read_file(compile("-Wl,--build-id"));
     uint64_t random = 88172645463325252u;
     auto next = [&random] {
@@ -647,7 +648,7 @@ TEST_F(ElfTest, DamagedFilesAreSurvived) {
     };
     for (int round = 0; round < 300; round++) {
         std::string copy = original;
-        // Half of the damage in the headers, where it matters.
+        // Half of the changes are in the headers, where they matter.
         for (int i = 0; i < 4; i++) {
             size_t at = i % 2 ? next() % copy.size() : copy.size() - 1 - next() % 2048;
             copy[at] = static_cast<char>(next());

@@ -1,4 +1,4 @@
-// Other tracers' languages: which is which, and that no text breaks the reading of one.
+// Other tracers' languages: recognizing them, and parsing of damaged scripts.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -38,7 +38,7 @@ constexpr std::string_view dtrace_sample =
 constexpr std::string_view perf_sample = "perf probe -x /bin/ls 'g:e=main@f.c:3 a.b->c[1]:x32 +8(-u4(%di)):string \\5 "
                                          "@x $stack3 $vars' --add 'f%return $retval'";
 
-// Each beginning, and each text with one byte left out or another one in its place.
+// Tries each prefix of the text, and each text with one byte removed or replaced.
 void try_mutants(Dialect dialect, std::string_view sample) {
     size_t good = 0;
     const auto translate = [&](const std::string& text) {

@@ -1,4 +1,4 @@
-// Which probes are the two ends of something, and which thread a hit is of.
+// Which probes are the beginning and end of a call, and to which thread a hit belongs.
 #include "runtime/calls.h"
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace sonde {
 namespace {
 
-// The rows of probes at these points, each a probe of its own.
+// The rows of probes at these points; each is a separate probe.
 std::vector<HitRow> rows_of(const std::vector<std::pair<std::string, std::string>>& points) {
     plan::Plan plan;
     for (const auto& [pp, pn] : points) {

@@ -1,4 +1,4 @@
-// Where instructions begin.
+// Finding the beginnings of instructions.
 #include <gtest/gtest.h>
 
 #include "frontend/types/code_map.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr Address low = 0x1000;
 
-// As hexadecimal digits with spaces between.
+// Converts hexadecimal digits, separated by spaces, to bytes.
 std::string bytes(std::string_view text) {
     std::string out;
     for (size_t i = 0; i + 1 < text.size(); i += 3)
@@ -32,22 +32,22 @@ using Offsets = std::vector<size_t>;
 TEST(CodeMap, FollowsJumps) {
     // test edi, edi; je +3; mov eax, 1 (after a jump); ret
     EXPECT_EQ(starts("85 ff 74 01 90 c3", false), (Offsets{0, 2, 4, 5}));
-    // A jump over text, which reads as instructions with a rest.
+    // A jump over text that decodes as instructions with a rest.
     EXPECT_EQ(starts("eb 04 64 61 74 61 90 c3"), (Offsets{0, 6, 7}));
     EXPECT_EQ(starts("eb 08 00 00 00 00 00 00 00 00 c3"), (Offsets{0, 10}));
 }
 
 TEST(CodeMap, GapsReadAsCode) {
-    // jmp rax, and what it may lead to: nop; ret.
+    // jmp rax, and its possible target: nop; ret.
     EXPECT_EQ(starts("ff e0 90 c3"), (Offsets{0, 2, 3}));
     EXPECT_EQ(starts("ff e0 90 c3", false), (Offsets{0}));
-    // The last one is cut off.
+    // The last instruction is truncated.
     EXPECT_EQ(starts("ff e0 90 e8 00"), (Offsets{0}));
     EXPECT_EQ(starts("c3 cc cc cc 90 c3 cc cc"), (Offsets{0, 4, 5}));
 }
 
 TEST(CodeMap, NoInstructionInAnInstruction) {
-    // jmp +1 leads after the `lock` of lock cmpxchg: neither a breakpoint there nor on what the prefix belongs to.
+    // jmp +1 leads to the byte after the `lock` of lock cmpxchg: no breakpoint is possible there or on the prefix.
     EXPECT_EQ(starts("74 01 f0 0f b1 0a c3"), (Offsets{0, 2, 6}));
 }
 

@@ -1,5 +1,5 @@
-// Who control groups are: by their paths, by what runtimes write down, and which ones a name means, in trees of folders
-// that the tests make.
+// Identifying control groups: by their paths, by the records of container runtimes, and by names, in folder trees that
+// the tests create.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 const std::string id_a(64, 'a'), id_b = std::string(62, 'a') + "bb";
 
-// A folder of its own, in which files are made with the folders that they lie in.
+// A temporary folder. Files are created together with their parent folders.
 class Tree {
   public:
     Tree() {
@@ -126,7 +126,7 @@ TEST(ContainerRecords, OfDockerAndContainerd) {
     EXPECT_EQ(bundle[0].name + bundle[0].pod_space + bundle[0].pod_name + bundle[0].pod_uid, "nginxshopfrontu");
 }
 
-// containerd's `ctr` lets its user choose the id, and puts the group at /NAMESPACE/ID.
+// containerd's `ctr` lets the user choose the id, and creates the group at /NAMESPACE/ID.
 TEST(ContainerRecords, OfContainersWhoseIdIsAName) {
     Tree tree;
     tree.group("/default/web/deeper");
@@ -193,7 +193,7 @@ TEST(Groups, AreFoundByName) {
     using enum plan::GroupKind;
     EXPECT_EQ(find(picture, Container, "web"), web + " ");
     EXPECT_EQ(find(picture, Container, id_a), web + " ");
-    EXPECT_EQ(find(picture, Container, "aaaa"), db + " "); // a name before the beginning of an id
+    EXPECT_EQ(find(picture, Container, "aaaa"), db + " "); // a name takes precedence over the prefix of an id
     EXPECT_EQ(find(picture, Container, "aaa"),
               "--container aaa: `aaa` is the beginning of the ids of 2 containers: podman "
               "aaaaaaaaaaaa, podman aaaaaaaaaaaa; give more of the id");

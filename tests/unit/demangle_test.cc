@@ -1,4 +1,4 @@
-// Names of symbols: C++, and Rust in both its manglings.
+// Demangling: C++, and Rust in both schemes.
 #include "base/demangle.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(Demangle, RustV0) {
     EXPECT_EQ(demangle("_RINvC1a1fRSmTlbEAhj3_E"), "a::f<&[u32], (i32, bool), [u8; 3]>");
     EXPECT_EQ(demangle("_RINvC1a1fFlElmE"), "a::f<fn(i32) -> i32, u32>");
     EXPECT_EQ(demangle("_RNvCs9mg4hJbtRZk_1a4look.llvm.1234"), "a::look");
-    // What calls a method of a generic type, with generic arguments of its own.
+    // A method of a generic type with its own generic arguments.
     EXPECT_EQ(demangle("_RINvMC1aINtB3_4ItemlE3putmE"), "a::Item<i32>::put<u32>");
     EXPECT_EQ(demangle("_RINvC1a1fFUKCPcEuE"), "a::f<unsafe extern \"C\" fn(*const char)>");
 }

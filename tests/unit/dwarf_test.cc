@@ -1,4 +1,4 @@
-// DwarfModule over programs built by both compilers at -O0 and -O2 with DWARF 4 and 5
+// DwarfModule with programs built by both compilers at -O0 and -O2 with DWARF 4 and 5
 // (tests/triggers/dwarf_triggers.cmake).
 #include <algorithm>
 #include <cstdlib>
@@ -44,7 +44,7 @@ FunctionPattern pattern(const std::string& text) {
     return parsed.ok() ? *parsed : FunctionPattern();
 }
 
-// The only concrete function of that name.
+// The only concrete function with this name.
 FunctionInstance function(DwarfModule& module, const std::string& name) {
     std::vector<FunctionInstance> found = module.functions(pattern(name));
     std::erase_if(found, [](const FunctionInstance& instance) { return instance.inlined; });
@@ -207,7 +207,7 @@ TEST_P(EveryBuild, FindsFunctions) {
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "use_inline"));
 }
 
-// What is forgotten between two units makes no difference, also where a unit refers to others.
+// Unloading units in between makes no difference, even if a unit refers to others.
 TEST(Dwarf, VisitsFunctions) {
     for (std::string name : {"dwarf_basic-gcc-O2-5", "dwarf_basic-lto", "dwarf_basic-split", "dwarf_cxx-gcc-O2-5"}) {
         auto list = [](DwarfModule& module, const FunctionInstance& function) {
@@ -245,7 +245,7 @@ TEST_P(EveryBuild, FindsInlinedCopies) {
     if (optimised()) {
         EXPECT_EQ(describe(module->locate(value, copies[0].entry)), "register 5");
     }
-    // The enclosing function keeps its own variables, also where a copy begins.
+    // The enclosing function keeps its own variables, even where a copy begins.
     FunctionInstance outer = function(*module, "use_inline");
     EXPECT_TRUE(variable(module->variables_in(outer, outer.body), "first"));
     EXPECT_FALSE(variable(module->variables_in(outer, outer.body), "value"));
@@ -271,7 +271,7 @@ TEST_P(EveryBuild, FindsStatements) {
     ASSERT_FALSE(opening.empty());
     EXPECT_EQ(opening[0].address, add.entry);
 
-    // A line of an inlined function is there once for each copy.
+    // A line of an inlined function occurs once for each copy.
     std::string doubled = std::to_string(line_of("doubled"));
     std::vector<Statement> copies = module->statements(pattern("twice@dwarf_basic.c:" + doubled));
     if (!clang() || !optimised()) {
@@ -379,7 +379,7 @@ TEST_P(EveryBuild, LocatesParameters) {
     FunctionInstance many = function(*module, "many");
     Variable seventh = module->parameters(many).at(6);
     Location stacked = module->locate(seventh, many.body);
-    // On the stack above the return address, seen from rbp after the prologue and from rsp without one.
+    // On the stack above the return address: relative to rbp after the prologue, and to rsp without a prologue.
     std::string expected = optimised() ? "memory reg 7 const 8 add" : "memory reg 6 const 16 add";
     if (!(clang() && optimised())) {
         EXPECT_EQ(describe(stacked), expected);
@@ -411,13 +411,13 @@ TEST_P(EveryBuild, FindsScopes) {
     ASSERT_TRUE(global);
     EXPECT_TRUE(global->is_global);
     EXPECT_TRUE(module->global_address(*global));
-    // Position-independent: as far from the program counter as it was linked.
+    // Position-independent: at the same distance from the program counter as linked.
     Location place = module->locate(*global, walk.entry);
     ASSERT_EQ(place.kind, Location::Memory);
     ASSERT_EQ(place.ops.size(), 3u);
     EXPECT_EQ(place.ops[0].operand, 16); // rip
     EXPECT_EQ(place.ops[1].operand, static_cast<int64_t>(*module->global_address(*global) - walk.entry));
-    if (!clang()) { // clang leaves out variables that are only declared
+    if (!clang()) { // clang omits variables that are only declared
         std::optional<Variable> other = variable(all, "other_global");
         ASSERT_TRUE(other);
         EXPECT_TRUE(other->is_global);
@@ -448,7 +448,7 @@ TEST(Dwarf, SaysWhereVariablesAre) {
     ASSERT_TRUE(b);
     std::string why = module->locate(*b, use.entry).why;
     EXPECT_TRUE(why.starts_with("was optimized out at this address; it is available at line")) << why;
-    // Known by DW_OP_entry_value only: at the entry itself that is the register.
+    // Known by DW_OP_entry_value only; at the entry, this is the register.
     FunctionInstance clobber = function(*module, "clobber");
     EXPECT_TRUE(variable(module->variables_in(clobber, clobber.entry), "value"));
 }
@@ -475,8 +475,8 @@ TEST(Dwarf, ThreadLocals) {
               "memory const 0 thread add const -4 add");
     auto library = open_module("dwarf_basic-library");
     main = function(*library, "main");
-    // By the thread's table of blocks and the library's number in it, which lies at a place known from the program
-    // counter.
+    // Through the thread's table of blocks and the library's number in it, which is stored at a fixed distance from the
+    // program counter.
     std::string place =
         describe(library->locate(*variable(library->variables_at(main.entry, true), "per_thread"), main.entry));
     EXPECT_TRUE(place.starts_with("memory const 0 thread const 8 add deref 8 reg 16 const ")) << place;
@@ -492,7 +492,7 @@ TEST(Dwarf, SeparateDebugFiles) {
         // The frame comes from the stripped file's .eh_frame.
         EXPECT_EQ(describe(module->locate(module->parameters(add)[0], add.body)), "memory reg 6 const -20 add");
     }
-    // Another build's file is not taken.
+    // The file of another build is not accepted.
     std::filesystem::path folder = std::filesystem::temp_directory_path() / ("dwarf_test." + std::to_string(getpid()));
     std::filesystem::create_directory(folder);
     std::filesystem::copy_file(triggers() + "dwarf_basic-crc", folder / "dwarf_basic-crc");
@@ -550,7 +550,7 @@ TEST_P(EveryBuild, CxxNames) {
     EXPECT_EQ(module->functions(pattern("twice<int>")).size(), 1u);
     EXPECT_EQ(module->functions(pattern("ns::twice")).size(), 2u);
     EXPECT_EQ(module->functions(pattern("ns::*")).empty(), false);
-    // Not trivially copyable: in the caller's memory, though it would fit a register.
+    // Not trivially copyable: in the caller's memory, even though it would fit into a register.
     EXPECT_EQ(describe(module->calling_convention().result_location(function(*module, "ns::make_guard"))),
               "memory reg 0");
     FunctionInstance area = function(*module, "ns::area");
@@ -567,7 +567,7 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
         return names;
     };
     using Names = std::set<std::string>;
-    // Nothing of the program is known by its symbol only.
+    // All functions of the program have more than a symbol.
     for (const FunctionInstance& each : module->functions(pattern("*")))
         EXPECT_TRUE(each.has_debug_info || !each.name.starts_with("_Z")) << each.name;
     Names all = found("*");
@@ -575,13 +575,13 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
          {"main", "ns::Shape::area", "ns::area", "ns::make_guard", "ns::use_deep", "ns::deep::v1::sum",
           "ns::(anonymous namespace)::secret", "ns::deep::v1::Box<int>::get", "ns::deep::v1::Box<int>::Lid::open"})
         EXPECT_TRUE(all.contains(name)) << name;
-    // An unqualified name is looked for in any scope, and only there; a pattern matches the qualified one, too.
+    // An unqualified name is searched in all scopes; a pattern also matches qualified names.
     EXPECT_EQ(found("get"), Names{"ns::deep::v1::Box<int>::get"});
     EXPECT_EQ(found("open"), Names{"ns::deep::v1::Box<int>::Lid::open"});
     EXPECT_EQ(found("ns"), Names{});
     EXPECT_EQ(found("ns*"), found("ns::*"));
     EXPECT_EQ(found("convert").size(), 1u);
-    // A qualified one may leave out what is outside, template arguments, and inline and anonymous namespaces.
+    // A qualified name may omit outer scopes, template arguments, and inline and anonymous namespaces.
     for (const char* text : {"ns::deep::v1::Box<int>::get", "ns::deep::v1::Box::get", "ns::deep::Box<int>::get",
                              "deep::Box::get", "Box::get", "Box<int>::get", "Box*::get", "ns::*::get"})
         EXPECT_EQ(found(text), Names{"ns::deep::v1::Box<int>::get"}) << text;
@@ -591,7 +591,7 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
     EXPECT_EQ(found("ns::secret"), Names{"ns::(anonymous namespace)::secret"});
     EXPECT_EQ(found("deep::get"), Names{});
     EXPECT_EQ(found("v1::area"), Names{});
-    // After the prologue also where a function has a section of its own.
+    // After the prologue, also in a function with its own section.
     EXPECT_EQ(function(*module, "twice<int>").body == function(*module, "twice<int>").entry, optimised());
     std::vector<std::string> names = module->function_names();
     EXPECT_TRUE(std::binary_search(names.begin(), names.end(), "convert"));
@@ -599,7 +599,7 @@ TEST_P(EveryBuild, CxxFindsEveryFunction) {
     EXPECT_TRUE(std::none_of(names.begin(), names.end(), [](const auto& name) { return name.starts_with("_Z"); }));
 }
 
-// What is asked for by name, in a program of which nothing has been read, is all that the list of everything has.
+// A function that is searched by name in a fresh module is the same as in the list of all functions.
 void expect_found_by_name(const std::string& program) {
     std::map<std::string, std::set<Address>> all;
     for (const FunctionInstance& each : open_module(program)->functions(pattern("*")))
@@ -695,7 +695,7 @@ TEST_P(EveryBuild, FindsGlobals) {
         EXPECT_TRUE(with_classes->global_address(found[0])) << name;
     }
     EXPECT_EQ(with_classes->globals("Shape::shared").size(), 0u);
-    // Declared in its namespace and defined outside of it (g++).
+    // Declared in its namespace and defined outside (g++).
     FunctionInstance main = function(*with_classes, "main");
     std::optional<Variable> anonymous = variable(with_classes->variables_in(main, main.body, true), "inside");
     ASSERT_TRUE(anonymous);
@@ -711,7 +711,7 @@ TEST(Dwarf, RefusesWhatIsNoProgram) {
     }
 }
 
-// Everything that a session may ask, for whatever the file says.
+// Asks everything that a session may ask, for any contents of the file.
 void ask_everything(const std::string& path, bool object) {
     Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path, object);
     if (!opened)
@@ -750,7 +750,7 @@ void ask_everything(const std::string& path, bool object) {
             module.statement_at(each.address + 1);
 }
 
-// A kernel's module is an object file: each of its sections is on its own.
+// A kernel module is an object file, whose sections have no common addresses.
 TEST(Dwarf, ObjectIsReadLikeAProgram) {
     Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(triggers() + "dwarf_basic-object", true);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -782,7 +782,7 @@ TEST(Dwarf, ObjectIsReadLikeAProgram) {
     EXPECT_FALSE(DwarfModule::open(triggers() + "dwarf_basic.c", true).ok());
 }
 
-// The file says of a function that it has more bytes than there is memory.
+// The file claims that a function has more bytes than there is memory.
 TEST(Dwarf, ReadsNoMoreCodeThanThereIs) {
     std::ifstream file(triggers() + "dwarf_basic-gcc-O0-4", std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

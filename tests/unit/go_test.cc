@@ -1,4 +1,4 @@
-// Programs of Go (tests/triggers/golang.go), and the table of functions in the layouts of several versions.
+// Go programs (tests/triggers/golang.go), and the table of functions in the layouts of several versions.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::vector<FunctionInstance> functions(DwarfModule& module, const std::string& 
     return found;
 }
 
-// Names with spaces between.
+// The names, separated by spaces.
 std::string names(DwarfModule& module, const std::string& pattern) {
     std::string text;
     for (const FunctionInstance& one : functions(module, pattern))
@@ -49,7 +49,7 @@ std::string describe(const Location& location) {
     }
 }
 
-// The results of the only function with that name.
+// The results of the only function with this name.
 std::string results(DwarfModule& module, const std::string& name) {
     std::vector<FunctionInstance> found = functions(module, name);
     if (found.size() != 1)
@@ -77,7 +77,7 @@ TEST(Go, Names) {
         EXPECT_EQ(names(*module, "main.divide"), "main.divide") << program;
         EXPECT_EQ(names(*module, "divide"), "main.divide") << program;
         EXPECT_EQ(names(*module, "main.d*"), "main.divide main.deep") << program;
-        // A receiver's star is no wildcard.
+        // The star of a receiver is not a wildcard.
         EXPECT_EQ(names(*module, "main.(*Server).Serve"), "main.(*Server).Serve") << program;
         EXPECT_EQ(names(*module, "main.(*erver).Serve"), "") << program;
         EXPECT_EQ(names(*module, "main.(*).Serve"), "main.(*Server).Serve") << program;
@@ -99,7 +99,7 @@ TEST(Go, Versions) {
     EXPECT_EQ(read_go_version(build_info("go1.19.8")), 19);
     EXPECT_EQ(read_go_version(build_info("go1.23")), 23);
     EXPECT_EQ(read_go_version(build_info("devel go1.25-b66107 Thu Jul 3")), 25);
-    EXPECT_EQ(read_go_version(build_info("go1.17.13", 0)), std::nullopt); // behind a pointer
+    EXPECT_EQ(read_go_version(build_info("go1.17.13", 0)), std::nullopt); // stored behind a pointer
     for (const std::string& bad :
          {build_info("gccgo 12"), build_info("go1."), build_info(""), std::string("\xff Go build"),
           build_info("go1.19").substr(0, 33), std::string(40, 'x')})
@@ -134,7 +134,7 @@ TEST(Go, Parameters) {
         EXPECT_EQ(parameters(*module, "main.greet"), "name r0:8 r3:8, times r2") << program;
         EXPECT_EQ(parameters(*module, "main.(*Server).Serve"), "s r0, path r3:8 r2:8, p r5:4 r4:4 r8:8 r9:8")
             << program;
-        // One in a floating point register and one without a name.
+        // One is in a floating point register, and one has no name.
         EXPECT_EQ(parameters(*module, "main.mixed"), "m r0, key r3:8 r2:8, f ?, flag r5, c r8") << program;
         EXPECT_EQ(parameters(*module, "main.many"),
                   "a r0, b r3, c r2, d r5, e r4, f r8, g r9, h r10, i r11, j [r7+8], k [r7+16], l [r7+32]")
@@ -150,7 +150,7 @@ TEST(Go, Results) {
         EXPECT_EQ(results(*module, "main.divide"), "quotient r0, err r3:8 r2:8") << program;
         EXPECT_EQ(results(*module, "main.(*Server).Serve"), "r0, r3:8 r2:8") << program;
         EXPECT_EQ(results(*module, "main.Point.Move"), "r0:4 r3:4 r2:8 r5:8") << program;
-        // After the arguments that are on the stack.
+        // After the arguments on the stack.
         EXPECT_EQ(results(*module, "main.many"), "r0, r3, [r7+40]") << program;
     }
 }
@@ -163,7 +163,7 @@ TEST(Go, ReturnSites) {
     };
     EXPECT_EQ(count("main.add"), 1u);
     EXPECT_EQ(count("main.divide"), 2u);
-    // All of the runtime can be decoded, and nearly all of it returns.
+    // All of the runtime can be decoded, and nearly all of its functions return.
     size_t all = 0, known = 0;
     for (const FunctionInstance& one : functions(*module, "runtime.*")) {
         Result<std::vector<FunctionExit>> sites = module->returns().find(one, false);
@@ -230,7 +230,7 @@ TEST(GoTable, Versions) {
 
 TEST(GoTable, Broken) {
     std::string table = make_table(0xfffffff0, 0x401000);
-    // Whatever is cut off, nothing is read past the end.
+    // Wherever the table is truncated, nothing is read after its end.
     for (size_t size = 0; size < table.size(); size++)
         EXPECT_LE(read_go_functions(std::string(table, 0, size), 0).size(), 2u);
     table[0] = 0;

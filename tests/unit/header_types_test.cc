@@ -1,4 +1,4 @@
-// Types and constants that come from headers of C.
+// Types and constants from C headers.
 #include <gtest/gtest.h>
 
 #include "frontend/types/header_types.h"
@@ -19,7 +19,7 @@ TEST(HeaderTypes, RecordsHaveTheirMembersPlaces) {
     EXPECT_EQ(send->byte_offset * 8 + send->bit_offset, 48u);
     EXPECT_EQ(receive->byte_offset * 8 + receive->bit_offset, 52u);
     EXPECT_EQ(send->bit_size, 4u);
-    // What an anonymous union has is reached through it.
+    // Members of an anonymous union are found directly.
     const Type* header = (*types)->find_type("struct tcphdr *");
     ASSERT_NE(header, nullptr);
     EXPECT_EQ(type_name(header), "struct tcphdr*");
@@ -42,7 +42,7 @@ TEST(HeaderTypes, SizesAreThoseOfTheProgram) {
 TEST(HeaderTypes, WhatIsNoTypeIsNone) {
     Result<std::unique_ptr<HeaderTypes>> types = HeaderTypes::open("sys/stat.h", false);
     ASSERT_TRUE(types);
-    // A function, a record that is nowhere defined, no type, and what would be more than one declaration.
+    // A function, an undefined structure, text that is not a type, and text that is more than one declaration.
     for (const char* name :
          {"chmod", "struct nowhere", "enum stat", "", "*", "stat;", "int x; int", "int\n", "stat*[2]", "#"})
         EXPECT_EQ((*types)->find_type(name), nullptr) << name;

@@ -1,4 +1,4 @@
-// Intervals: every result of numbers from two intervals lies in what apply() gives for the intervals.
+// Intervals: every result for numbers of two intervals is in the interval that apply() returns.
 #include "frontend/passes/interval.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using hir::BinaryOp;
 
-// As handlers compute; nullopt: an error there.
+// Computes as handlers do; nullopt: an error.
 std::optional<int64_t> compute(BinaryOp op, int64_t a, int64_t b) {
     auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     switch (op) {

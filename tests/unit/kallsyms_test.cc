@@ -1,4 +1,4 @@
-// The kernel's list of symbols, and what is no line of it.
+// The kernel's list of symbols, and lines that are invalid.
 #include "base/kallsyms.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Kallsyms, VariablesOfASectionThatCountsAsCode) {
     EXPECT_TRUE(data.has(symbol));
     symbol.address = 0x1000;
     EXPECT_FALSE(data.has(symbol));
-    symbol.address = 0; // an address that the kernel does not show
+    symbol.address = 0; // an address that the kernel hides
     EXPECT_FALSE(find_kernel_data("0 T _sdata\n0 T jiffies\n0 T _edata\n").has(symbol));
     EXPECT_FALSE(find_kernel_data("").has(symbol));
 }
@@ -59,8 +59,8 @@ TEST(Kallsyms, VariablesOfASectionThatCountsAsCode) {
 TEST(Kallsyms, WhatIsNoLine) {
     EXPECT_EQ(names("").size(), 0u);
     EXPECT_EQ(names("\n\nT f\nffff\nffff T\nffff T \nzzzz T f\n").size(), 0u);
-    EXPECT_EQ(names("0 T f"), std::vector<std::string>{"f@"});                       // the last one without an end
-    EXPECT_EQ(names("0 T f\t\n0 T g\t[\n"), (std::vector<std::string>{"f@", "g@"})); // cut off
+    EXPECT_EQ(names("0 T f"), std::vector<std::string>{"f@"});                       // the last one without a newline
+    EXPECT_EQ(names("0 T f\t\n0 T g\t[\n"), (std::vector<std::string>{"f@", "g@"})); // truncated
 }
 
 TEST(Kallsyms, NoneWhereItCannotBeRead) {

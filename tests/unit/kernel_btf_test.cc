@@ -38,7 +38,7 @@ Types handlers_types() {
     return out;
 }
 
-// The same at other places, behind typedefs, `id` within a struct without a name.
+// The same types with other offsets, with typedefs, and with `id` in an anonymous struct.
 Types kernels_types(bool id_is_float = false) {
     Types out(btf__new_empty());
     int number = btf__add_int(out.get(), "int", 4, BTF_INT_SIGNED);
@@ -61,7 +61,7 @@ Types kernels_types(bool id_is_float = false) {
     return out;
 }
 
-// Where a member of a struct is, in bits; -1 if there is none.
+// The offset of a struct's member in bits; -1 if it does not exist.
 int place(const btf* types, const char* in, const std::string& member) {
     int id = btf__find_by_name_kind(types, in, BTF_KIND_STRUCT);
     if (id < 1)

@@ -151,7 +151,7 @@ TEST_F(KernelTypesOf, VariablesOfEachCpuHaveTheirOffsets) {
     EXPECT_TRUE(types->globals("none").empty());
 }
 
-// As a kernel that does not run here: the same types, without a folder.
+// Like a kernel that is not running: the same types, without a folder.
 TEST_F(KernelTypesOf, AnotherKernelsModulesAreLookedIntoWhenTheyAreNamed) {
     Result<KernelFiles> files = find_kernel_files(folder + "/vmlinux");
     ASSERT_TRUE(files.ok());
@@ -229,7 +229,7 @@ TEST_F(KernelTypesOf, ModulesThatWereUsed) {
     std::unique_ptr<KernelTypes> types = open();
     EXPECT_TRUE(types->modules_used().empty());
     ASSERT_EQ(types->functions("reach", nullptr).size(), 1u);
-    EXPECT_TRUE(types->modules_used().empty()); // no member was looked at
+    EXPECT_TRUE(types->modules_used().empty()); // no member was used
     const Type* far_away = types->find_type("struct far");
     ASSERT_NE(far_away, nullptr);
     EXPECT_EQ(complete(far_away)->members.size(), 1u);

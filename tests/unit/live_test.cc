@@ -1,4 +1,4 @@
-// The screen of --live without a terminal and without a session: keys, and pictures as lines.
+// The screen of --live without a terminal and a session: keys, and pictures as lines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ TEST(Keys, SequencesOfTerminals) {
               (std::vector<Key>{{Key::Text, "q"}, {Key::Enter, ""}, {Key::Tab, ""}, {Key::Backspace, ""}}));
     EXPECT_EQ(keys_of("\x1b"), (std::vector<Key>{{Key::Escape, ""}}));
     EXPECT_EQ(keys_of("é"), (std::vector<Key>{{Key::Text, "é"}}));
-    EXPECT_TRUE(keys_of("\x1b[200;5H").empty()); // known to nobody, and no text
+    EXPECT_TRUE(keys_of("\x1b[200;5H").empty()); // an unknown sequence, and not text
     EXPECT_EQ(keys_of("\xff\x01x"), (std::vector<Key>{{Key::Text, "x"}}));
 }
 
@@ -49,7 +49,7 @@ TEST(Bars, ArePartsOfTheWidth) {
 
 TEST(Bars, WideCharactersTakeTwoColumns) {
     EXPECT_EQ(text_width("漢字 🍰"), 7);
-    EXPECT_EQ(text_width("o\xcc\x88"), 1); // o, and the dots that stand on it
+    EXPECT_EQ(text_width("o\xcc\x88"), 1); // o with a combining diaeresis
     EXPECT_EQ(text_width("\xff?"), 2);
     EXPECT_EQ(fit("漢字", 5), "漢字 ");
     EXPECT_EQ(fit("漢字漢", 5), "漢字…");
@@ -91,7 +91,7 @@ class View : public testing::Test {
         for (const char c : keys)
             view_.press({Key::Text, std::string(1, c)});
     }
-    // Where each of these stands, as an order.
+    // Whether these texts occur in this order.
     bool in_order(const std::string& in, const std::vector<std::string>& parts) {
         size_t at = 0;
         for (const std::string& part : parts) {

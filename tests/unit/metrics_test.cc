@@ -86,8 +86,8 @@ TEST(Metrics, Deltas) {
     EXPECT_EQ(news(base, counters({{"a", 3}, {"b", 0}})), "a+3 ");
     base.take(counters({{"a", 3}, {"b", 4}}), 1);
     EXPECT_EQ(news(base, counters({{"a", 5}, {"b", 4}, {"c", 1}})), "a+2 c+1 ");
-    EXPECT_EQ(news(base, counters({{"a", 2}})), "a+2 "); // it began anew
-    // A series that is left out for want of room comes again as it was, one that was deleted begins anew.
+    EXPECT_EQ(news(base, counters({{"a", 2}})), "a+2 "); // it was restarted
+    // A series that was omitted for lack of room continues; a series that was deleted starts again.
     base.take(counters({{"b", 4}}, true), 2);
     EXPECT_EQ(news(base, counters({{"a", 5}, {"b", 6}})), "a+2 b+2 ");
     base.take(counters({{"b", 6}}), 3);
@@ -108,7 +108,7 @@ TEST(Metrics, DeltasOfHistograms) {
     };
     OtlpBase base;
     base.take(histogram({{0, 1}, {1, 3}, {3, 3}}, 4, 20), 1);
-    // Bounds come as values do.
+    // New bounds appear with new values.
     const MetricPoint more = base.since(histogram({{-1, 2}, {0, 3}, {1, 5}, {3, 9}, {7, 9}}, 11, 50))[0].points.at(0);
     EXPECT_EQ(more.buckets, (std::vector<std::pair<int64_t, uint64_t>>{{-1, 2}, {0, 2}, {1, 2}, {3, 6}, {7, 6}}));
     EXPECT_EQ(more.count, 7u);
@@ -122,10 +122,10 @@ TEST(Metrics, DeltasOfHistograms) {
 TEST(Metrics, Utf8) {
     EXPECT_EQ(valid_utf8("a\xc3\xa4\xf0\x9f\x98\x80"), "a\xc3\xa4\xf0\x9f\x98\x80");
     EXPECT_EQ(valid_utf8("\xff"), "\xef\xbf\xbd");
-    EXPECT_EQ(valid_utf8("\xc3"), "\xef\xbf\xbd");                 // cut
+    EXPECT_EQ(valid_utf8("\xc3"), "\xef\xbf\xbd");                 // truncated
     EXPECT_EQ(valid_utf8("\xc0\x80"), "\xef\xbf\xbd\xef\xbf\xbd"); // not the shortest form
-    EXPECT_EQ(valid_utf8("\xed\xa0\x80").size(), 9u);              // half of a pair
-    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80").size(), 12u);         // beyond the last one
+    EXPECT_EQ(valid_utf8("\xed\xa0\x80").size(), 9u);              // half of a surrogate pair
+    EXPECT_EQ(valid_utf8("\xf4\x90\x80\x80").size(), 12u);         // above the last character
 }
 
 TEST(Metrics, Accepts) {

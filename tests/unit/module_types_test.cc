@@ -12,7 +12,7 @@ using namespace sonde;
 
 namespace {
 
-// Of `struct holder { struct far *far; }` clang checks the size and the place of what is named.
+// For `struct holder { struct far *far; }`, clang checks the size, and the offsets of named members.
 const std::string compared =
     "_Static_assert(sizeof(struct holder) == 8, \"C cannot lay out the kernel type `struct holder`\");\n"
     "_Static_assert(__builtin_offsetof(struct holder, far) == 0, \"C cannot lay out the kernel type `struct "
@@ -26,7 +26,7 @@ std::string bytes_of(const btf* types) {
     return {static_cast<const char*>(data), size};
 }
 
-// A kernel and its modules, whose types are asked for in a test.
+// A kernel and its modules, whose types a test asks for.
 class ModuleTypesTest : public testing::Test {
   protected:
     // struct holder { struct far* far; }, of which `far` is only declared
@@ -86,7 +86,7 @@ TEST_F(ModuleTypesTest, NoModuleIsReadUntilATypeIsMissing) {
     EXPECT_EQ(asked_, 1);
 }
 
-// Declared in the kernel, defined in a module: it is the same type to C.
+// A type that is declared in the kernel and defined in a module is one type in C.
 TEST_F(ModuleTypesTest, WhatTheKernelDeclaresIsDefined) {
     add("one", [&](btf* t) { add_pair(t, "far", "a", "b"); });
     ModuleTypes types(kernel_bytes_, modules_, {});
@@ -97,10 +97,10 @@ TEST_F(ModuleTypesTest, WhatTheKernelDeclaresIsDefined) {
     EXPECT_EQ(out.find("___"), std::string::npos) << out;
 }
 
-// Names and numbers of a second module's types are moved.
+// The names and numbers of a second module's types are changed.
 TEST_F(ModuleTypesTest, TypesOfTwoModules) {
     add("one", [&](btf* t) { btf__add_ptr(t, add_pair(t, "first", "p", "q")); });
-    add("three", [&](btf*) {}); // without types of its own
+    add("three", [&](btf*) {}); // without its own types
     add("two", [&](btf* t) {
         const int inner = add_pair(t, "inner", "r", "s"), to_inner = btf__add_ptr(t, inner);
         btf__add_struct(t, "second", 16);
@@ -120,7 +120,7 @@ TEST_F(ModuleTypesTest, TypesOfTwoModules) {
     EXPECT_NE(out.find("typedef struct inner inner_t;"), std::string::npos) << out;
 }
 
-// Of a header that several modules include.
+// For a header that several modules include.
 TEST_F(ModuleTypesTest, EqualStructuresAreOne) {
     add("one", [&](btf* t) { add_pair(t, "far", "a", "b"); });
     add("two", [&](btf* t) {

@@ -1,4 +1,4 @@
-// The lexer, the preprocessor, the parser, the tree as text, and the index of library declarations.
+// The lexer, the preprocessor, the parser, printing of the tree, and the index of library declarations.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ ParseOptions usual_options() {
     return options;
 }
 
-// A script, parsed.
+// A parsed script.
 struct Parsed {
     Sources sources;
     Arena arena;
@@ -32,7 +32,7 @@ struct Parsed {
     explicit Parsed(const std::string& text, const ParseOptions& options = usual_options(), bool tapset = false) {
         FileId id = sources.add("t.stp", text, tapset);
         file = parse_file(id, sources, options, arena, diags);
-        diags.say_held(); // also what pass 2 refuses
+        diags.say_held(); // also errors of pass 2
     }
 
     // "line:column-end id: message", one line per message; `end` is the column after the marked text.
@@ -51,7 +51,7 @@ std::string errors(const std::string& text, const ParseOptions& options = usual_
     return Parsed(text, options).messages();
 }
 
-// One expression as it is written again, or the messages.
+// An expression, printed again, or the messages.
 std::string expr(const std::string& text, const ParseOptions& options = usual_options()) {
     Parsed parsed("probe begin { " + text + " }", options);
     if (parsed.diags.has_errors())
@@ -91,7 +91,7 @@ std::string group(const std::string& text) {
     return grouped(*ast::as<ast::ExprStmt>(*parsed.file->probes.at(0)->body->body.at(0)).expr);
 }
 
-// The tree as text, after checking that this text has the same tree.
+// The tree as text. Checks that this text has the same tree.
 std::string dumped(const std::string& text, const ParseOptions& options = usual_options()) {
     Parsed first(text, options);
     EXPECT_EQ(first.messages(), "");
@@ -200,7 +200,7 @@ TEST(Lex, Arguments) {
     EXPECT_EQ(path.messages(),
               "1:15-17 syntax: expected a literal number or string as the probe point's argument, got `/`\n");
     EXPECT_EQ(path.diags.all()[0].helps[0], "`$1` stands for the argument's characters, `@1` for the same as a string");
-    // Bytes that no token begins with are reported where the argument is used.
+    // Bytes with which no token begins are reported where the argument is used.
     options.args = {"\x80\x81\x82\x83"};
     EXPECT_EQ(errors("probe begin { x = $1 }", options),
               "1:19-21 bad-character: nothing in a script begins with byte 0x80\n"
@@ -239,7 +239,7 @@ TEST(Preprocess, Conditions) {
     EXPECT_EQ(chosen("\"a\" < \"b\""), "yes");
     EXPECT_EQ(chosen("-1 < 0"), "yes");
     EXPECT_EQ(chosen("$# == 0"), "yes");
-    // && binds tighter.
+    // && binds more tightly.
     EXPECT_EQ(chosen("1 == 1 || 1 == 2 && 1 == 2"), "yes");
     EXPECT_EQ(chosen("1 == 2 && 1 == 1 || 1 == 2"), "no");
 }
@@ -247,7 +247,7 @@ TEST(Preprocess, Conditions) {
 TEST(Preprocess, Branches) {
     EXPECT_EQ(expr("%( 1 == 2 %? a %) b"), "b");
     EXPECT_EQ(expr("%( 1 == 1 %? %( 1 == 2 %? a %: b %) %: %( c %) %)"), "b");
-    // What is not taken is only lexed.
+    // The branch that is not taken is only lexed.
     EXPECT_EQ(expr("%( 1 == 2 %? probe } ) @nothing %: b %)"), "b");
     EXPECT_EQ(expr("\"a\" %( 1 == 1 %? \"b\" %) \"c\""), "\"abc\"");
     EXPECT_EQ(dumped("%( kernel_v > \"2.6\" %? probe begin %: probe end %) { }"), "probe begin\n{\n}\n");
@@ -280,14 +280,14 @@ TEST(Preprocess, Macros) {
     EXPECT_EQ(dumped("@define twice(x) %( ((@x) * 2) %) @define one %( 1 %)\n"
                      "probe begin { a = @twice(1 + f(2, 3)); c = @twice(@twice(@one)) }"),
               "probe begin\n{\n  a = (1 + f(2, 3)) * 2;\n  c = 1 * 2 * 2;\n}\n");
-    // Arguments end at the commas outside of brackets; a macro without parameters leaves the `(` alone.
+    // Arguments end at commas outside of brackets; a macro without parameters does not consume the `(`.
     EXPECT_EQ(dumped("@define second(x, y) %( @y %) @define f %( g %)\n"
                      "probe begin { a = @second(b[1, 2], h(3, 4)); a = @f(6) }"),
               "probe begin\n{\n  a = h(3, 4);\n  a = g(6);\n}\n");
 }
 
 TEST(Preprocess, MacroPlaces) {
-    // What comes out of a body is where the macro is used, what comes out of an argument where it was written.
+    // Text from a macro's body has the place of the macro's use; text from an argument has its own place.
     EXPECT_EQ(errors("@define bad(x) %( @x + ; %)\nprobe begin { a = @bad(1) }"),
               "2:19-23 syntax: expected an expression, got `;`\n");
     EXPECT_EQ(errors("@define good(x) %( @x %)\nprobe begin { a = @good(1 2 = 3) }"),
@@ -339,7 +339,7 @@ TEST(Preprocess, LibraryMacros) {
     FileId script = sources.add("t.stp", "@define word %( 4 %) probe begin { a = @half(@word) }");
     ast::File* file = parse_file(script, sources, options, arena, diags);
     EXPECT_FALSE(diags.has_errors());
-    EXPECT_EQ(ast::dump(*file), "probe begin\n{\n  a = 4 / 2;\n}\n"); // a file's own macro goes first
+    EXPECT_EQ(ast::dump(*file), "probe begin\n{\n  a = 4 / 2;\n}\n"); // a macro of the file takes precedence
     load_macros(sources.add("n.stpm", "probe begin { }"), sources, options, table, diags);
     ASSERT_EQ(diags.all().size(), 1u);
     EXPECT_EQ(diags.all()[0].message, "expected `@define` in a library of macros, got `probe`");
@@ -386,7 +386,7 @@ TEST(Parse, OlderLanguages) {
 }
 
 TEST(Parse, Parentheses) {
-    // Written where they are needed, and nowhere else.
+    // Printed where they are necessary, and only there.
     for (const char* text :
          {"(a + b) * c", "a - (b - c)", "a . (b . c)", "(a & 1) == 1", "(a ? b : c) ? d : e", "(a = b) + 1",
           "-(a + b)",    "- -a",        "! ~a",        "-(-1 + 2)",    "(k in a) == 1",       "(a || b) && c",
@@ -395,7 +395,7 @@ TEST(Parse, Parentheses) {
         EXPECT_EQ(expr(text), text);
     EXPECT_EQ(expr("((a)) + ((b * c))"), "a + b * c");
     EXPECT_EQ(expr("!([1, 2] in a)"), "!([1, 2] in a)");
-    EXPECT_NE(expr("![1, 2] in a").find("syntax"), std::string::npos); // `in` is looser than `!`
+    EXPECT_NE(expr("![1, 2] in a").find("syntax"), std::string::npos); // `in` binds less tightly than `!`
 }
 
 TEST(Parse, Assignments) {
@@ -520,7 +520,7 @@ TEST(Parse, Foreach) {
           "k in a @sum -", "k in a @count +", "k in a[1, *]", "[k, l] in a[*, \"x\"]- limit n + 1", "k in a limit 5",
           "b in @hist_log(x)", "b in @hist_linear(x[1], 0, 10, 1)"})
         EXPECT_EQ(body(fmt::format("foreach ({}) c", head)), fmt::format("  foreach ({}) {{\n    c;\n  }}\n", head));
-    // A sign at the value is the same as one at the array.
+    // A sign at the value has the same meaning as one at the array.
     EXPECT_EQ(body("foreach (v- = k in a) c"), body("foreach (v = k in a-) c"));
     EXPECT_EQ(body("foreach (v+= k in a) c"), body("foreach (v = k in a+) c"));
     EXPECT_EQ(body("foreach ([k] in a) c"), body("foreach (k in a) c"));
@@ -663,7 +663,7 @@ TEST(Parse, UnclosedBlock) {
     Parsed p("probe begin { if (a) { x = 1\nprobe kernel.function(\"f\") { y = }\n");
     EXPECT_EQ(p.messages(), "2:1-6 syntax: expected a statement or `}`, got the keyword `probe`\n"
                             "2:34-35 syntax: expected an expression, got `}`\n");
-    EXPECT_EQ(p.file->probes.size(), 2u); // what could be read
+    EXPECT_EQ(p.file->probes.size(), 2u); // everything that could be parsed
 }
 
 TEST(Parse, Nesting) {
@@ -694,9 +694,9 @@ TEST(Parse, LongChains) {
         ASSERT_TRUE(parsed.diags.has_errors()) << op;
         EXPECT_EQ(parsed.diags.all()[0].message, "this expression has more than 512 operators inside of each other");
     }
-    // Nesting and chains add up.
+    // Nesting and chains count together.
     EXPECT_NE(errors("probe begin { x = " + repeat("(", 200) + "1" + repeat(" + 1 + 1 + 1)", 200) + " }"), "");
-    // Length alone is fine.
+    // A long script is accepted.
     EXPECT_EQ(errors("probe begin { x = f(" + repeat("1, ", 50000) + "1)" + repeat("; y = 2", 50000) + " }"), "");
 }
 
@@ -707,7 +707,8 @@ TEST(Parse, PointLimits) {
 }
 
 TEST(Parse, Garbage) {
-    // Every cut and every byte knocked out of a script that has about everything: no crash, and an end.
+    // Every prefix of a script with nearly all features, and the script with each byte removed: parsing does not crash,
+    // and ends.
     std::string script =
         "@define m(x) %( @x %)\nglobal a[5], b%, c = \"s\"\nfunction f:long(x:string) { return x + 1 }\n"
         "probe p.{a,b}*(\"x\")?, q if (c) = r { foreach ([k, l+] in a[*, 1] limit 3) { delete a[k] } }\n"

@@ -1,5 +1,5 @@
-// Saved plans with bytes changed: each is refused with a reason, or is still a plan that can be linked and opened. A
-// crash ends the whole program, which tests/run_unit says.
+// Saved plans with changed bytes: each is refused with a reason, or is a plan that can be linked and opened. A crash
+// ends the whole program, which tests/run_unit reports.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// A plan that the built sonde saves.
+// A plan that the built sonde has saved.
 Bytes plan_of(const std::string& script) {
     const std::string folder =
         fmt::format("{}/plan_mutants.{}", std::filesystem::temp_directory_path().string(), getpid());
@@ -49,7 +49,7 @@ std::vector<Bytes> seeds() {
     };
 }
 
-// Words that sizes, counts and offsets do not expect.
+// Words that are unusual as sizes, counts and offsets.
 const uint64_t words[] = {0,          1,          7,          0x7f,      0xff,       0xffff,
                           0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, UINT64_MAX, 1ull << 62};
 
@@ -95,7 +95,7 @@ TEST(PlanMutants, ChecksumFindsEachChange) {
     }
 }
 
-// Somebody has repaired the checksum.
+// With a corrected checksum.
 TEST(PlanMutants, SurviveWithoutTheChecksum) {
     std::mt19937_64 random(2);
     int refused = 0;
@@ -112,7 +112,7 @@ TEST(PlanMutants, SurviveWithoutTheChecksum) {
     EXPECT_GT(refused, 100);
 }
 
-// The objects alone, which take most bytes of a plan and are read by others' code.
+// Only the objects, which are most bytes of a plan and are read by libraries.
 TEST(PlanMutants, ObjectsSurvive) {
     std::mt19937_64 random(3);
     int refused = 0;
@@ -122,7 +122,7 @@ TEST(PlanMutants, ObjectsSurvive) {
         for (int i = 0; i < 600; i++) {
             plan::Plan mutant = *plan;
             Bytes& object = i % 2 && !mutant.bpf_object.empty() ? mutant.bpf_object : mutant.host_object;
-            // Headers and tables are where sizes and offsets are: the first and the last bytes.
+            // Sizes and offsets are in headers and tables, in the first and the last bytes.
             const size_t begin = random() % 2 ? 0 : object.size() - std::min<size_t>(object.size(), 2048);
             for (uint64_t more = random() % 3 + 1; more > 0; more--)
                 mutate(object, random, begin);

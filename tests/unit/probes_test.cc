@@ -1,5 +1,5 @@
-// Probe points and `$variables` over the programs of tests/triggers: what a point resolves to, the HIR that an
-// expression becomes, and the messages when it cannot.
+// Probe points and `$variables` in the programs of tests/triggers: the resolved points, the HIR of expressions, and the
+// error messages.
 #include <fstream>
 
 #include <fmt/format.h>
@@ -129,12 +129,13 @@ TEST(Probes, Functions) {
     ASSERT_EQ(returns.size(), 1u) << session.messages();
     EXPECT_EQ(returns[0].kind, plan::ProbeKind::Uretprobe);
     EXPECT_TRUE(returns[0].at_return_instruction);
-    EXPECT_EQ(returns[0].address, call.function.high - 1); // where its `ret` is
+    EXPECT_EQ(returns[0].address, call.function.high - 1); // address of its `ret`
     EXPECT_EQ(returns[0].point.offset, *returns[0].module->file().file_offset(call.function.high - 1));
     EXPECT_EQ(returns[0].point.entry_offset, call.point.offset);
 
     EXPECT_EQ(session.resolve(in("dwarf_basic-gcc-O2-5", "function(\"twice\")")).size(), 2u);
-    // gcc has mixed the two copies: the second one's first instruction is where the first one's beginning is marked.
+    // gcc has interleaved the two copies: the second one's first instruction is where the first one's beginning is
+    // marked.
     EXPECT_EQ(session.resolve(in("dwarf_basic-gcc-O2-5", "function(\"twice\").inline")).size(), 2u);
     EXPECT_TRUE(contains(message_of(in("dwarf_basic-gcc-O2-5", "function(\"twice\").call")), "inlined everywhere"));
     EXPECT_TRUE(contains(message_of(in("trace-O0", "function(\"traceme\").inline")), "nowhere inlined"));
@@ -215,7 +216,7 @@ TEST(Variables, AtReturn) {
     text = hir_of(in("values-O0", "function(\"both\").return"), "$return->second");
     EXPECT_TRUE(contains(text, "s64(reg1)")) << text;
     EXPECT_TRUE(contains(hir_of(in("values-O0", "function(\"both\").return"), "$$return"), "return={...}"));
-    // The pointer comes from the entry, what it points to is read at the return.
+    // The pointer is from the entry; its target is read at the return.
     text = hir_of(in("values-O2", "function(\"walk\").return"), "$head->id");
     EXPECT_TRUE(contains(text, "entry0 = u64(reg5)")) << text;
 }

@@ -1,4 +1,4 @@
-// Lines of /proc/PID/maps, and this process's own.
+// Lines of /proc/PID/maps, and the mappings of this process.
 #include "base/process_maps.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the first instructions of a function do with its arguments, by their machine code.
+// What a function's first instructions do with its arguments, according to its machine code.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(Prologue, StoresOfArguments) {
                                         0x8d, 0x44, 0x24, 0x0c, 0xeb, 0xfe}),
                                   0x1000);
     ASSERT_EQ(states.size(), 5u);
-    constexpr int64_t place = -8 - 24 + 12; // from the frame's canonical address, which is above the return address
+    constexpr int64_t place = -8 - 24 + 12; // relative to the CFA, which is above the return address
     EXPECT_EQ(states[3].address, 0x100cu);
     EXPECT_FALSE(states[2].is_filled(place, place + 4));
     EXPECT_TRUE(states[3].is_filled(place, place + 4));

@@ -71,7 +71,7 @@ TEST(Quantile, PercentilesAreThoseOfSortedValues) {
         }
         std::sort(values.begin(), values.end());
         for (int64_t millionths : {0, 10000, 250000, 500000, 900000, 990000, 999000, 999999, 1000000}) {
-            // The least value that at least so many are not above.
+            // The smallest value that is not below at least this many values.
             const auto rank =
                 static_cast<size_t>(std::max<Wide>(1, (static_cast<Wide>(count) * millionths + 999999) / 1000000));
             const int64_t estimate = StatsView{&block, buckets.data()}.percentile(needs, millionths);

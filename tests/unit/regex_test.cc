@@ -1,5 +1,5 @@
-// Regular expressions: the compiler and the routines that run what it makes, against POSIX's own regcomp, against a
-// matcher that applies the definition, and on expressions that are wrong or too large.
+// Regular expressions: the compiler and the routines that execute its programs, compared with POSIX's regcomp and with
+// a matcher that applies the definition; and expressions that are invalid or too large.
 #include <gtest/gtest.h>
 
 #include <regex.h>
@@ -34,7 +34,7 @@ namespace {
 using regex::Node;
 using regex::NodePtr;
 
-// Bounds of the whole and the groups; empty without a match, {-1, -1} for a group that took no part.
+// Bounds of the whole and of the groups. Empty without a match; {-1, -1} for a group without a match.
 using Bounds = std::vector<std::pair<int, int>>;
 
 std::string show(const Bounds& bounds) {
@@ -279,7 +279,7 @@ class Random {
 };
 
 TEST(Regex, FindsWhatPosixFinds) {
-    // glibc errs with anchors inside repetitions.
+    // glibc has errors with anchors in repetitions.
     Random random(1, false);
     int matches = 0, too_large = 0;
     for (int i = 0; i < 800; i++) {
@@ -327,7 +327,7 @@ TEST(Regex, GroupsFollowTheDefinition) {
     EXPECT_LT(too_large, 40);
 }
 
-// By hand, where POSIX's rule is what matters.
+// Handwritten cases for which POSIX's rule matters.
 TEST(Regex, Groups) {
     struct Row {
         const char *pattern, *text, *bounds;

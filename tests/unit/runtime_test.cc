@@ -1,5 +1,5 @@
-// runtime: what needs no kernel: formats, histograms, saved Plans, arrays, verifier logs, and sessions without
-// handlers.
+// The parts of runtime that need no kernel: formats, histograms, saved plans, arrays, verifier logs, and sessions
+// without handlers.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -63,7 +63,7 @@ TEST(Format, Integers) {
     EXPECT_EQ(number(-1, 'u'), "18446744073709551615");
 }
 
-// The precision is the value's bytes, the width the field's, filled up with NULs.
+// The precision is the number of the value's bytes; the width is that of the field, which is filled with NULs.
 TEST(Format, Binary) {
     auto bytes = [](int width, int precision, char flag = 0) {
         return print(directive(Directive::Binary, 'b', flag, width, precision), {0x4847464544434241});
@@ -108,7 +108,7 @@ TEST(Format, ArgumentsForWidthAndPrecisionComeFirst) {
     Directive both = directive(Directive::Integer, 'd');
     both.width_is_arg = both.precision_is_arg = true;
     EXPECT_EQ(print(both, {6, 3, 7}), "   007");
-    // Strings stand after all numbers.
+    // Strings are stored after all numbers.
     Directive string = directive(Directive::String, 's'), integer = directive(Directive::Integer, 'd');
     string.precision_is_arg = true;
     std::string rest("hello\0", 6);
@@ -156,7 +156,7 @@ plan::StatsBlock block_of(const std::vector<int64_t>& values) {
     return out;
 }
 
-// A histogram with those counts.
+// A histogram with these counts.
 std::string drawn(const StatsNeeds& needs, std::vector<uint64_t> counts) {
     counts.insert(counts.begin(), sizeof(plan::StatsBlock) / 8, 0);
     return render_histogram(needs, counts.data());
@@ -374,7 +374,7 @@ TEST(HostArray, FullAndWrapping) {
         EXPECT_EQ(b->store(word(key), word(0)), HostOk);
     }
     EXPECT_EQ(a->store(word(2), word(0)), HostArrayFull);
-    EXPECT_EQ(a->store(word(3), word(9)), HostOk); // is there already
+    EXPECT_EQ(a->store(word(3), word(9)), HostOk); // exists already
     EXPECT_EQ(keys_of(a->snapshot()), "3 1 ");
     EXPECT_EQ(b->store(word(2), word(0)), HostOk);
     EXPECT_EQ(keys_of(b->snapshot()), "1 2 ");

@@ -1,4 +1,4 @@
-// The analysis, on scripts that probe no program: what comes out, and what is refused with which id at which place.
+// The analysis of scripts that probe no program: its results, and the id and place of each error.
 #include <memory>
 #include <ostream>
 #include <string>
@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// One analysed script, with the library.
+// A script, analyzed together with the library.
 struct Analysis {
     Sources sources;
     Arena arena;
@@ -202,7 +202,7 @@ constexpr Refusal points[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Points, Refused, testing::ValuesIn(points));
 
-// What doubles itself, and what goes deeper than later passes may recurse.
+// Declarations that double each time, and nesting that is too deep for recursion in later passes.
 TEST(SemaMessages, Bombs) {
     std::string aliases, calls, overloads;
     for (int i = 0; i < 300; i++) {
@@ -484,7 +484,7 @@ TEST(Sema, WrittenAndNeverReadIsPrintedAtTheEnd) {
     Analysis a(
         "global w, r, c, s, t, in  function f() { c++ }\n"
         "probe begin { w = 1 r = 2 println(r) f() s <<< 1 t <<< 2 println(@sum(t)) in[1] = 2 println(1 in in) }");
-    EXPECT_EQ(a.program, nullptr); // `in` is a word of the language
+    EXPECT_EQ(a.program, nullptr); // `in` is a keyword
     Analysis b("global w, r, c, s, t, m  function f() { c++ }\n"
                "probe begin { w = 1 r = 2 println(r) f() s <<< 1 t <<< 2 println(@sum(t)) m[1] = 2 println(1 in m) }");
     ASSERT_ANALYZED(b);

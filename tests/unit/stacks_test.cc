@@ -1,4 +1,4 @@
-// runtime/symbols: call frame information compiled to rows, the tables of files, functions, libraries, and the text of
+// runtime/symbols: rows compiled from call frame information, tables of files, functions, libraries, and the text of
 // stacks.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ namespace {
 
 std::string trigger(const std::string& name) { return std::string(SONDE_TRIGGERS) + "/" + name; }
 
-std::vector<std::string> problems; // nothing here has any
+std::vector<std::string> problems; // must remain empty
 
 ElfFile open_elf(const std::string& path) {
     Result<ElfFile> file = ElfFile::open(path);
@@ -55,7 +55,7 @@ std::string bytes(std::initializer_list<int> list) {
     return out;
 }
 
-// One CIE as compilers for x86-64 write it (CFA = rsp + 8, return address at CFA - 8), or for i386 (CFA = esp + 4), and
+// A CIE as compilers write it for x86-64 (CFA = rsp + 8, return address at CFA - 8) or for i386 (CFA = esp + 4), and
 // functions of 0x100 bytes.
 class Frames {
   public:
@@ -84,7 +84,7 @@ class Frames {
     bool is_32_bit_ = false;
 };
 
-// A program, without its end.
+// A program without its end.
 std::string describe_steps(const std::vector<uint64_t>& steps, size_t at) {
     static const char* const kinds[] = {
         "end", "rest", "number", "reg",   "cfa",   "add",  "read", "pick", "drop", "swap",   "rotate", "negate",
@@ -170,7 +170,7 @@ TEST(Cfi, CompilesExpressions) {
     // if (rax) rcx else rdx
     EXPECT_EQ(rows({0x70, 0, 0x28, 5, 0, 0x71, 0, 0x2f, 2, 0, 0x72, 0}),
               steps(std::string("reg:10 bra+2 reg:12 jump+1 reg:11 CFA=") + return_at_cfa));
-    // A jump into an operand, a division, an address as linked, and a number that no step holds.
+    // A jump into an operand, a division, an address as linked, and a number that is too large for a step.
     for (auto expression : {std::initializer_list<int>{0x2f, 1, 0, 0x70, 0},
                             {0x70, 0, 0x32, 0x1b},
                             {0x03, 1, 2, 3, 4, 5, 6, 7, 8},
@@ -182,9 +182,9 @@ TEST(Cfi, FollowsOtherRegisters) {
     auto rows = [](std::initializer_list<int> instructions) {
         return Frames().function(code, bytes(instructions)).rows();
     };
-    // Saved below the CFA: a word of its own. rbx 2 words below it, r12 7.
+    // Saved below the CFA, in words of their own: rbx 2 words below, r12 7 words below.
     EXPECT_EQ(rows({0x83, 2, 0x8c, 7}), "4000:rsp+1{1c2} 4100:none");
-    // Too far below it, and elsewhere.
+    // Too far below, and saved elsewhere.
     EXPECT_EQ(rows({0x83, 70}),
               std::string("4000:steps(reg:19+8 CFA=") + return_at_cfa + " cfa-560 read+8 set:5) 4100:none");
     EXPECT_EQ(rows({0x0c, 10, 0}), std::string("4000:steps(reg:7 CFA=") + return_at_cfa + ") 4100:none"); // from r10
@@ -201,7 +201,7 @@ TEST(Cfi, FollowsOtherRegisters) {
 }
 
 TEST(Cfi, ReadsDebugFrames) {
-    // A CIE of version 4, at 0, and a function; both name what .eh_frame does not have.
+    // A CIE of version 4 at offset 0, and a function. Both have fields that .eh_frame lacks.
     std::string cie = record(word(0xffffffff) + bytes({4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1}));
     std::string function = word(0) + word(code) + word(0) + word(0x100) + word(0) + bytes({0x41, 0x0e, 16, 0x86, 2});
     std::string text = cie + record(function);
@@ -216,7 +216,7 @@ TEST(Cfi, ReadsDebugFrames) {
 }
 
 TEST(Cfi, KnowsLinkageTables) {
-    // The head, and an entry, as lld writes them; then one with endbr64 and a stub that is not known.
+    // The head and an entry as lld writes them, then an entry with endbr64 and an unknown stub.
     std::string text = bytes({0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0x00}) +
                        bytes({0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0}) +
                        bytes({0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0, 0, 0, 0, 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00}) +
@@ -225,7 +225,7 @@ TEST(Cfi, KnowsLinkageTables) {
 }
 
 TEST(Cfi, ReadsCodeOf32Bits) {
-    // push %ebp; mov %esp,%ebp; ... leave; and what is in esi and edi, whose numbers rbp and rsp have elsewhere
+    // push %ebp; mov %esp,%ebp; ... leave; and the saved esi and edi, whose numbers are those of rbp and rsp in x86-64
     std::string instructions =
         bytes({0x41, 0x0e, 8, 0x85, 2, 0x42, 0x0d, 5, 0x41, 0x86, 3, 0x87, 4, 0x02, 0x50, 0xc5, 0x0c, 4, 4});
     EXPECT_EQ(Frames::narrow().function(code, instructions).rows(),
@@ -246,7 +246,7 @@ TEST(Cfi, ReadsCodeOf32Bits) {
 }
 
 TEST(Cfi, KnowsSignalFrames) {
-    // Nothing is said of where the registers are: as the kernel lays them out.
+    // The location of registers is not described: it is the kernel's layout.
     const std::string rows = Frames("zRS").function(code, "").rows();
     EXPECT_EQ(rows.substr(0, rows.find(" rest")), "4000:steps(reg:19+160 read+8 CFA= signal reg:19+120 read+8 set:4 "
                                                   "reg:19+160 read+8 set:19 reg:19+168 read+8 set:16");
@@ -256,7 +256,7 @@ TEST(Cfi, KnowsSignalFrames) {
 
 TEST(Cfi, RefusesWhatARuleCannotHold) {
     EXPECT_EQ(Frames().function(code, bytes({0x0c, 40, 0})).rows(),
-              "4000:unknown 4100:none");                                                    // from a register it lacks
+              "4000:unknown 4100:none"); // from a register that is not followed
     EXPECT_EQ(Frames().function(code, bytes({0x08, 16})).rows(), "4000:unknown 4100:none"); // no return address
     EXPECT_EQ(Frames().function(code, bytes({0x41, 0x3f, 0x41})).rows(), "4000:rsp+1 4001:unknown 4100:none");
 }
@@ -273,7 +273,7 @@ TEST(Cfi, EndsWhereTheBytesEnd) {
     std::string text = Frames().function(code, bytes({0x41, 0x0e, 16})).function(0x5000, "").text();
     for (size_t size = 0; size < text.size(); size++)
         EXPECT_LE(compile_cfi(std::string_view(text).substr(0, size), section).rows.size(), 5u);
-    // Whatever one byte becomes, the rows are in order.
+    // If any one byte is changed, the rows are still sorted.
     for (size_t at = 0; at < text.size(); at++)
         for (int bit = 0; bit < 8; bit++) {
             std::string mutant = text;
@@ -292,12 +292,12 @@ TEST(Cfi, ReadsPrologues) {
     EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x53}))), "10:rsp+1 11:rsp+2/2 12:none");
     EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x31, 0xc0}))), "10:rsp+1 11:none");
     EXPECT_EQ(describe(rows_of_prologue(0x10, 1, bytes({0xc3, 0x55}))), "10:rsp+1");
-    // Where it gives rbp back: leave, ret; pop %rbp, jmp.
+    // Where the function restores rbp: leave, ret; pop %rbp, jmp.
     EXPECT_EQ(describe(rows_of_prologue(0x10, 9, standard + bytes({0xc9, 0xc3, 0x5d, 0xe9}))),
               "10:rsp+1 11:rsp+2/2 14:none+2 16:rsp+1 17:none+2 18:rsp+1");
 }
 
-// What libdw says of the same instructions.
+// The rule of libdw for the same instructions.
 std::string describe_by_libdw(Dwarf_CFI* cfi, uint64_t address) {
     Dwarf_Frame* frame = nullptr;
     if (dwarf_cfi_addrframe(cfi, address, &frame) != 0)
@@ -361,7 +361,7 @@ const FunctionSymbol* find_function(const std::vector<FunctionSymbol>& functions
 TEST(Functions, AreSortedAndApart) {
     for (const char* name : {"stacks-O2", "dwarf_cxx-gcc-O2-5", "dwarf_basic-id"}) {
         std::vector<FunctionSymbol> functions = read_functions(open_elf(trigger(name)));
-        EXPECT_TRUE(find_function(functions, "main")) << name; // of a stripped program: from the file beside it
+        EXPECT_TRUE(find_function(functions, "main")) << name; // for a stripped program: from its debug file
         for (size_t i = 0; i + 1 < functions.size(); i++)
             EXPECT_LE(functions[i].address + functions[i].size, functions[i + 1].address) << functions[i].name;
     }
@@ -430,7 +430,7 @@ TEST(Libraries, AreFoundAsTheLinkerDoes) {
 // ---- tables
 // -----------------------------------------------------------------------------------------------------------
 
-// Of rows that are packed: what holds at a place. They are sorted, and neighbours differ.
+// The value at this offset in packed rows. The rows must be sorted, and neighbors must differ.
 uint32_t value_at(std::span<const uint64_t> rows, uint32_t place) {
     uint32_t value = 0;
     for (size_t i = 0; i < rows.size() && static_cast<uint32_t>(rows[i]) <= place; i++) {
@@ -444,7 +444,7 @@ uint32_t value_at(std::span<const uint64_t> rows, uint32_t place) {
 }
 
 TEST(Table, HasTheRulesOfEveryRow) {
-    // main() of the first one saves r14, r13, r12 and rbx one after the other, from nothing to nothing. 0: not known.
+    // main() of the first program saves r14, r13, r12 and rbx one after the other. 0: unknown.
     for (auto [name, saves] : {std::pair("stacks-O2", 6u), std::pair("dwarf_cxx-gcc-O2-5", 0u)}) {
         ElfFile file = open_elf(trigger(name));
         UnwindRules unwind = read_unwind_rules(file, read_functions(file));
@@ -479,7 +479,7 @@ TEST(Table, HasEverythingAtItsPlace) {
     EXPECT_EQ(text(head.path), "/bin/stacks");
     EXPECT_EQ(text(head.name), "stacks");
     EXPECT_EQ(text(head.build_id), file.build_id());
-    EXPECT_GT(head.unwind, unwind.rows.size() / 2); // rows that differ only in the saved registers are one
+    EXPECT_GT(head.unwind, unwind.rows.size() / 2); // rows that differ only in saved registers are merged
     EXPECT_LE(head.unwind, unwind.rows.size());
     EXPECT_TRUE(std::equal(unwind.steps.begin(), unwind.steps.end(), table.begin() + head.first_step));
     EXPECT_EQ(head.symbols, functions.size());
@@ -559,7 +559,7 @@ TEST(StackText, SaysWhatIsMissing) {
 }
 
 TEST(StackText, NamesTheKernelsCodeInAProcess) {
-    // Without a session, too: there are no handlers that could have a table of it.
+    // Also without a session, which has no handlers with a table.
     const uint64_t start = getauxval(AT_SYSINFO_EHDR);
     ASSERT_NE(start, 0u);
     const std::string text = print_stack(plan::FullStack, SONDE_STACK_WHOLE, {start});

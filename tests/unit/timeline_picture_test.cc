@@ -1,4 +1,4 @@
-// What a timeline's picture keeps where there is more than it can show, and how it says so.
+// Timelines with more calls than a picture can show: which ones remain, and the message about it.
 #include "runtime/pictures/timeline_picture.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Runs of timers that are late: made up for, or counted.
+// Late runs of timers are repeated or counted.
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ class TimersTest : public testing::Test {
         probe.timer.interval_ns = ms;
         plan_.probes.push_back(probe);
     }
-    // How many runs there are if the session comes by every so often, from 0 to `end`.
+    // The number of runs from 0 to `end`, if the session checks at intervals of `step`.
     static uint64_t runs(Timers& timers, int64_t end, int64_t step) {
         const int64_t began = now_ns();
         timers.start();
@@ -46,7 +46,7 @@ TEST_F(TimersTest, NoneIsLostWithoutACount) {
         Timers timers(plan_);
         constexpr int64_t end = 2100 * ms; // a multiple of all
         const uint64_t ran = runs(timers, end, step);
-        timers.end(now_ns() + end); // later than the last look, so that nothing is between
+        timers.end(now_ns() + end); // later than the last check
         const uint64_t dropped = timers.dropped()[&plan_.probes[0]];
         EXPECT_NEAR(static_cast<double>(ran + dropped), 2100, 100) << step;
         EXPECT_EQ(dropped > 200, step > ms) << step; // each look runs one

@@ -1,4 +1,4 @@
-// Why a variable is not available: reasons that complete a sentence about "it", wherever they come from.
+// Reasons why a variable is unavailable complete a sentence about "it".
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -40,7 +40,7 @@ TEST(Unavailable, IsASentence) {
             const std::string whole = unavailable_text("$x", reason);
             EXPECT_TRUE(std::regex_match(whole, sentence)) << whole;
         }
-    EXPECT_GT(count, 50u); // else the expression above finds none
+    EXPECT_GT(count, 50u); // otherwise the regular expression matches nothing
 }
 
 } // namespace

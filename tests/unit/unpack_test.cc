@@ -1,4 +1,4 @@
-// Packed files, as the programs that pack them make them.
+// Decompression of data that the usual programs have compressed.
 #include "base/unpack.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_P(Unpack, Damaged) {
     for (size_t i = 40; i < 80; i++)
         other[i] = static_cast<char>(~other[i]);
     Result<Fd> out = unpack(other, no_limit);
-    EXPECT_FALSE(out.ok() && text_of(*out) == text_); // lz4 as Linux uses it has no checksum
+    EXPECT_FALSE(out.ok() && text_of(*out) == text_); // Linux' form of lz4 has no checksum
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Unpack, testing::Values("xz -c", "gzip -c", "zstd -qc", "lz4 -lqc"),

@@ -1,4 +1,4 @@
-// Arguments of static marks, as assemblers write them.
+// Arguments of static marks, in assembler syntax.
 #include <string>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What types of C++ and Rust say about themselves: their namespaces, template arguments and forms; and where Rust's
-// functions leave their results.
+// Types of C++ and Rust: their namespaces, template arguments and variants; and the locations of results of Rust
+// functions.
 #include <gtest/gtest.h>
 
 #include "frontend/dwarf/dwarf_module.h"
@@ -21,7 +21,7 @@ FunctionInstance function(DwarfModule& module, const std::string& text) {
     return found.empty() ? FunctionInstance() : found[0];
 }
 
-// What a parameter is, or refers to.
+// The type of a parameter, or the type that it refers to.
 const Type* parameter(DwarfModule& module, const std::string& name, const std::string& parameter) {
     for (const Variable& variable : module.parameters(function(module, name)))
         if (variable.name == parameter) {

@@ -1,4 +1,4 @@
-// Lengths of instructions, and what is wanted to know of a few.
+// Lengths of instructions, and details of some.
 #include <gtest/gtest.h>
 
 #include "frontend/types/x86_code.h"
@@ -6,7 +6,7 @@
 namespace sonde {
 namespace {
 
-// As hexadecimal digits with spaces between.
+// Converts hexadecimal digits, separated by spaces, to bytes.
 std::string bytes(std::string_view text) {
     std::string out;
     for (size_t i = 0; i + 1 < text.size(); i += 3)
@@ -88,7 +88,7 @@ TEST(X86Code, Lengths) {
         "62 f3 6d 48 25 d9 07",          // vpternlogd
         "c7 f8 00 00 00 00",             // xbegin
         "66 66 48 e8 00 00 00 00",       // call with the prefixes of thread-local storage
-        "67 e8 00 00 00 00",             // the same, as linkers make it shorter
+        "67 e8 00 00 00 00",             // the same, shortened by a linker
         "3e ff e0",                      // notrack jmp
         "0f 05",                         // syscall
     };
@@ -103,10 +103,10 @@ TEST(X86Code, CutOffAndInvalid) {
     EXPECT_FALSE(decode_x86(bytes("e8 00 00")));
     EXPECT_FALSE(decode_x86(bytes("c4 e3 7d")));
     EXPECT_FALSE(decode_x86(bytes("06 90")));
-    // Intel's and AMD's processors take different lengths.
+    // Processors of Intel and AMD decode different lengths.
     EXPECT_FALSE(decode_x86(bytes("66 e8 00 00 00 00")));
     EXPECT_FALSE(decode_x86(bytes("66 0f 84 00 00 00 00")));
-    // A prefix after a REX, maps and opcodes that do not exist.
+    // A prefix after a REX prefix, and maps and opcodes that do not exist.
     EXPECT_FALSE(decode_x86(bytes("48 66 90 90")));
     EXPECT_FALSE(decode_x86(bytes("c4 e9 7d 39 c1 01")));
     EXPECT_FALSE(decode_x86(bytes("62 f4 7d 48 39 c1 01")));

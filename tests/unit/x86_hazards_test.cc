@@ -1,4 +1,5 @@
-// Which instructions the kernel's uprobes may execute wrongly, and which leave all that a handler can read as it was.
+// Instructions that the kernel's uprobes may execute wrongly, and those among them that do not change what a handler
+// can read.
 #include <gtest/gtest.h>
 
 #include "frontend/types/x86_hazards.h"
@@ -6,7 +7,7 @@
 namespace sonde {
 namespace {
 
-// As hexadecimal digits with spaces between.
+// Decodes hexadecimal digits, separated by spaces.
 X86Instruction decoded(std::string_view text, X86Mode mode = X86Mode::Long) {
     std::string bytes;
     for (size_t i = 0; i + 1 < text.size(); i += 3)
@@ -68,7 +69,7 @@ TEST(X86Hazards, Classes) {
     };
     for (const auto& [text, hazard] : all)
         EXPECT_EQ(static_cast<int>(hazard_of(decoded(text))), static_cast<int>(hazard)) << text;
-    // 32-bit programs have other instructions of the same bytes.
+    // In 32-bit programs, the same bytes are other instructions.
     EXPECT_EQ(static_cast<int>(hazard_of(decoded("c5 f9 eb c1", X86Mode::Protected))),
               static_cast<int>(Hazard::VectorAsJump));
     EXPECT_EQ(static_cast<int>(hazard_of(decoded("41", X86Mode::Protected))), static_cast<int>(Hazard::None));
@@ -79,7 +80,7 @@ TEST(X86Hazards, WhatLeavesTheState) {
     for (const char* same : {"0f 1f 44 00 00", "c5 f9 eb 07", "c5 f9 74 c1", "c5 fa 7e c1", "62 e2 7d 28 7a c6",
                              "c5 f8 c2 c1 01", "c5 f9 6e c6"})
         EXPECT_TRUE(leaves_state(decoded(same))) << same;
-    // vmovd and vmovmskps to a register, stores, comparisons that set the flags, cmpccxadd, and what is no hazard.
+    // vmovd and vmovmskps to a register, stores, comparisons that set the flags, cmpccxadd, and safe instructions.
     for (const char* other : {"c5 f9 7e c0", "c5 f8 50 c1", "c5 f9 7f 07", "c5 f9 e7 07", "c4 e2 79 17 c1",
                               "c5 f8 2f c1", "c4 e2 71 e8 07", "49 90", "55", "9c", "c4 e3 79 16 c0 01"})
         EXPECT_FALSE(leaves_state(decoded(other))) << other;

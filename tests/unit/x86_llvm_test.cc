@@ -1,4 +1,4 @@
-// The decoder's lengths and opcodes are those of LLVM's disassembler.
+// The decoder's lengths and opcodes agree with LLVM's disassembler.
 #include <gtest/gtest.h>
 
 #ifdef SONDE_HAS_DISASSEMBLER
@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// Code that is likely to be an instruction: an escape or a vector's prefix, then anything.
+// Code that is likely to be an instruction: an escape or a vector prefix, then random bytes.
 std::string make_code(std::mt19937& random) {
     std::string out(15, '\0');
     for (char& byte : out)
@@ -37,7 +37,7 @@ TEST(X86Code, LengthsAreLlvms) {
     }
 }
 
-// An opcode of a vector's map is known if and only if LLVM knows it with some operand.
+// An opcode in a map of vector instructions is known if and only if LLVM knows it with some operand.
 TEST(X86Code, VectorOpcodesAreLlvms) {
     LlvmLength llvm(X86Mode::Long);
     for (int map = 1; map <= 3; map++)
