@@ -49,7 +49,7 @@ enum class ExprKind {
 struct Expr {
     ExprKind kind;
     Range range;
-    // number of nodes from here to the deepest leaf; limited (parse/parser.h), so that passes may recurse
+    // Number of nodes from here to the deepest leaf; limited (parse/parser.h), so that passes may recurse.
     int height = 1;
 
   protected:
@@ -372,7 +372,7 @@ struct Function {
     // Null for a primitive, `function f:long(a:string);`, which only library files may declare (stdlib/prelude.stp).
     BlockStmt* body =
         nullptr; // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
-    // a body in C, `%{ ... %}`, in privileged files only; `body` is then an empty block at the same position
+    // A body in C, `%{ ... %}`, in privileged files only; `body` is then an empty block at the same position.
     std::string embedded;
     std::string doc; // the comment above the declaration, without comment signs; lines end in a newline
 };

@@ -47,8 +47,11 @@ void add_table(const ProgramFile& file, Address table, bool distances, std::set<
 
 } // namespace
 
-// Finds all bytes that could be a direct call or jump to an entry. Whether an instruction begins there is checked
-// later.
+// Finds all bytes that could be a direct call or jump to an entry: e8, e9 or 0f 8x, and a distance to the entry.
+//
+// Decoding all code of a large library would take seconds, so this looks at each byte and does not know where
+// instructions begin. A match may be in the middle of an instruction. That is checked later, for the few functions that
+// contain a match.
 const std::map<Address, CallReturns::Uses>& CallReturns::uses() {
     if (uses_)
         return *uses_;
@@ -76,6 +79,8 @@ const std::map<Address, CallReturns::Uses>& CallReturns::uses() {
     return *uses_;
 }
 
+// Collects the facts about the function at an address: its instructions, and all targets that control can reach in it
+// other than by a return. `problem` is set if some targets remain unknown; then no answer about this function is safe.
 const CallReturns::Function& CallReturns::function_at(Address address) {
     std::optional<Stretch> stretch = code_.stretch_at(address);
     auto [found, fresh] = functions_.try_emplace(stretch ? stretch->low : address);
@@ -96,6 +101,7 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
             at++;
             continue;
         }
+        // Note both ends of each instruction, to recognize matches of uses() that are inside another instruction.
         function.instructions[at] = at + one->length;
         at += one->length;
         if (one->is_call())
@@ -106,6 +112,7 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
         if (one->is_direct_jump())
             function.targets.insert(at + static_cast<uint64_t>(one->immediate));
         has_switch = has_switch || (one->is_indirect_jump() && !by_slot);
+        // A switch loads the address of its table by `lea table(%rip)`, or jumps through `table(,%index,8)`.
         std::set<Address> table;
         if (!one->is_vector && one->map == 0 && one->opcode == 0x8d && by_slot)
             add_table(file_, at + static_cast<uint64_t>(one->displacement), true, table);
@@ -116,6 +123,7 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
     }
     if (has_switch && !has_table)
         function.problem = "an indirect jump may lead behind it";
+    // Landing pads are entered by the unwinder, not by an instruction in the code.
     if (const UnwindEntry* entry = unwind_.at(address)) {
         std::optional<std::vector<Address>> pads = unwind_.landing_pads(*entry);
         if (!pads)
@@ -126,6 +134,8 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
     return function;
 }
 
+// Returns why a probe at `behind`, the address after a call, would not be hit by each return and by nothing else; "" if
+// it is safe.
 std::string CallReturns::why_not(const PltEntry& entry, const Function& function, Address behind) {
     if (!function.problem.empty())
         return fmt::format("`{}` is called before {:#x}, and {}", entry.name, behind, function.problem);
@@ -145,6 +155,7 @@ Result<std::vector<Address>> CallReturns::find(const PltEntry& entry) {
         return Error(
             fmt::format("`{}` has no section headers, so its calls of `{}` are not known", file_.path(), entry.name),
             unsafe_return);
+    // A tail call `jmp write@plt` returns into the caller of this function, where no probe is.
     for (Address distance : found.jumps)
         if (const Function& function = function_at(distance);
             !function.is_inside(distance) || function.behind_jumps.contains(distance + distance_size))
@@ -161,6 +172,8 @@ Result<std::vector<Address>> CallReturns::find(const PltEntry& entry) {
             return Error(std::move(why), unsafe_return);
         out.push_back(behind);
     }
+    // In programs that are not position-independent, the address of the PLT entry can be used as a function pointer.
+    // The symbol of the import then has this address.
     bool has_pointers = false;
     file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
         has_pointers = symbol.dynamic && symbol.section == SHN_UNDEF && symbol.address == entry.address;

@@ -120,6 +120,8 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     return location;
 }
 
+// Implements the rules for results in the System V ABI for x86-64, section 3.2.3, "Returning of Values", and the
+// special cases of Go, Rust and i386 before them.
 Location CallingConvention::full_result_location(const FunctionInstance& function) {
     constexpr int rax = 0, rdx = 1; // DWARF numbers
     const Type* type = strip(variables_.result_type(function));
@@ -206,6 +208,10 @@ CallingConvention::Described CallingConvention::described(const FunctionInstance
     return out;
 }
 
+// Assigns registers and stack slots to the arguments in order, as the caller does (System V ABI for x86-64, section
+// 3.2.3, "Passing"). Every argument before the requested one must be known: one mistake moves all that follow.
+// Therefore each argument is compared with its own location in the debug information, and the first contradiction ends
+// the computation with a reason.
 Location CallingConvention::argument_location(const FunctionInstance& function, const Variable& argument) {
     constexpr int integer_registers[] = {5, 4, 1, 2, 8, 9}; // rdi rsi rdx rcx r8 r9
     constexpr size_t sse_registers = 8;
@@ -245,6 +251,8 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
             return above_return_address(*said.above_frame, indirect);
         if (classes.doubt)
             return unavailable(classes.doubt);
+        // An argument that does not fit into the remaining registers is passed on the stack as a whole. Later, smaller
+        // arguments can still use the registers.
         if (on_stack) {
             stack = (stack + classes.alignment - 1) / classes.alignment * classes.alignment;
             here = above_return_address(stack, indirect);
@@ -274,6 +282,8 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
     return unavailable("is not a parameter");
 }
 
+// Adds the missing dereference to the location of an object that is passed by address. It is missing if the location is
+// in the caller's part of the stack: an object that is passed by address would not be there.
 Location CallingConvention::corrected(const Variable& parameter, Address address, Location place) {
     const Type* type = strip(parameter.type);
     if (!parameter.is_parameter || place.kind != Location::Memory || !type || !is_class(type) || file_.is_32_bit())

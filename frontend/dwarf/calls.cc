@@ -16,6 +16,8 @@
 
 namespace sonde {
 
+// Slots of the global offset table that lead to functions of the module itself, and the PLT entries that use them.
+// Other modules can replace such functions (symbol interposition), but then the call does not go to this module.
 const std::map<Address, Address>& Calls::own_slots() {
     if (own_slots_)
         return *own_slots_;
@@ -81,6 +83,7 @@ std::vector<CallSite> Calls::in(const FunctionInstance& function) {
                 calls.push_back({low + at, std::nullopt, callee->second});
         }
     }
+    // Calls that were inlined have no call instruction; the inlined copies are listed in the debug information.
     if (caller)
         for (uint32_t i = 0; i < caller.unit->functions.size(); i++)
             if (const FunctionEntry& copy = caller.unit->functions[i]; copy.inlined && copy.parent == caller.index)

@@ -27,7 +27,8 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
     const ElfSection* section = file_.section_at(address);
     if (section && !(section->flags & SHF_EXECINSTR))
         return std::nullopt;
-    // Data in the code has places, too.
+    // Sources for the bounds of the function, the most reliable one first: unwind entries, debug information, symbols
+    // with a size, symbols without a size, sections that the linker fills with code.
     std::optional<Stretch> found;
     if (const UnwindEntry* entry = unwind_.at(address)) {
         found = {entry->low, entry->high, true, {entry->low}};
@@ -37,6 +38,7 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
             if (address >= low && address < high)
                 found = {low, high, true, {low}};
     }
+    // Several symbols can have the same address; one of them may have a size that covers the address.
     const std::vector<CodeSymbol>& all = symbols_.all();
     auto after = symbols_.first_after(address);
     for (auto at = after; !found && at != all.begin();) {
@@ -57,14 +59,17 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
             high = std::min(high, *next);
         found = {std::prev(after)->address, high, false, {std::prev(after)->address}};
     }
+    // The linker's own code has no symbols: the PLT and the code that runs before and after main().
     bool linked =
         section && (section->name.starts_with(".plt") || section->name == ".init" || section->name == ".fini");
     if (!found && linked)
         found = {section->address, section->address + section->size, true, {section->address}};
+    // _start of a stripped program: only its first instructions are assumed.
     if (!found && file_.elf().entry() <= address && address - file_.elf().entry() < max_unsized)
         found = {file_.elf().entry(), address + 16, false, {file_.elf().entry()}};
     if (!found || found->high - found->low > most_code)
         return std::nullopt;
+    // Symbols and rows of the line table are beginnings of instructions, too. They help where code cannot be followed.
     for (auto at = symbols_.first_from(found->low); at != all.end() && at->address < found->high; ++at)
         found->starts.push_back(at->address);
     if (Unit* unit = units_.unit_at(address)) {

@@ -48,7 +48,7 @@ struct DwarfModule::Impl {
     UnwindTable unwind{file, debug};                      // functions and frames according to the unwind information
     CodeLayout code{file, symbols, units, lines, unwind}; // beginnings of instructions
     Ifuncs ifuncs{file, code, unwind};                    // functions that are chosen when a program starts
-    // matches patterns with functions
+    // Matches patterns with functions.
     FunctionSearch functions{file, debug, symbols, units, variables, instances, ifuncs};
     Statements statements{file, symbols, units, lines, instances, functions}; // maps lines to addresses and back
     FunctionEntries entries{file, debug, units, lines, instances, code};      // places where each call is counted once
@@ -60,7 +60,7 @@ struct DwarfModule::Impl {
     DroppedResults dropped{file, debug, symbols};                   // results that the compiler removed
     CallingConvention calling{file,      debug,     units,  types,
                               variables, locations, dropped}; // locations of arguments and results
-    // locations of parameters at the entry
+    // Locations of parameters at the entry.
     ParameterLocations parameters{file, debug, symbols, variables, locations, calling};
 
     // Forgets everything that was read from the debug information, including libdw's memory; the next query reads it

@@ -59,6 +59,8 @@ bool is_lambda(Dwarf_Die& die) {
 
 } // namespace
 
+// Creates the instance: the entry, the ranges, the names, the declaration's position, and the body. Compilers disagree
+// about most of these, hence the fallbacks.
 std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     Dwarf_Die die;
     const char* bare = units_.bare_name(function);
@@ -70,6 +72,7 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     Dwarf_Attribute attribute;
     Dwarf_Word distance = 0;
     Dwarf_Addr entry = 0;
+    // DW_AT_entry_pc is an address, or an offset from the first range.
     if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formaddr(&attribute, &entry) == 0)
         instance.entry = entry;
     else if (dwarf_attr(&die, DW_AT_entry_pc, &attribute) && dwarf_formudata(&attribute, &distance) == 0)
@@ -94,6 +97,7 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
         const char* linkage = linkage_name(die);
         instance.linkage_name = linkage ? linkage : "";
     }
+    // Rust describes methods by the names `{impl#0}`; the symbol has the real name.
     if (instance.name.find("{impl#") != std::string::npos)
         if (std::optional<std::string> plain = demangle(instance.linkage_name))
             instance.name = *std::move(plain);
@@ -105,8 +109,8 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     instance.file = declaration_file(die);
     if (dwarf_decl_line(&die, &instance.line) != 0)
         instance.line = 0;
-    // Free Pascal records lines of declarations, but no files. gcc records neither for lambdas, which it treats as
-    // artificial.
+    // Free Pascal does not record the positions of declarations. gcc does not for lambdas, which it marks as
+    // artificial. Use the first row of the line table instead.
     const LineRow* first = nullptr;
     if (instance.file.empty() && (!flag_attribute(die, DW_AT_artificial) || is_lambda(die) || !instance.part.empty()))
         first = lines_.row_at(*function.unit, instance.entry);
@@ -124,6 +128,8 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     else
         instance.body =
             instance.inlined ? instance.entry : find_body(lines_, *function.unit, die, instance.entry, entry_range_end);
+    // If control can reach the body several times per call, a function with parameters must be probed before its
+    // prologue (place_cheaply.cc). Without parameters, the entry will do.
     if (!instance.is_go && instance.body != instance.entry && !file_.is_32_bit() &&
         !runs_once(file_, instance.entry, instance.body, entry_range_end)) {
         if (has_parameters(die))

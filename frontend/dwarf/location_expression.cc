@@ -386,6 +386,11 @@ class LocationTranslator {
     std::string why_;
 };
 
+// Translates one operation. Returns false, with the reason in why_, if a probe cannot compute the result.
+//
+// If you add an operation, add it only if it has the same meaning at every probe hit. An operation that needs something
+// which a BPF program cannot get (the caller's registers, floating-point registers, control flow) must fail here. A
+// wrong location would give wrong values without any error.
 bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     unsigned atom = op.atom;
     if (const std::optional<int64_t> number = pushed_number(op))

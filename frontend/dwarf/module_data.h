@@ -28,8 +28,8 @@ struct FunctionInstance {
     bool inlined = false; // an inlined copy
     bool external = false;
     Address entry = 0; // the low pc, or the entry pc of an inlined copy
-    // the first address after the prologue, where parameters can be read; equals `entry` in optimized code and inlined
-    // copies
+    // The first address after the prologue, where parameters can be read; equals `entry` in optimized code and inlined
+    // copies.
     Address body = 0;
     bool body_repeats = false;  // the code at `body` may run more than once per call, or not in every call
     Address low = 0, high = 0;  // the smallest range that contains all its code

@@ -143,8 +143,10 @@ std::optional<Source> source_of(const std::map<uint64_t, const Location*>& parts
     return std::nullopt;
 }
 
+// Whether both locations have the same value: compares each byte's register, as far as both know it. `size` is the size
+// of the value.
 bool agree(const Location& described, const Location& passed, uint64_t size) {
-    if (!depends_on_registers(described)) // the compiler knows the value, so callers may not pass it
+    if (!depends_on_registers(described)) // the compiler knows the value, so it may not be passed at all
         return passed.kind == Location::Unavailable;
     if (described.kind != Location::Pieces && passed.kind != Location::Pieces)
         return is_same(described, passed);
@@ -194,6 +196,8 @@ constexpr const char* doubt =
 
 } // namespace
 
+// Whether the function is a copy that the compiler has changed: `f.constprop.0`, `f.isra.0`, `f.part.0`. Its parameters
+// differ from those in the source.
 bool ParameterLocations::is_clone(const FunctionInstance& function) {
     for (auto at = symbols_.first_from(function.entry); at != symbols_.all().end() && at->address == function.entry;
          ++at) {
@@ -216,6 +220,8 @@ bool ParameterLocations::is_convention_certain(const FunctionInstance& function)
     return global;
 }
 
+// With -fno-var-tracking, gcc gives each variable one location for the whole function, even for addresses where it is
+// not valid.
 bool ParameterLocations::lacks_variable_tracking(const FunctionInstance& function) {
     Dwarf_Die die, unit;
     const char* producer = debug_.unpack(function.die, &die) && dwarf_diecu(&die, &unit, nullptr, nullptr)
@@ -233,6 +239,7 @@ bool ParameterLocations::has_single_place(const Variable& parameter) {
            dwarf_getlocation(&attribute, &ops, &length) == 0;
 }
 
+// gcc stores the optimization level in DW_AT_producer. For LLVM it must be derived from the debug information.
 bool ParameterLocations::is_optimized(const FunctionInstance& function) {
     Dwarf_Die die, unit;
     if (!function.has_debug_info || !debug_.unpack(function.die, &die))
@@ -266,8 +273,9 @@ ParameterLocations::Compared ParameterLocations::compare(const FunctionInstance&
     out.described = described_at_entry(function, parameter, address);
     out.passed = calling_.argument_location(function, parameter);
     const Type* type = strip(parameter.type);
-    // In the Windows convention, callers reserve stack space for arguments in registers. So a location on the stack
-    // that contradicts the convention is trusted only for types that may be passed in several ways.
+    // In the Windows convention, callers reserve stack space for arguments in registers. So if the ABI gives no
+    // location, a stack location in the debug information is trusted only for types that compilers pass in different
+    // ways.
     const bool is_odd =
         type && (type->kind == Type::Float || type->kind == Type::Array || (type->size == 16 && is_scalar(type)));
     const std::optional<RegisterOffset> stack = register_offset(without_dereference(out.described));
@@ -314,6 +322,7 @@ Location ParameterLocations::at_entry(const FunctionInstance& function, const Va
         return is_passed && is_readable(both.passed) ? both.passed : both.described;
     case Agreement::Missing: // callers that know that the parameter is unused pass anything (LLVM)
         return both.described;
+    // The parameter will be stored in its own location later; until then only the caller's location is right.
     case Agreement::TooEarly:
         if (!is_passed)
             return both.passed;
@@ -402,6 +411,7 @@ bool is_filled(const PrologueState& state, const Location& place, const Type* ty
         return offset->reg < rip && state.passed[offset->reg];
     const int64_t begin = *base + offset->bytes;
     if (begin >= 0) // above the frame
+        // The parameter is in the frame. All bytes that have a value must have been stored.
         return true;
     std::map<int64_t, int64_t> used;
     constexpr int64_t pointer = 8;

@@ -252,7 +252,7 @@ class Follower {
     // implicitly.
     void forget(const Instruction& one) {
         if (!one.code.has_modrm || one.code.is_vector) {
-            // mov $imm, %reg changes only this register.
+            // Mov $imm, %reg changes only this register.
             const bool constant = one.code.map == 0 && !one.code.is_vector && one.code.opcode >> 3 == 0xb8 >> 3;
             if (constant)
                 return set(dwarf_register((one.code.opcode & 7) | (one.rex & 1) << 3), false);

@@ -61,6 +61,8 @@ std::string spell_lines(const std::set<int>& lines) {
 
 } // namespace
 
+// The address alone does not determine the function: the compiler may move an instruction of f into the middle of a
+// copy of g that was inlined into f. The row's file and line tell whose source it is.
 FunctionRef Statements::function_of(Unit& unit, const LineRow& row) {
     FunctionRef innermost = units_.function_at(unit, row.address);
     FunctionRef best;
@@ -105,6 +107,11 @@ FunctionRef Statements::named_around(Unit& unit, const LineRow& row, const Funct
     return {};
 }
 
+// Adds the statements of a unit. Each run of consecutive rows with the same file, line and function gives one
+// statement, at its first row.
+//
+// The first pass uses only rows that the compiler marked as statements. The second pass adds lines without any marked
+// row in a function. Without it, one could not probe the closing brace of an optimized function.
 void Statements::add(Unit& unit, const FunctionPattern& pattern, FileFilter& files, std::vector<Statement>& found) {
     std::set<std::pair<uint32_t, int>> marked; // functions and lines that have a statement
     for (const bool only_marked : {true, false}) {
@@ -194,6 +201,8 @@ std::vector<Statement> Statements::find(const FunctionPattern& pattern) {
     return found;
 }
 
+// Returns the statement at any address. The function is the innermost one with code there. Only for the first address
+// of a row, the row's line is used for choosing among functions.
 std::optional<Statement> Statements::at(Address address) {
     if (!file_.is_executable(address))
         return std::nullopt;

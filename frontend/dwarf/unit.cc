@@ -115,7 +115,7 @@ bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, 
             std::string text = with_arguments ? std::string(name) : plain;
             if (matches(text))
                 return true;
-            // a parent always has a smaller index
+            // A parent always has a smaller index.
             for (uint32_t at = scope; at != no_index; at = unit.scopes[at].parent) {
                 const ScopeEntry& entry = unit.scopes[at];
                 if (!with_all && entry.is_namespace && (entry.is_inline || !entry.name))

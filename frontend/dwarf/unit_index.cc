@@ -12,6 +12,11 @@
 
 namespace sonde {
 
+// Lists all units, without scanning their DIEs.
+//
+// A unit can be split (-gsplit-dwarf): the program then has a skeleton with addresses and the line table, and a .dwo
+// file has the DIEs. `unit_die` is the skeleton and `die` the split unit; for other units they are the same. Type units
+// in .dwo files are found only through the file, not through a skeleton.
 void UnitIndex::list() {
     if (listed_)
         return;
@@ -112,6 +117,8 @@ RangeList UnitIndex::ranges(Dwarf_Die& die) const {
     return list;
 }
 
+// Finds the unit by the units' address ranges. If the ranges of several units overlap, as in some linked objects, the
+// binary search can miss the right unit, so then each unit is asked.
 Unit* UnitIndex::unit_at(Address address) {
     if (!spans_built_) {
         spans_built_ = true;
@@ -151,6 +158,7 @@ const std::vector<Span>& UnitIndex::spans(Unit& unit) {
             return entry;
         return owner.emplace_hint(entry, at, std::prev(entry)->second);
     };
+    // Functions are in the order of the file, so each comes after the function that contains it.
     for (uint32_t i = 0; i < unit.functions.size(); i++) {
         Dwarf_Die die;
         if (!unit.functions[i].has_code || !die_of({&unit, i}, &die))
@@ -201,6 +209,8 @@ FunctionRef UnitIndex::find_function(DieOffset packed) {
     return {unit, static_cast<uint32_t>(found - unit->functions.begin())};
 }
 
+// The name of an inlined copy is in its abstract function, and the name of a member function's definition in its
+// declaration. The reference can lead to another unit (link-time optimization).
 FunctionRef UnitIndex::naming_entry(FunctionRef function) {
     for (int depth = 0; function && !function->name && function->origin && depth < 16; depth++) {
         Dwarf_Attribute origin = {DW_AT_abstract_origin, function->origin_form,

@@ -363,6 +363,11 @@ const NamedEntry* declared_type(const Unit& unit, const DieValues& values) {
 
 } // namespace
 
+// Walks over all DIEs of the unit in the order of the file. `levels` is the path from the unit's DIE to the current
+// one; a DIE with the abbreviation code 0 ends the children of its parent.
+//
+// An error in the data ends the scan. The entries found so far remain, so a damaged unit loses functions, but sonde
+// does not crash.
 void scan(Unit& unit) {
     if (unit.scanned)
         return;
@@ -401,6 +406,7 @@ void scan(Unit& unit) {
         if (!abbrev)
             break;
         Level level = levels.empty() ? Level{} : levels.back();
+        // The most frequent case: an uninteresting DIE of constant size.
         if (!abbrev->wanted && abbrev->fixed_size >= 0) {
             cursor.skip(static_cast<uint64_t>(abbrev->fixed_size));
         } else if (!abbrev->wanted) {
@@ -458,6 +464,7 @@ void scan(Unit& unit) {
             }
         }
         if (abbrev->children) {
+            // A corrupt unit can nest DIEs without end.
             if (levels.size() >= 100000)
                 break;
             levels.push_back(level);

@@ -266,7 +266,7 @@ struct Intrinsic : Expr {
     std::string name;
     const Primitive& facts; // the primitive's row in primitives.def, or all defaults if it has no row
     std::vector<Expr*> args;
-    // called for its effect; if its value is used, that is 0 or "" by its type, else the type is Void
+    // Called for its effect; if its value is used, that is 0 or "" by its type, else the type is Void.
     bool gives_nothing = false;
     Intrinsic(Range r, std::string n, ValueType result, std::vector<Expr*> a)
         : Expr(ExprKind::Intrinsic, result, r), name(std::move(n)), facts(facts_of(name)), args(std::move(a)) {}
@@ -278,7 +278,7 @@ struct Intrinsic : Expr {
     }
 };
 
-// printf and its family. `format` describes how the arguments become text. `args` are the arguments of its directives,
+// Printf and its family. `format` describes how the arguments become text. `args` are the arguments of its directives,
 // in their order. A width or precision written as `*` is a separate Long argument. A histogram argument is a GlobalRef
 // or Element of type Stats.
 struct Print : Expr { // String if to_string; else Void, or 0 or "" where the value is used
@@ -306,7 +306,7 @@ struct Register : Expr { // Long
 // Valid only in handlers of such probes.
 struct Argument : Expr { // Long
     static constexpr int result = -1;
-    // the address of the system call's struct pt_regs, in the layout of a 64-bit program
+    // The address of the system call's struct pt_regs, in the layout of a 64-bit program.
     static constexpr int call_registers = -2;
     int number;
     Argument(Range r, int n) : Expr(ExprKind::Argument, ValueType::Long, r), number(n) {}
@@ -424,7 +424,7 @@ struct Foreach : Stmt {
     std::vector<Expr*> slice; // empty: all elements; else one for each key component, where null stands for `*`
     int sort_direction = 0;   // +1 ascending, -1 descending, 0 insertion order
     int sort_column = 0;      // 0: sort by value; 1 and up: by that key component
-    // which statistic to sort by, if the elements are Stats and sort_column is 0
+    // Which statistic to sort by, if the elements are Stats and sort_column is 0.
     StatValue sort_stat = StatValue::Count;
     int64_t sort_percentile = 0; // for Percentile, as in StatRead
     Expr* limit = nullptr;       // maximum number of iterations, evaluated once; null: no limit
@@ -530,7 +530,7 @@ struct Program {
     std::vector<plan::ProbedFile> files; // the files that contain the points; filled in last (probes/record_files.h)
     std::vector<std::string> texts; // strings that array keys hold as numbers: sorted, no duplicates, the first is ""
     std::vector<CText> c_blocks;    // C declarations for the functions in C; those of the library only if one is called
-    // by plan::Point::function; a function that is missing has the number 0
+    // By plan::Point::function; a function that is missing has the number 0.
     std::map<std::string, int64_t> point_numbers;
 };
 

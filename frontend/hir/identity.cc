@@ -22,6 +22,8 @@ class Key {
     // field is considered here.
     void whole();
 
+    // Each part is appended in binary form, with its kind and, for lists, the number of elements. Without these,
+    // different trees could give the same key.
     void add(const Expr* expr) {
         if (!expr)
             return add(absent);
@@ -53,6 +55,8 @@ class Key {
             add(word);
     }
 
+    // With own_locals, a local is identified by the number of different locals before it. `{x = 1; y = x}` and `{a = 1;
+    // b = a}` then have the same key.
     void add(const Local* local) {
         if (!own_locals_ || !local)
             return add(reinterpret_cast<uintptr_t>(local));

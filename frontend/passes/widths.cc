@@ -95,6 +95,7 @@ class Widths {
         for_each_stmt(stmt, [&](const hir::Stmt& s) { visit(s); });
     }
 
+    // Raise a bound to include a value. Bounds only grow, so that the iteration ends.
     void raise(uint64_t& bound, uint64_t length) {
         length = std::min(length, most_);
         if (length <= bound)
@@ -187,6 +188,8 @@ class Widths {
             widen(numbers_[loop.value], numbers_[loop.array]);
     }
 
+    // Returns an upper bound for the length of a string expression, from the bounds of its parts. An expression that is
+    // not listed has no bound.
     uint64_t length(const hir::Expr& expr) {
         using hir::ExprKind;
         switch (expr.kind) {
@@ -233,6 +236,8 @@ class Widths {
         }
     }
 
+    // Returns a range that contains all values of an integer expression, from the ranges of its parts. An expression
+    // that is not listed has the full range.
     Interval numbers(const hir::Expr& expr) {
         using hir::ExprKind;
         switch (expr.kind) {

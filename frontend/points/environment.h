@@ -28,9 +28,9 @@ struct KernelProbing {
     bool fentry = false;           // trampolines at a function's entry and return (fentry, fexit)
     bool kprobe = false;           // breakpoints
     bool only_breakpoints = false; // the user asked for breakpoints only
-    // handlers at trampolines can be preempted, and then other hits are missed (runtime/preemption.h)
+    // Handlers at trampolines can be preempted, and then other hits are missed (runtime/preemption.h).
     bool preempts_handlers = false;
-    // the verifier supports loops directly; otherwise each iteration is a call, and calls share 512 bytes of stack
+    // The verifier supports loops directly; otherwise each iteration is a call, and calls share 512 bytes of stack.
     bool may_goto = false;
     bool tracepoint_cookie = false; // one program can serve several tracepoints and tell them apart
     // Returns why the kernel does not support handlers of a kind that decides (plan::decides), or "" if it does.

@@ -49,7 +49,7 @@ struct ResolvedPoint {
     Address address = 0;          // the probed instruction, as an address in the module
     std::vector<Arrival> repeats; // ways to reach the probed instruction other than a call (frontend/sema/arrivals.h)
     Address entry_address = 0;    // .return: the function's entry, or the end of its prologue if needed
-    // an entry of the procedure linkage table, which has no variables; owned by the module
+    // An entry of the procedure linkage table, which has no variables; owned by the module.
     const PltEntry* plt = nullptr;
     const UsdtMark* mark = nullptr;  // a static marker (USDT), with arguments instead of variables; owned by the module
     KernelTypes* kernel = nullptr;   // for points in the kernel: the kernel's types
@@ -71,9 +71,9 @@ struct ResolvedPoint {
     bool is_go = false; // a function written in Go
     std::string listed; // the point's line in a listing, if it was computed when the point was found
     bool at_return_instruction = false; // with is_return: `address` is one of the instructions that leave the function
-    // with is_return: `address` is the instruction after a call of the function, which has returned
+    // With is_return: `address` is the instruction after a call of the function, which has returned.
     bool after_call = false;
-    // the instruction is a jump to another function (a tail call), so the result is not known yet
+    // The instruction is a jump to another function (a tail call), so the result is not known yet.
     bool leaves_by_jump = false;
     std::optional<uint8_t> jump_condition; // see FunctionExit::jump_condition
     bool reads_registers = false;          // the handler needs the kernel's registers

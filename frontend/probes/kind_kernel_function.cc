@@ -142,6 +142,8 @@ bool fits_trampoline(const Type* prototype) {
                        [](const TypeMember& one) { return one.type && is_scalar(one.type); });
 }
 
+// Resolves a pattern to functions of the kernel or of modules. BTF is searched first. The symbols are searched if BTF
+// has no match, and for `.exported` and kprobe.*, which are about symbols.
 std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoint& wanted) {
     KernelTypes* kernel = open_kernel(resolving);
     if (!kernel)
@@ -213,6 +215,7 @@ std::vector<ResolvedPoint> resolve_from(Resolving& resolving, size_t at, Functio
 
 } // namespace
 
+// Trampolines pass arguments but no registers, so a handler that reads registers needs a breakpoint.
 void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
     using plan::ProbeKind;
     if (!plan::is_kernel_function(point.kind))
@@ -225,6 +228,8 @@ void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
     point.alone = false;
 }
 
+// A handler that assigns `$return` runs before the function. If it sets a result, the kernel skips the function. The
+// kernel allows this only for functions that it has marked (fmod_ret programs), with at most six scalar parameters.
 bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diags, Range range) {
     if (!plan::is_kernel_function(point.kind) || !point.is_return)
         return true;

@@ -87,13 +87,15 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
         FunctionInstance function;
         std::vector<Caller> callers;
     };
+    // By address and name: one address can be an inlined copy of several functions. Tail calls are separate, because
+    // each jump is probed.
     std::map<std::tuple<Address, std::string, std::optional<Address>>, Callee> callees;
     for (CallSite& call : target.module->calls(function)) {
         seen.push_back(call.callee.name);
         Callee& callee = callees[{call.callee.entry, call.callee.name, call.jump}];
         callee.function = std::move(call.callee);
         if (call.return_address == 0)
-            // an inlined copy has the frame of its caller; so has a function that is reached by a tail call
+            // An inlined copy has the frame of its caller; so has a function that is reached by a tail call.
             callee.callers = callers;
         else
             add_caller(*target.module, call.return_address, callers, callee.callers);

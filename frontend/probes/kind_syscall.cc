@@ -23,7 +23,7 @@
 namespace sonde {
 namespace {
 
-// from this number on, a call has the same number in all architectures, and a function with its name
+// From this number on, a call has the same number in all architectures, and a function with its name.
 constexpr int first_of_all_architectures = 424;
 
 // Returns the encoded places of a call's arguments in a 32-bit program (see syscalls_32.def). By default they are in

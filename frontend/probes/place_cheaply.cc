@@ -146,7 +146,7 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
         address = to;
     };
     if (point.is_return && !point.at_return_instruction)
-        // at the entry, the return address is on top of the stack
+        // At the entry, the return address is on top of the stack.
         if (std::optional<Address> cheap = point.module->cheap_entry(point.function))
             move(point.address, point.point.offset, *cheap);
     if (!entry.is_chosen)

@@ -196,7 +196,7 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
     if (std::ranges::all_of(*groups, [](const auto& files) { return files.root.empty(); }))
         return false; // the groups use our file system
     std::set<FileIdentity> seen;
-    // options of groups without the program; in a pod, one container with it is enough
+    // Options of groups without the program; in a pod, one container with it is enough.
     std::vector<std::string> without;
     std::set<std::string> with;
     for (const ProbeEnvironment::GroupFiles& files : *groups) {
@@ -249,6 +249,8 @@ std::string nearest_file(const std::string& written) {
 
 } // namespace
 
+// Without an argument, `process` means the command of -c, or else the program of the process of -x. A number is a
+// process id. A string is a path, a name to search in $PATH, or a pattern.
 Programs find_programs(Resolving& resolving, bool all_will_do) {
     const PointComponent& target = resolving.components()[0];
     Programs out;
@@ -282,6 +284,7 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
     case PointComponent::String:
         break;
     }
+    // If the session is limited to containers, the name means a program in their file systems.
     if (find_in_groups(resolving, target.text, out))
         return out;
     if (Result<std::string> found = find_file(target.text)) {

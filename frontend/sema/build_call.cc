@@ -32,6 +32,9 @@ hir::Expr* build_call(Body& b, const ast::CallExpr& expr) {
     return build_call_to(b, *entry, std::move(args), expr.name_range);
 }
 
+// A primitive becomes an Intrinsic. Another function becomes a Call of the version that all callers share, if possible.
+// It is built separately for this probe point if its body uses the point, or if it is a function of the script and an
+// argument is a typed pointer: `function f(p) { return p->x }` has another meaning for each type.
 hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> args, Range range) {
     const ast::Function& function = *entry.ast;
     const Sources& sources = b.context.diags.sources();
@@ -62,11 +65,13 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
         hir::Function* callee = b.functions.instantiate(entry);
         return b.make<hir::Call>(range, callee, callee->result, std::move(args));
     }
+    // If building the instance reports problems in library code, add where the script calls it.
     size_t said = b.context.diags.all().size();
     Instance& instance = b.functions.instantiate(entry, *b.point, *b.running(), b.inside_entry, std::move(types));
     if (!b.context.diags.sources().is_tapset(range.file))
         b.context.diags.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
     auto* made = b.make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
+    // A recursive call, made while the instance is being built. finish_open_calls() completes it.
     if (!instance.complete)
         instance.open_calls.push_back({made, b.function()});
     else

@@ -20,7 +20,7 @@ namespace {
 
 void append_statements(Body& b, const std::vector<ast::Stmt*>& stmts, hir::Block& out);
 hir::Stmt* build_body(Body& b, const ast::Stmt& stmt); // never null
-// null for a statement without effect; the same holds for the functions below
+// Null for a statement without effect; the same holds for the functions below.
 hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt);
 hir::Stmt* build_loop(Body& b, const ast::Stmt& stmt);
 // Declares the variable that a statement sets. If it is a global, the statement sets a hidden local instead, and the

@@ -36,7 +36,7 @@ struct Expander::AliasUse {
     Range written;                  // the range of the probe's own point
     size_t first = 0;               // the first entry in expansions_ that belongs to this point
     bool* stopped = nullptr;        // set when a limit was reached: nothing more is expanded
-    // set if a kind knows the point but has no place for it (a system call that no program can make)
+    // Set if a kind knows the point but has no place for it (a system call that no program can make).
     bool* never_hit = nullptr;
 };
 
@@ -165,6 +165,8 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
         report.help(fmt::format("`sonde -l '*'` lists what there is{}", search_advice(first.name)));
 }
 
+// Resolves a point that is the name of an alias, completely or (with_suffix) with further components. Returns whether
+// an alias was found. The alias's points are resolved recursively.
 bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, bool with_suffix,
                              std::vector<Resolved>& out) {
     bool found = false;
@@ -188,6 +190,7 @@ bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
             AliasUse inner = use;
             std::string title = dotted(*name);
             inner.chain.push_back(title);
+            // An alias that contains itself would be expanded forever.
             if (std::find(use.chain.begin(), use.chain.end(), title) != use.chain.end()) {
                 std::string loop;
                 for (const std::string& step : inner.chain)
@@ -221,6 +224,8 @@ bool Expander::resolve_alias(const ast::ProbePoint& point, const AliasUse& use, 
                 expansion.alias = found_here;
                 expansion.pn = ast::to_source(*found_here);
             }
+            // This is the innermost alias so far: its prologue runs before those of the outer ones, and its epilogue
+            // after theirs.
             if (alias->prologue)
                 expansion.prologues.insert(expansion.prologues.begin(), {alias->prologue, alias_file});
             if (alias->epilogue)

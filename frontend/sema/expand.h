@@ -33,7 +33,7 @@ class Expander {
 
     // One resolved point.
     struct Resolved {
-        // owned by the Expander; shared by all points that come from one point of a probe kind
+        // Owned by the Expander; shared by all points that come from one point of a probe kind.
         const Expansion* expansion;
         ResolvedPoint point;
     };

@@ -350,7 +350,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     std::map<const Expansion*, Reach> reaches;
     std::map<std::string, hir::Handler*> by_key, by_body;
     std::vector<std::pair<std::string, std::string>> left_out; // places, with the reasons
-    // for each point as written, the first place that was left out
+    // For each point as written, the first place that was left out.
     std::map<const Expansion*, Expander::Resolved*> first_left_out;
     std::set<const Expansion*> built;
     std::map<std::string, hir::Handler*> notes;
@@ -369,7 +369,7 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     const bool has_many =
         std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
         in_.context.env.kernel_probing && in_.context.env.kernel_probing().may_goto;
-    // with their sharing keys
+    // With their sharing keys.
     std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many;
     for (Expander::Resolved& resolved : points) {
         resolved.point.is_among_many = has_many && resolved.point.syscall;

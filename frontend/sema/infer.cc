@@ -320,6 +320,8 @@ class Inference {
         }
     }
 
+    // Infers one expression. `expected` is the type that the context requires, or Unknown; it determines the type of a
+    // variable that has none yet. Returns the type, or Unknown.
     ValueType infer_kind(hir::Expr& expr, ValueType expected) {
         using namespace hir;
         switch (expr.kind) {

@@ -145,6 +145,7 @@ void Names::pull_in_aliases(const std::string& first_component) {
                 add_file(*file);
 }
 
+// For functions of SystemTap that would need code in the kernel or in the traced program which BPF does not allow.
 bool Names::report_refused(const std::string& name, Range range) {
     struct Row {
         const char *name, *why, *instead;
@@ -165,6 +166,8 @@ bool Names::report_refused(const std::string& name, Range range) {
     return false;
 }
 
+// Looks in the files loaded so far; then loads the library files that declare the name, and looks again. So a script's
+// function hides one of the library without loading the library's file.
 NamedFunction* Names::find_function(const std::string& name, size_t arity, FileId from, Range range) {
     auto look = [&]() {
         std::vector<NamedFunction*> fitting = overloads(name, arity, from);
@@ -187,6 +190,8 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
     }
     if (best)
         return best;
+    // No function fits. Explain why: another number of parameters, a function that sonde cannot support, a name of
+    // another language, or a misspelling.
     std::vector<const NamedFunction*> others; // with another number of parameters
     for (const NamedFunction* entry : functions_by_name_[name])
         if (!entry->ast->is_private || entry->file == from)
@@ -214,6 +219,7 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
     return nullptr;
 }
 
+// In the file itself, its own global takes precedence over a public one of another file.
 hir::Global* Names::find_global(const std::string& name, FileId from, bool of_library) {
     auto look = [&]() -> GlobalEntry* {
         auto found = globals_by_name_.find(name);
@@ -239,6 +245,7 @@ hir::Global* Names::find_global(const std::string& name, FileId from, bool of_li
     return entry ? entry->hir : nullptr;
 }
 
+// A script does not declare whether a global is an array. The first use determines it, and a later use must agree.
 bool Names::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     Shape& shape = shapes_[&global];
     if (shape.kind == Shape::Open)

@@ -40,7 +40,7 @@ struct Notes {
     std::set<hir::Global*> asked;                       // used in `n in @hist_log(x)`: counts as a read of x
     std::vector<std::pair<hir::Regex*, Range>> regexes; // with the ranges of their literals
     std::vector<hir::Handler*> never_handlers;          // for `probe never`: checked but not run
-    // the first point of each probe, as a short range for messages about the whole handler
+    // The first point of each probe, as a short range for messages about the whole handler.
     std::map<const hir::Handler*, Range> heads;
     CallTexts call_texts;                          // argument texts of system calls that one function computes
     hir::Global* arrivals = nullptr;               // arrival notes (arrivals.h); null if no point needs them

@@ -20,8 +20,8 @@ struct SemaOptions {
     bool unoptimized = false;  // -u: keep unused code
     bool tells_hits = false;   // --timeline: a handler that does nothing still reports that it was hit
     bool var_at_entry = false; // --compatible before 4.1: `@var` in .return is the value at the entry
-    // compile begin, end, error and timer handlers to BPF programs, and run them by test run (to compare host and
-    // kernel)
+    // Compile begin, end, error and timer handlers to BPF programs, and run them by test run (to compare host and
+    // kernel).
     bool kernel_host_probes = false;
     bool skip_bad_variables = false; // --skip-badvars: a `$variable` that does not exist is 0
     uint64_t max_map_entries = 2048; // MAXMAPENTRIES

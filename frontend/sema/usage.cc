@@ -93,6 +93,7 @@ class Collector {
     std::set<const hir::Expr*> targets_; // written, not read
 };
 
+// Returns the uses in one body, without those in the functions that it calls.
 Touches touches_of(const hir::Stmt& body) {
     Collector collector;
     collector.body(body);
@@ -122,6 +123,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         }
         return all;
     };
+    // `probe never` handlers do not run. They only count for warnings: a global that they use is not unused.
     Touches running, never;
     for (const hir::Handler* handler : program.handlers) {
         Touches all = touches_of_handler(*handler);
@@ -129,6 +131,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
             (handler->in_kernel ? global->used_in_kernel : global->used_in_host) = true;
         running.add(all);
     }
+    // `n in @hist_log(x)` reads x, although no expression in HIR does.
     running.globals.insert(notes.asked.begin(), notes.asked.end());
     running.read.insert(notes.asked.begin(), notes.asked.end());
     for (const hir::Handler* handler : notes.never_handlers)
@@ -151,6 +154,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
                 DiagId::BadDeclaration, global->range,
                 fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
         global->is_own = !library;
+        // A global of the script that is written and never read would be useless, so sonde prints it at the end.
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);
         const auto type = notes.c_types_of_variables.find(global);
         global->print_as_pointer = type != notes.c_types_of_variables.end() && !type->second.other &&

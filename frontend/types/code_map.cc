@@ -55,6 +55,7 @@ CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>&
     }
 }
 
+// Marks an instruction. Returns false if one already begins there.
 bool CodeMap::mark(size_t at, size_t length) {
     if (bytes_[at] & Start)
         return false;
@@ -64,6 +65,8 @@ bool CodeMap::mark(size_t at, size_t length) {
     return true;
 }
 
+// Decodes from each root to the first instruction after which control does not continue. Targets of direct jumps are
+// further roots. The set of roots is finite, because mark() ends at known code.
 void CodeMap::follow(std::vector<Address> roots) {
     while (!roots.empty()) {
         Address from = roots.back();
@@ -83,6 +86,8 @@ void CodeMap::follow(std::vector<Address> roots) {
     }
 }
 
+// Whether the bytes in a gap are instructions without a rest. Their jumps must lead to instructions, too; this excludes
+// most data that decodes by chance.
 bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& starts) const {
     std::vector<size_t> targets;
     for (size_t at = begin; at < end;) {

@@ -38,7 +38,7 @@ class CodeMap {
     bool is_doubtful(Address address) const;
 
   private:
-    // both bits: an instruction begins inside another one
+    // Both bits: an instruction begins inside another one.
     enum Byte : unsigned char { Unknown = 0, Start = 1, Inside = 2 };
 
     void follow(std::vector<Address> roots);

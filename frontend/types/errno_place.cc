@@ -64,6 +64,8 @@ std::optional<ErrnoPlace::Import> find_import(const ElfFile& file, const ElfFile
 
 } // namespace
 
+// In a program that is linked statically, `errno` is in the program's own block at a constant distance. Otherwise it is
+// in one of the shared libraries.
 Result<ErrnoPlace> find_errno(const std::string& path) {
     Result<ElfFile> file = ElfFile::open(path);
     if (!file)

@@ -223,6 +223,8 @@ class HeaderTypes::Reader final : public TypeSource {
         });
     }
 
+    // Compiles the includes followed by `declarations`, with one declaration per line. Errors in these lines go to
+    // bad_lines, all others to `problem`.
     Unit parse(const std::string& declarations) {
         std::string source = includes_ + declarations;
         auto first_line = static_cast<unsigned>(std::count(includes_.begin(), includes_.end(), '\n') + 1);
@@ -290,6 +292,7 @@ class HeaderTypes::Reader final : public TypeSource {
         if (!is_spelled_with(plain, "_ ") || stars.find_first_not_of("* ") != std::string::npos)
             return nullptr;
         std::string declarations;
+        // `stat` can be a typedef, or the tag of a struct, union or enum. Try all; a typedef takes precedence.
         const std::array<const char*, 4> keywords = {"", "struct ", "union ", "enum "};
         for (size_t i = 0; i < keywords.size(); i++)
             declarations += fmt::format("typedef {}{} {}{};\n", keywords[i], plain, wanted, i);

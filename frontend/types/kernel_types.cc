@@ -223,7 +223,7 @@ std::vector<std::string> KernelTypes::function_names(const std::string& module) 
 
 std::vector<KernelGlobal> KernelTypes::globals(string_view name) {
     const File& kernel = files_[0];
-    // by the variable's id; the value is its offset in the per-CPU memory
+    // By the variable's id; the value is its offset in the per-CPU memory.
     std::map<uint32_t, std::optional<uint64_t>> numbers;
     each(kernel, BTF_KIND_VAR, [&](uint32_t id, const btf_type&, string_view title) {
         if (title == name)

@@ -18,7 +18,7 @@
 namespace sonde {
 
 struct ThreadBlock {
-    // for programs: the distance from the thread pointer (negative); for libraries it is known at run time only
+    // For programs: the distance from the thread pointer (negative); for libraries it is known at run time only.
     std::optional<int64_t> distance;
 };
 

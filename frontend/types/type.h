@@ -28,7 +28,7 @@ struct TypeMember {
     std::string name; // "" for an anonymous record, whose members are accessed through it; for a C++ base, its name
     const Type* type = nullptr;
     uint64_t byte_offset = 0; // of the storage unit to load
-    // bit fields: the least significant bit, counted in a unit of type->size bytes (little endian)
+    // Bit fields: the least significant bit, counted in a unit of type->size bytes (little endian).
     uint32_t bit_offset = 0;
     uint32_t bit_size = 0; // 0: not a bit field
     bool is_base = false;  // a C++ base class; its members are accessed like those of an anonymous member
@@ -87,7 +87,7 @@ struct Type {
     // The kind in Go, with the numbers of Go's package reflect. Kinds that C does not have are records with known
     // members.
     enum GoKind : uint8_t { NotGo = 0, GoSlice = 23, GoString = 24 } go_kind = NotGo;
-    // of a Pointer, Reference, Array (element), Typedef, qualifier or Function (result); null: void
+    // Of a Pointer, Reference, Array (element), Typedef, qualifier or Function (result); null: void.
     const Type* target = nullptr;
     std::optional<uint64_t> count;   // Array: the number of elements in this dimension, if known
     std::vector<ArrayStep> elements; // Array: how to find the first element; empty: at the array's address

@@ -163,6 +163,8 @@ Location in_memory(std::string_view text, uint64_t address,
 
 } // namespace
 
+// The format is SIZE@OPERAND, where a negative size means a signed number and an `f` after it a floating-point number.
+// The operand is in the syntax of the GNU assembler: `$5`, `%rdi`, or `8(%rbp)`.
 UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
                                  const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
                                  bool is_32_bit) {
@@ -227,6 +229,8 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
     };
     std::string_view notes = file.section_data(".note.stapsdt");
     auto padded = [](uint32_t size) { return (static_cast<size_t>(size) + 3) & ~size_t{3}; };
+    // A note has a header, the owner, and a description: three addresses, then three strings (provider, name,
+    // arguments).
     while (notes.size() >= 12) {
         uint32_t head[3]; // sizes of the owner's name and of the description, and the type
         std::memcpy(head, notes.data(), sizeof head);
@@ -236,7 +240,7 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         std::string_view owner = notes.substr(0, head[0]);
         std::string_view text = notes.substr(padded(head[0]), head[1]);
         notes.remove_prefix(padded(head[0]) + padded(head[1]));
-        // the addresses of the marker, of .stapsdt.base when the code was assembled, and of the semaphore
+        // The addresses of the marker, of .stapsdt.base when the code was assembled, and of the semaphore.
         uint64_t words[3] = {};
         const size_t word = is_32_bit ? 4 : 8;
         if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < std::size(words) * word)

@@ -25,7 +25,7 @@ struct UsdtArgument {
 struct UsdtMark {
     std::string provider, name;
     uint64_t address = 0; // of the nop, as linked
-    // file offset of the counter that tells the program whether somebody traces the marker
+    // File offset of the counter that tells the program whether somebody traces the marker.
     std::optional<uint64_t> semaphore_offset;
     std::vector<UsdtArgument> arguments;
 };

@@ -289,7 +289,7 @@ bool read_plain(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
                                                : immediate_size(out.map, out.opcode));
     if (out.map == 0 && out.opcode == 0xc8) // enter
         reader.byte();
-    // extrq and insertq of SSE4a have two bytes of immediates. vmread has the same opcode but neither prefix.
+    // Extrq and insertq of SSE4a have two bytes of immediates. vmread has the same opcode but neither prefix.
     if (out.map == 1 && out.opcode == 0x78 && (out.pp == 1 || out.pp == 3))
         reader.number(2);
     return true;
