@@ -135,6 +135,9 @@ void sort_functions(std::vector<FunctionInstance>& found) {
 
 } // namespace
 
+// Whether a function of the index has this name. Tries the cheapest comparison first, because this runs for every
+// function of a unit: the plain name, then without template arguments, then the qualified name, and at last the mangled
+// one.
 bool FunctionSearch::name_matches(FunctionRef function, const std::string& pattern) {
     if (pattern == "*")
         return true;
@@ -190,6 +193,8 @@ void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, s
     }
 }
 
+// A unit may be freed after it was visited, so only the addresses of its functions are remembered. They are needed to
+// skip symbols that were already found.
 void FunctionSearch::visit(const FunctionPattern& pattern, const std::function<void(const FunctionInstance&)>& visit,
                            const std::function<void(uint64_t)>& after_unit) {
     std::set<Address> entries;
@@ -212,6 +217,8 @@ void FunctionSearch::visit(const FunctionPattern& pattern, const std::function<v
         visit(function);
 }
 
+// The three sources, in order: debug information, symbols, IFUNCs. Each skips the addresses that an earlier one has
+// found.
 std::vector<FunctionInstance> FunctionSearch::find(const FunctionPattern& pattern) {
     std::vector<FunctionInstance> found;
     const NameFilter filter(debug_.dwarf(),
@@ -225,6 +232,7 @@ std::vector<FunctionInstance> FunctionSearch::find(const FunctionPattern& patter
             entries.insert(function.entry);
     add_symbols(pattern, entries, found);
     add_chosen(pattern, entries, found);
+    // `f@V1` looks like a function in a file V1. If no such file exists, V1 may be the version of a symbol.
     if (found.empty() && !pattern.file.empty() && pattern.line_kind == FunctionPattern::None)
         add_versions(pattern, found);
     sort_functions(found);
@@ -285,6 +293,7 @@ bool FunctionSearch::symbol_has_name(const CodeSymbol& symbol, const FunctionPat
            symbol_matches(pattern.function, symbol.name);
 }
 
+// Adds the function of a matching symbol, if debug information has not found it by its name.
 void FunctionSearch::add_symbol(const CodeSymbol& symbol, const FunctionPattern& pattern,
                                 std::vector<FunctionInstance>& found) {
     FunctionRef around = enclosing_subprogram(units_.function_at(symbol.address));
@@ -331,6 +340,7 @@ void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<
     }
 }
 
+// Adds the implementations that a matching IFUNC can choose, under the name of the IFUNC.
 void FunctionSearch::add_chosen(const FunctionPattern& pattern, const std::set<Address>& entries,
                                 std::vector<FunctionInstance>& found) {
     if (!pattern.file.empty() || !pattern.parameters.empty() || pattern.line_kind != FunctionPattern::None)
@@ -355,6 +365,7 @@ void FunctionSearch::add_chosen(const FunctionPattern& pattern, const std::set<A
     }
 }
 
+// With `f@@V1`, the pattern's file begins with another `@`, and only the default version matches.
 void FunctionSearch::add_versions(const FunctionPattern& pattern, std::vector<FunctionInstance>& found) {
     const bool is_default = pattern.file.starts_with('@');
     FunctionPattern named = pattern;

@@ -236,6 +236,7 @@ std::optional<uint64_t> member_offset(Dwarf_Die& die) {
 
 } // namespace
 
+// Returns the type that the DIE refers to. For an inlined copy this looks at the abstract DIE, too.
 const Type* TypeReader::type_of(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Die target;
@@ -257,6 +258,9 @@ const Type* TypeReader::type_from(Dwarf_Die& die) {
     return make_type(die);
 }
 
+// Creates the Type for a DIE. Everything that the type refers to is created first, so that its size is known; only
+// records are left for complete(). Debug information can be nested without end (or be corrupt), hence the limit of the
+// depth.
 Type* TypeReader::make_type(Dwarf_Die& die) {
     Type& type = types_.emplace_back();
     if (depth_ >= max_die_depth) { // not cached: by a shorter path, the type may be valid
@@ -269,6 +273,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
     const char* name = dwarf_diename(&die);
     type.name = name ? name : "";
     type.size = number_attribute(die, DW_AT_byte_size).value_or(0);
+    // Attributes that Go's compiler defines (DW_AT_go_kind = 0x2900, DW_AT_go_embedded_field = 0x2903).
     constexpr unsigned go_kind_attribute = 0x2900;
     type.go_kind = static_cast<Type::GoKind>(constant_attribute(die, go_kind_attribute).value_or(Type::NotGo));
     depth_++;
@@ -515,6 +520,8 @@ void complete_deep(const Type* type) {
     sonde::complete(inner);
 }
 
+// Adds the members of a record, its base classes, its template arguments and its variants. `depth` is the nesting of
+// template parameter packs.
 void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
     constexpr size_t max_members = 1 << 16;
     for_each_child(record, [&](Dwarf_Die& child) {
@@ -567,6 +574,8 @@ std::optional<int64_t> tag_value(Dwarf_Attribute& attribute, bool is_signed) {
 } // namespace
 
 // The members of all variants overlap, as in a union.
+// A part with variants has a discriminant (the tag) and one DW_TAG_variant for each form (DWARF 5, section 5.7.10). If
+// the tag's values cannot be read, no variant is used: choosing a wrong one would show garbage.
 void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
     Dwarf_Attribute attribute;
     Dwarf_Die tag;
@@ -602,6 +611,7 @@ void TypeReader::add_variants(Dwarf_Die& part, Type& type) {
         type.tag.emplace(); // a tag without a type: no value has any variant
 }
 
+// Adds a member or base class. If its place is not known at compile time, it is left out.
 void TypeReader::add_member(Dwarf_Die& die, Type& type, bool base) {
     std::optional<uint64_t> offset = member_offset(die);
     TypeMember member;

@@ -55,8 +55,10 @@ std::optional<Variable> Variables::make_variable(Dwarf_Die& die, Depth depth, co
     return variable;
 }
 
-// C++ parameters with equal names form a parameter pack in clang's debug information: they become `args`, `args_2`,
-// `args_3`. gcc does not repeat the pack's name.
+// Adds the variables that a scope declares, unless an inner scope has added one with the same name.
+//
+// In clang's debug information, the parameters of a C++ parameter pack all have the pack's name. They become `args`,
+// `args_2`, `args_3` here. gcc does not repeat the name.
 void Variables::add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth) {
     auto wanted = [&](Dwarf_Die& die) {
         int tag = dwarf_tag(&die);

@@ -1,5 +1,11 @@
-// The preprocessor. Macros expand before conditionals are evaluated. A branch that is not taken is lexed but not
-// parsed.
+// The preprocessor: expands macros and evaluates conditionals, both on tokens.
+//
+// Macros are expanded in the order of the text, including those in the condition of a conditional. The tokens of a
+// branch that is not taken are dropped: they need not be valid for this kernel or this version of the language, but
+// they must consist of valid tokens.
+//
+// A macro that uses itself, or that doubles itself, must not hang the compiler. So every expansion counts against
+// max_macro_tokens, and nesting against max_macro_depth.
 #include "frontend/parse/preprocess.h"
 
 #include <algorithm>
@@ -35,6 +41,8 @@ class Preprocessor {
 
     // Expands the tokens [from, to) into `out`. `bindings` are the parameters of the macro whose body this is; null
     // outside of macros.
+    // Each function below gets the index of the token that it handles, and returns the index of the last token that it
+    // has used.
     void expand(const std::vector<Token>& in, size_t from, size_t to, std::vector<Token>& out, int depth,
                 const Bindings* bindings) {
         for (size_t i = from; i < to && !stopped_; i++) {
@@ -179,6 +187,7 @@ class Preprocessor {
         Bindings inner;
         size_t last = macro->has_params ? arguments(in, at, to, *macro, inner, depth, bindings) : at;
         std::vector<Token> body = macro->body;
+        // In messages, the tokens of the body have the position of the macro's use, which the user can see.
         for (Token& token : body) {
             token.range = use.range;
             token.on_line = false;
@@ -188,6 +197,8 @@ class Preprocessor {
     }
 
     // Binds the arguments. Returns the index of the `)`, or `at` if the macro is used without arguments.
+    // Arguments are expanded before they are bound. They are separated by commas that are not in parentheses or
+    // brackets.
     size_t arguments(const std::vector<Token>& in, size_t at, size_t to, const Macro& macro, Bindings& inner, int depth,
                      const Bindings* bindings) {
         size_t i = at;
@@ -279,6 +290,8 @@ class Preprocessor {
             }
             return token;
         };
+        // `any` is the result of the operands of `||` so far, `all` that of the current operand, which is a list of
+        // `&&`.
         while (true) {
             std::optional<Token> left = operand(), op = left ? operand() : left, right = op ? operand() : op;
             if (!right) {
@@ -311,6 +324,8 @@ class Preprocessor {
     }
     static int64_t order(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 
+    // Evaluates one comparison. Two numbers or two strings are compared directly. Otherwise the left side is a name,
+    // whose value is compared as a version (kernel_v), as a number (CONFIG_X) or as a pattern.
     bool compare(const Token& left, const Token& op, const Token& right) {
         bool equality = op.is("==") || op.is("!=");
         if (!equality && !op.is("<") && !op.is("<=") && !op.is(">") && !op.is(">=")) {

@@ -144,6 +144,8 @@ CallFunctions call_functions(const ProbeEnvironment& env) {
     return out;
 }
 
+// Returns all numbers, also those above the kernel's table, for which the kernel has no code. If the list of symbols
+// cannot be read, only numbers without a row are returned.
 std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
     const std::map<std::string, bool, std::less<>> functions = call_functions(env);
     auto is_missing = [&](int number, std::string_view name) {
@@ -177,6 +179,7 @@ bool is_syscall(std::string_view name) {
     return std::ranges::find(all_syscalls(), name, &Syscall::name) != all_syscalls().end();
 }
 
+// Adds a point for each matching call. Most of the code is for names that do not match.
 std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
     using ast::PointComponent;
     const PointComponent* component = resolving.at(1);
@@ -227,6 +230,7 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         for (const Syscall& syscall : resolving.env.no_code_calls)
             add(syscall);
     }
+    // A probe of a call that no program can make is valid, but is never hit.
     bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);
     if (points.empty() && !is_absent && !wanted.starts_with("compat_")) {
         std::vector<std::string> names;

@@ -27,6 +27,7 @@ using hir::ValueType;
 
 namespace {
 
+// Finds everything of the script that the C code uses, and adds the calls for it.
 class Calls {
   public:
     Calls(Body& b, hir::Function& out) : b_(b), out_(out), text_(scan_c(out.c_code.text)) {
@@ -62,6 +63,7 @@ class Calls {
     }
 
   private:
+    // The range of a part of the C text in the script.
     Range place(size_t at, size_t length) const {
         const Range& whole = out_.c_code.range;
         const uint32_t begin = std::min(whole.begin + 2 + static_cast<uint32_t>(at), whole.end);
@@ -192,6 +194,7 @@ class Calls {
             add(name, function, use->arguments, text_.has(name) ? place(use->at, name.size()) : range);
     }
 
+    // The address of a kernel variable is known only when the session starts. C code gets it from this function.
     void add_address(const std::string& variable) {
         const Range range = out_.c_code.range;
         auto* made = b_.make<hir::Function>();
@@ -219,6 +222,7 @@ void build_body(Body& b, hir::Function& out, bool has_next) {
     if (calls.text().has_pragma("guru") && !b.context.options.guru)
         b.context.report_once(DiagId::NeedsGuru, range, "this C code needs guru mode, as its `/* guru */` says")
             .help("-g allows it");
+    // These functions change the traced program, whether or not the author has marked the code with `guru`.
     else if (!b.context.options.guru)
         for (const char* name : {"bpf_probe_write_user", "copy_to_user", "put_user", "bpf_send_signal_task"})
             if (calls.has(name))
@@ -229,6 +233,7 @@ void build_body(Body& b, hir::Function& out, bool has_next) {
         b.notes.read.insert(param);
         args.push_back(b.make<hir::LocalRef>(range, param));
     }
+    // The body that the passes see: all calls, then a primitive without a known value as the result.
     out.body = b.make<hir::Block>(range);
     for (const hir::CCall& one : out.c_calls)
         out.body->body.push_back(b.make<hir::ExprStmt>(range, one.call));

@@ -67,6 +67,8 @@ hir::Expr* entry_value(Body& b, size_t index, const hir::Expr& saved) {
 }
 } // namespace
 
+// The same expression is saved only once, because each saved value takes space in a map for each call that is under
+// way. Expressions with side effects are always saved separately.
 hir::Expr* save_at_entry(Body& b, hir::Expr* expr) {
     std::vector<hir::Expr*>& saved = b.entry_values();
     if (is_repeatable(*expr)) {
@@ -79,6 +81,8 @@ hir::Expr* save_at_entry(Body& b, hir::Expr* expr) {
     return entry_value(b, saved.size() - 1, *expr);
 }
 
+// frontend/variables creates HIR for `$variables`, but it must not depend on sema. So it gets these callbacks: to build
+// an index expression, to hold a value in a local, to save a value at the entry, to call a function of the library.
 Binder make_binder(Body& b, Range expr_range) {
     Binder binder{
         b.context.arena, b.context.diags, b.context.env, [&b](const ast::Expr& expr) { return build_expr(b, expr); },
@@ -136,6 +140,8 @@ hir::Expr* build_var_at_entry(Body& b, const ast::TargetExpr& expr) {
 }
 } // namespace
 
+// If the variable does not exist, an error has been reported, and the expression becomes 0 or "". With --skip-badvars,
+// the error is dropped.
 hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
     Binder with = make_binder(b, expr.range);
     if (b.context.options.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !b.inside_entry &&
@@ -171,6 +177,7 @@ hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assig
     return written ? written : assignment.value;
 }
 
+// `&` can only be applied to something in the traced program's memory.
 hir::Expr* build_address(Body& b, const ast::AddressOfExpr& expr) {
     if (expr.operand->kind == ast::ExprKind::Target)
         return build_target(b, ast::as<ast::TargetExpr>(*expr.operand), true);
@@ -219,6 +226,8 @@ hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
 bool is_defined(Body& b, const ast::Expr& expr) {
     Diagnostics::Suppress quiet(b.context.diags);
     b.context.trying++;
+    // Building may add entry values, locals and function instances. All are removed again, so that a trial does not
+    // cost anything at run time.
     size_t entries = b.entry_values().size(), locals = b.locals.size(), instances = b.functions.instance_count();
     if (expr.kind == ast::ExprKind::Target && b.point) {
         Binder with = make_binder(b, expr.range);
@@ -238,6 +247,8 @@ bool is_defined(Body& b, const ast::Expr& expr) {
     return quiet.errors() == 0;
 }
 
+// Evaluates `!`, `&&` and `||` over @defined(...) and numbers. For example, in `@defined($x) && $x > 1` the left side
+// is known, but the result is known only if $x does not exist.
 std::optional<bool> known_value(Body& b, const ast::Expr& expr) {
     if (!mentions_defined(expr)) {
         if (expr.kind == ast::ExprKind::Number)

@@ -1,3 +1,8 @@
+// Reads the kernel's types from BTF (Documentation/bpf/btf.rst in the kernel's sources).
+//
+// BTF is a list of types that refer to each other by number. The kernel has more than 100,000 of them, so they are
+// converted one by one when something uses them. A module has its own list, whose numbers continue after those of the
+// kernel. `files_[0]` is always the kernel.
 #include "frontend/types/kernel_types.h"
 
 #include <algorithm>
@@ -72,6 +77,7 @@ Result<std::string> KernelTypes::btf_bytes(const std::string& module) const {
     return other_ ? other_->module_types(module) : read_file(folder_ + "/" + module);
 }
 
+// The new file refers to the kernel's types, so the kernel must be files_[0].
 KernelTypes::File* KernelTypes::file(const std::string& module) {
     for (File& candidate : files_)
         if (candidate.module == module)
@@ -315,6 +321,8 @@ const Type* KernelTypes::find_type(std::string_view name) {
     return found;
 }
 
+// Searches all files for a type, first with the given keyword. Without one, a struct takes precedence over a typedef of
+// the same name.
 const Type* KernelTypes::search(std::string_view name) {
     struct Keyword {
         string_view word;
@@ -397,6 +405,8 @@ const Type* KernelTypes::type(const File& in, uint32_t id) {
     return &made;
 }
 
+// Converts one BTF type. Types that it refers to are converted as well, except the members of records, which complete()
+// adds.
 void KernelTypes::fill(const File& in, const btf_type& from, Type& to) {
     uint32_t kind = BtfFile::kind(from);
     to.name = in.types.name(from);
@@ -506,8 +516,10 @@ void KernelTypes::complete(Type& record) {
             }
         return;
     }
+    // Code that uses members of this type is only right for this build of the module; see check_module().
     if (!in->module.empty())
         modules_used_.insert(in->module);
+    // If the flag is set, the offset also contains the size of a bit field.
     bool has_flag = BTF_INFO_KFLAG(from->info);
     const auto* members = BtfFile::entries<struct btf_member>(*from);
     for (uint32_t i = 0; i < BtfFile::entry_count(*from); i++) {
