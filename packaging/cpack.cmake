@@ -1,4 +1,4 @@
-# Read by cpack, once for each kind of package: which components are in it.
+# cpack reads this file once for each kind of package. It selects the components of the package.
 set(CPACK_COMPONENTS_ALL sonde zsh)
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(CPACK_COMPONENTS_ALL sonde zsh_debian)

@@ -1,6 +1,6 @@
-// The functions of the library fmt that headers only declare, for a program that has fmt inside: those that its
-// implementation's header defines, and the instances that are taken from the library otherwise. What should be missing
-// is missed by the linker.
+// Defines the functions that fmt's headers only declare, for a program that links fmt statically. The first ones come
+// from the header of fmt's implementation. The others are template instances that usually come from the library. If one
+// is missing, the linker reports an error.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail {

@@ -1,8 +1,8 @@
-# SONDE_STATIC=LIBRARIES: all libraries but the C library's are part of the program, so that it runs on any distribution with that C library or a
-# later one, whatever versions of the others it has. SONDE_STATIC=ALL: the C library too, for all other distributions. Such a program cannot load
-# libraries (libdebuginfod, libclang), as these would bring a second C library, and says so where it would.
+# SONDE_STATIC=LIBRARIES links all libraries statically except the C library. The program then runs on any distribution with the same or a later C
+# library. SONDE_STATIC=ALL also links the C library statically, for all other distributions. Such a program cannot load libraries (libdebuginfod,
+# libclang), because these would load a second C library. It reports this when it would need one of them.
 #
-# The libraries' targets are found as ever; only the files that they stand for are replaced here, so that objects are the same as without.
+# CMake finds the targets of the libraries as usual. This file only replaces the library files of the targets, so the object files do not change.
 
 function(sonde_archive out name)
   find_library(SONDE_ARCHIVE_${name} lib${name}.a REQUIRED)
@@ -38,12 +38,12 @@ foreach(target ZLIB::ZLIB zstd::libzstd_shared)
   endif()
 endforeach()
 
-# LLVM's solver, which nothing here calls, is there as a shared library only.
+# LLVM's solver exists only as a shared library. Nothing in sonde calls it.
 get_target_property(libraries LLVMSupport INTERFACE_LINK_LIBRARIES)
 list(FILTER libraries EXCLUDE REGEX "libz3")
 set_property(TARGET LLVMSupport PROPERTY INTERFACE_LINK_LIBRARIES "${libraries}")
 
-# Debian has no archive of fmt; its headers have all that it is made of.
+# Debian has no static library of fmt, but its headers contain the complete code.
 add_library(sonde_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
 get_target_property(fmt_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(sonde_fmt SYSTEM PRIVATE ${fmt_includes})

@@ -1,6 +1,6 @@
-// A small HTTP service, as the machines of a fleet have one: `shop_server ADDRESS PORT`.
+// A small HTTP service, as it runs on the machines of a fleet: `shop_server ADDRESS PORT`.
 //
-// GET /coffee takes 1 ms, /tea 4 ms and /cake 20 ms; everything else is 404. It is what examples/fleet/demo watches.
+// GET /coffee takes 1 ms, /tea 4 ms and /cake 20 ms. Every other path returns 404. examples/fleet/demo traces this program.
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct item {
 };
 static const struct item items[] = {{"/coffee", 1000}, {"/tea", 4000}, {"/cake", 20000}};
 
-// What a request costs; gives the status of its answer.
+// Does the work of a request, and returns the status of the answer.
 __attribute__((noinline)) int serve(const char* path) {
     for (size_t i = 0; i < sizeof items / sizeof *items; i++)
         if (!strcmp(items[i].path, path)) {
@@ -27,7 +27,7 @@ __attribute__((noinline)) int serve(const char* path) {
     return 404;
 }
 
-// One request on each connection.
+// Each connection has one request.
 static void* answer(void* argument) {
     const int client = (int)(intptr_t)argument;
     char request[1024] = "", path[256] = "", reply[128];

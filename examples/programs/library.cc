@@ -1,4 +1,4 @@
-// A library's desk, for the examples: it lends books. Built by `g++ -g -O2`.
+// The lending desk of a library, for the examples. Build it with `g++ -g -O2`.
 #include <cstdio>
 #include <map>
 #include <string>

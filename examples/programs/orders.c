@@ -1,4 +1,4 @@
-/* A small order desk, for the examples and scripts/demo: it prices orders and pays out, and is built with -g. */
+/* A small order desk, for the examples and scripts/demo. It prices orders and pays out. Build it with -g. */
 #include <stdio.h>
 #include <stdlib.h>
 

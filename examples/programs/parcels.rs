@@ -1,4 +1,4 @@
-// A post office's counter, for the examples: it looks up where parcels go. Built by `rustc -g -O`.
+// The counter of a post office, for the examples. It looks up the destinations of parcels. Build it with `rustc -g -O`.
 use std::collections::HashMap;
 
 struct Office {

@@ -1,4 +1,4 @@
-// Answers a few requests of its own, so that there is something to watch.
+// Sends itself a few requests, and answers them, so that you can trace them.
 package main
 
 import (

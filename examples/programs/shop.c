@@ -1,5 +1,5 @@
-/* A small order service, for the tutorial: threads take orders, look customers up in a cache, and price what was ordered. Like every
- * service it has its flaws: customers that are not in the cache are read from a slow place, with the lock held; and something is never freed.
+/* A small order service, for the tutorial. Its threads take orders, look up customers in a cache, and price the orders. It has two flaws:
+ * it holds the lock while it reads a customer that is not in the cache from a slow place, and it never frees some memory.
  *
  *   cc -g -O2 -pthread -o shop shop.c && ./shop ORDERS THREADS */
 #include <pthread.h>
@@ -33,7 +33,7 @@ static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int next_order, income, refused;
 static int orders = 200;
 
-/* Stands for a database: a file, and 5 ms of patience. */
+/* Imitates a database: reads a file, and waits 5 ms. */
 __attribute__((noinline)) static struct customer *load_customer(int id)
 {
     struct timespec patience = {0, 5000000};
@@ -58,7 +58,7 @@ __attribute__((noinline)) static const struct customer *find_customer(int id)
     return found;
 }
 
-/* A signature of the order, so that there is something to compute. */
+/* A signature of the order, so that the program spends processor time. */
 __attribute__((noinline)) static unsigned sign(const char *text, int rounds)
 {
     unsigned hash = 2166136261u;
@@ -79,7 +79,7 @@ __attribute__((noinline, noclone)) static int handle_order(struct order *order)
     char *receipt = malloc(100);
     order->customer = find_customer(order->number * order->number % 23);
     if (order->quantity > 12)
-        return -1; /* too many for one order, and a receipt that nobody will free */
+        return -1; /* too many for one order; the receipt leaks */
     int total = price(order);
     snprintf(receipt, 100, "%s: %d %s, %d, %08x", order->customer->name, order->quantity, order->item->name, total, sign(order->item->name, 20000));
     free(receipt);

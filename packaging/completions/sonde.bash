@@ -1,5 +1,5 @@
-# Completion of sonde in bash: options, tools, and probe points inside of quotes. What there is, and how it is quoted, says
-# `sonde --complete bash LINE` (driver/completion/complete.h); the first line of its answer says what the others are.
+# Completion of sonde in bash: options, tools, and probe points in quotes. `sonde --complete bash LINE` prints the candidates, already quoted
+# (driver/completion/complete.h). The first line of its output gives the kind of the other lines.
 _sonde() {
     local IFS=$'\n'
     local -a answer

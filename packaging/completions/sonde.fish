@@ -1,5 +1,5 @@
-# Completion of sonde in fish: options, tools, and probe points inside of quotes. What there is says `sonde --complete fish LINE`
-# (driver/completion/complete.h), word by word with a tab and a description; the first line of its answer says what the others are.
+# Completion of sonde in fish: options, tools, and probe points in quotes. `sonde --complete fish LINE` prints one candidate per line, with a tab
+# and a description (driver/completion/complete.h). The first line of its output gives the kind of the other lines.
 function __sonde_complete
     set -l answer (sonde --complete fish (commandline -cp | string collect) 2>/dev/null)
     test (count $answer) -gt 1; and printf '%s\n' $answer[2..-1]

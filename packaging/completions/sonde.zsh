@@ -1,10 +1,10 @@
 #compdef sonde
-# Completion of sonde in zsh: options, tools, and probe points inside of quotes. What there is says `sonde --complete zsh LINE`
-# (driver/completion/complete.h), word by word with a tab and a description; the first line of its answer says what the others are.
+# Completion of sonde in zsh: options, tools, and probe points in quotes. `sonde --complete zsh LINE` prints one candidate per line, with a tab
+# and a description (driver/completion/complete.h). The first line of its output gives the kind of the other lines.
 _sonde() {
     local kind line
     local -a answer texts shown
-    # LBUFFER has lost the quote that is open.
+    # LBUFFER lacks the open quote.
     answer=("${(@f)$(${~${(Q)words[1]}} --complete zsh "${(j: :)words[1,CURRENT-1]} $QIPREFIX$IPREFIX$PREFIX" 2>/dev/null)}")
     kind=$answer[1]
     shift answer
