@@ -1,9 +1,12 @@
 """The one reader of the library's doc comments: what tests/library and the manual pages (docs/manual/write) know of stdlib/*.stp.
 
-A comment stands for the functions and aliases below it, up to an empty line. Such a paragraph of the file is a block: what one of its
-comments leaves to the one above ("The same of the first n callers.") is found in the block. A line `Example: STATEMENT -> OUTPUT`
-in a comment is an example of the functions that it calls: the statement of a handler, and what that prints where it is always the same.
-tests/manual_pages runs it.
+A comment describes the functions and aliases below it, up to the next comment or empty line. It must make sense by itself, because the
+pages show each function alone. A paragraph of the file is a block: its functions belong together, and so do its examples. An example is a
+line `Example: STATEMENT -> OUTPUT` in a comment. It belongs to the functions of the block that the statement calls. OUTPUT is omitted if it
+differs from run to run. tests/manual_pages runs the examples.
+
+A file begins with a comment `Topic: description`. It is the topic of the file's functions in docs/library.md. A line `// ---- Topic ----`
+that begins with a capital letter changes the topic for the functions below.
 """
 import dataclasses
 import pathlib
@@ -13,7 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FUNCTION = re.compile(r"(?:private )?function (\w+)(?::\w+)?\s*\(")
 ALIAS = re.compile(r"probe ([\w.()\"*]+)\s*\+?=(?!=)")
 EXAMPLE = re.compile(r"Example: (.+)")
-# Words with which a comment begins that says only what differs from the one above.
+TOPIC = re.compile(r"// ---- ([A-Z].*?) -*$")
+# Words with which a comment begins that makes sense only after the comment above.
 LEANS = re.compile(r"(The same|The others?|These|Those|They|Shorter|Longer|As |And |Also |Of (it|them|that)|Its |Their |At most|In double|Such )")
 
 
@@ -27,25 +31,15 @@ class Entry:
     block: list  # (comment, names) of the whole block, in its order
     examples: list  # (statement, output or None)
     variables: list  # of an alias: what it sets
+    topic: str  # of docs/library.md
 
     @property
     def sentence(self):
         return first_sentence(self.comment)
 
     @property
-    def title(self):
-        """The first sentence, with the ones that it leans on."""
-        titles = [self.sentence]
-        at = next((i for i, (comment, _) in enumerate(self.block) if comment is self.comment), 0)
-        while titles[0] and LEANS.match(titles[0]) and at > 0:
-            at -= 1
-            if sentence := first_sentence(self.block[at][0]):
-                titles.insert(0, sentence)
-        return "; ".join([titles[0]] + [lower_first(title) for title in titles[1:]])
-
-
-def lower_first(text):
-    return text[0].lower() + text[1:] if re.match(r"[A-Z][a-z ]", text) else text
+    def text(self):
+        return " ".join(self.comment)
 
 
 def first_sentence(comment):
@@ -96,16 +90,17 @@ def read_file(path, shared):
     lines = text.splitlines()
     macros = shared | read_macros(text)
     entries, comment, fresh, block, examples = [], [], True, [], []
-    head, in_head = [], True
+    head, in_head, topic = [], True, ""
     for at, line in enumerate(lines):
         if line.startswith("//"):
             if in_head and not EXAMPLE.match(line[2:].strip()):
                 head.append(line[2:].strip())
             if line.startswith("// ----"):
                 comment, fresh, block = [], True, []
+                topic = found[1] if (found := TOPIC.match(line)) else topic
                 continue
             if fresh:
-                comment, examples = [], []
+                comment = []
                 block.append((comment, []))
             if example := EXAMPLE.match(line[2:].strip()):
                 statement, _, output = example[1].partition(" -> ")
@@ -114,6 +109,8 @@ def read_file(path, shared):
                 comment.append(line[2:].strip())
             fresh = False
             continue
+        if in_head:
+            topic = " ".join(head).partition(":")[0]
         in_head = False
         fresh = True
         if not line.strip():
@@ -125,12 +122,12 @@ def read_file(path, shared):
             block.append((comment, []))
         name = (function or alias)[1]
         if function and not line.startswith("private"):
-            entries.append((Entry(name, path.name, [declaration(lines, at)], comment, block, examples, []), True))
+            entries.append((Entry(name, path.name, [declaration(lines, at)], comment, block, examples, [], topic), True))
         elif alias:
             whole = alias_text(lines, at)
             points = re.sub(r"\s+", " ", whole[whole.index("=") + 1 :].partition("{")[0]).strip()
             body = whole.partition("{")[2]
-            entries.append((Entry(name, path.name, [points], comment, block, examples, set_variables(body, macros)), False))
+            entries.append((Entry(name, path.name, [points], comment, block, examples, set_variables(body, macros), topic), False))
         block[-1][1].append(name)
     return entries, head
 
