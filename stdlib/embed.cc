@@ -1,9 +1,10 @@
-// Run by the build: writes the C++ table of stdlib.h for the scripts that are named.
+// The build runs this program. It writes the C++ tables of stdlib.h for the given scripts.
 //
 //   sonde_embed OUTPUT SCRIPT...
 //
-// Each text of the tapset comes with the names that it declares, so that sonde does not have to look for them when it
-// starts. Scripts in a folder `tools` become the other table; a page of the documentation is the language's reference.
+// Each file of the tapset is stored with the names that it declares, so sonde does not have to search for names when it
+// starts. Scripts in a folder `tools` go into the table of tools. A page of the documentation becomes the reference of
+// the language.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using namespace sonde;
 
-// As bytes: compilers limit how long a string literal may be.
+// Written as bytes, because compilers limit the length of string literals.
 std::string bytes(const std::string& text) {
     std::string out;
     for (unsigned char byte : text)

@@ -10,20 +10,20 @@ namespace sonde {
 struct StdlibFile {
     std::string_view name; // "prelude.stp"
     std::string_view text;
-    // What it declares (frontend/lex/declarations.h), found when sonde was built.
+    // The declared names (frontend/lex/declarations.h), found when sonde was built.
     std::span<const std::string_view> functions, globals, aliases;
 };
 
 // All embedded files, sorted by name.
 std::span<const StdlibFile> stdlib_files();
 
-// A script that `sonde NAME` runs (stdlib/tools/NAME.stp); docs/adding.md says what its head means.
+// A script that `sonde NAME` runs (stdlib/tools/NAME.stp). driver/tool_head.h describes its header.
 struct ToolFile {
     std::string_view name; // "opensnoop"
     std::string_view text;
 };
 
-// All of them, sorted by name.
+// All tools, sorted by name.
 std::span<const ToolFile> tool_files();
 
 // docs/reference.md: the language on one page.
