@@ -9,6 +9,7 @@ A file begins with a comment `Topic: description`. It is the topic of the file's
 that begins with a capital letter changes the topic for the functions below.
 """
 import dataclasses
+import itertools
 import pathlib
 import re
 
@@ -43,7 +44,8 @@ class Entry:
 
 
 def first_sentence(comment):
-    text = " ".join(comment).replace("|", "\\|")
+    """Of the text before a list."""
+    text = " ".join(itertools.takewhile(lambda line: not line.startswith("* "), comment)).strip().removesuffix(":").replace("|", "\\|")
     end = re.search(r"(?<![.\d]\.)(?<!e\.g)[.;:] (?=[A-Z`])|\.$", text)
     return text[: end.start()] if end else text
 
@@ -94,7 +96,7 @@ def read_file(path, shared):
     for at, line in enumerate(lines):
         if line.startswith("//"):
             if in_head and not EXAMPLE.match(line[2:].strip()):
-                head.append(line[2:].strip())
+                head.append(line[2:].removeprefix(" ").rstrip())  # as it is: it may have paragraphs and lists
             if line.startswith("// ----"):
                 comment, fresh, block = [], True, []
                 topic = found[1] if (found := TOPIC.match(line)) else topic

@@ -92,4 +92,5 @@ def convert(text):
 
 
 def page(title, section, date, source, manual, body):
-    return "\n".join([f'.TH "{escape(title)}" "{section}" "{date}" "{source}" "{manual}"', *body]) + "\n"
+    """Lines are not stretched to the right margin: probe points are long words, and a line may have only one."""
+    return "\n".join([f'.TH "{escape(title)}" "{section}" "{date}" "{source}" "{manual}"', ".ad l", *body]) + "\n"
