@@ -61,6 +61,13 @@ bool is_filling(const X86Instruction& one) {
                               (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x0b)));
 }
 
+// Registers by their numbers in the code.
+int register_operand(const X86Instruction& one) { return (one.modrm & 7) | (one.rex & 1) << 3; }
+int written_by_add(const X86Instruction& one) {
+    return one.opcode == 0x01 ? register_operand(one) : one.extension() | (one.rex & 4) << 1;
+}
+int jumped_by(const X86Instruction& one) { return one.modrm >> 6 == 3 ? register_operand(one) : -1; }
+
 } // namespace
 
 Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address low, Address high) {
@@ -205,7 +212,7 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
 Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     const Part& part = walk.parts[index];
     bool after_call = false;
-    int since_add = most_between + 1;
+    int since_add = most_between + 1, sum = -1; // and the register that has the sum
     for (Address at = part.low; at < part.high;) {
         std::optional<X86Instruction> one =
             part.map.is_code(at) ? decode_x86(std::string_view(*part.bytes).substr(at - part.low)) : std::nullopt;
@@ -226,7 +233,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
         if (one->is_return())
             added = add_return(walk, at);
         else if (one->is_indirect_jump())
-            added = add_indirect_jump(walk, at, *one, since_add <= most_between);
+            added = add_indirect_jump(walk, at, *one, since_add <= most_between && jumped_by(*one) == sum);
         // clang's unoptimised code goes on after a call that does not return (`throw`) by a jump to its own end, where
         // nothing is. A jump to another function does not follow a call at once: the stack is not as it was called
         // with.
@@ -235,7 +242,11 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
         if (!added)
             return added;
         after_call = one->is_call();
-        since_add = one->is_register_add() ? 0 : since_add + 1;
+        since_add++;
+        if (one->is_register_add()) {
+            since_add = 0;
+            sum = written_by_add(*one);
+        }
         at = next;
     }
     return {};
