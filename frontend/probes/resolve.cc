@@ -62,9 +62,17 @@ std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvi
     Resolving resolving{point, env, diags};
     if (!point.optional)
         return dispatch(resolving);
-    Diagnostics::Suppress quiet(diags);
-    std::vector<ResolvedPoint> points = dispatch(resolving);
-    return quiet.errors() == 0 ? points : std::vector<ResolvedPoint>();
+    bool lacks_some = false;
+    std::vector<ResolvedPoint> points;
+    {
+        Diagnostics::Suppress quiet(diags);
+        points = dispatch(resolving);
+        if (quiet.errors() != 0)
+            return {};
+        lacks_some = std::ranges::any_of(quiet.reports(), [](const auto& one) { return one.first == DiagId::LeftOut; });
+    }
+    // The point may be missing, but where it is found, its hits are expected to be complete.
+    return lacks_some ? dispatch(resolving) : points;
 }
 
 bool is_probe_kind(const std::string& first_component) {
