@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "base/debug/die.h"
 #include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/copy_flow.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/line_tables.h"
@@ -19,140 +21,15 @@
 
 namespace sonde {
 
-using Nodes = std::set<size_t>;
-
 namespace {
 
 constexpr Address most_code = 1 << 20; // of a function that is looked at
 
-} // namespace
-
-// What of a flow belongs to an inlined copy, and the ways through it.
-class Copy {
-  public:
-    Copy(const CodeFlow& flow, const std::vector<std::pair<Address, Address>>& ranges) : flow_(flow) {
-        for (size_t i = 0; i < flow.nodes().size(); i++)
-            inside_.push_back(std::ranges::any_of(ranges, [&](const auto& range) {
-                return flow.nodes()[i].address >= range.first && flow.nodes()[i].address < range.second;
-            }));
-    }
-
-    bool has(size_t node) const { return inside_[node]; }
-
-    // Nodes of it that are reached from outside, and the function's first one.
-    Nodes entries(std::optional<size_t> first) const {
-        Nodes out;
-        for (size_t i = 0; i < inside_.size(); i++)
-            if (inside_[i] && (first == i || std::ranges::any_of(flow_.before(i), [&](size_t n) { return !has(n); })))
-                out.insert(i);
-        return out;
-    }
-
-    // What is reached from a node without leaving the copy or passing `stop`; the node itself only in a loop.
-    Nodes reached(size_t from, std::optional<size_t> stop = std::nullopt) const {
-        Nodes seen;
-        std::vector<size_t> open = {from};
-        while (!open.empty()) {
-            size_t node = open.back();
-            open.pop_back();
-            for (size_t next : flow_.after(node))
-                if (has(next) && next != stop && seen.insert(next).second)
-                    open.push_back(next);
-        }
-        return seen;
-    }
-
-    // Nodes outside that are reached from the function's first one without passing the copy, and those of the copy
-    // where these ways end.
-    Nodes first_reached(size_t first) const {
-        Nodes seen = {first};
-        std::vector<size_t> open = {first};
-        while (!open.empty()) {
-            size_t node = open.back();
-            open.pop_back();
-            if (has(node))
-                continue;
-            for (size_t next : flow_.after(node))
-                if (seen.insert(next).second)
-                    open.push_back(next);
-        }
-        return seen;
-    }
-
-    // Whether execution can leave the copy after that node: to outside, by a return, or to where nobody knows.
-    bool leaves(size_t node) const {
-        const FlowNode& one = flow_.nodes()[node];
-        const std::vector<size_t>& after = flow_.after(node);
-        return after.empty() || std::ranges::any_of(after, [&](size_t next) { return !has(next); }) ||
-               (one.is_jump && after.size() < (one.falls_through ? 2u : 1u));
-    }
-
-  private:
-    const CodeFlow& flow_;
-    std::vector<bool> inside_;
-};
-
-// Where execution comes into a copy, and nodes of it that only lead to one of these places.
-struct Ways {
-    Nodes targets, leading;
-};
-
-namespace {
-
-// A node that only leads to another one of the copy.
-std::optional<size_t> leads_to(const CodeFlow& flow, const Copy& copy, size_t node) {
-    const FlowNode& one = flow.nodes()[node];
-    const bool jump = one.is_jump && one.condition == jumps_always;
-    if ((!jump && !one.does_nothing) || flow.after(node).size() != 1 || !copy.has(flow.after(node)[0]))
-        return std::nullopt;
-    return flow.after(node)[0];
-}
-
-// The last of the nodes that a node only leads to at which others come in too; the node itself if there is none.
-size_t joined(const CodeFlow& flow, const Copy& copy, const Nodes& entries, size_t node, Nodes& leading) {
-    Nodes passed;
-    size_t last = node;
-    for (std::optional<size_t> next = node; next && passed.insert(*next).second; next = leads_to(flow, copy, *next))
-        if (entries.contains(*next)) {
-            last = *next;
-            leading.insert(passed.begin(), passed.end());
-        }
-    if (last != node)
-        leading.erase(last);
-    else
-        leading.erase(node);
-    return last;
-}
-
-Ways ways_into(const CodeFlow& flow, const Copy& copy, std::optional<size_t> first) {
-    Ways ways;
-    const Nodes entries = copy.entries(first);
-    for (size_t node : entries)
-        ways.targets.insert(joined(flow, copy, entries, node, ways.leading));
-    for (size_t node : ways.targets)
-        ways.leading.erase(node);
-    return ways;
-}
-
-// Of two ways where one always leads on to the other's place, the place where they meet.
-void meet(const Copy& copy, Ways& ways) {
-    const auto always_leads = [&](size_t node, size_t other) {
-        if (!copy.reached(node).contains(other))
-            return false;
-        Nodes between = copy.reached(node, other);
-        between.insert(node);
-        const Nodes later = copy.reached(other);
-        if (std::ranges::any_of(between, [&](size_t one) { return copy.leaves(one) || later.contains(one); }))
-            return false;
-        ways.leading.insert(between.begin(), between.end());
-        return true;
-    };
-    for (size_t node : Nodes(ways.targets))
-        for (size_t other : Nodes(ways.targets))
-            if (node != other && ways.targets.contains(other) && always_leads(node, other)) {
-                ways.targets.erase(node);
-                break;
-            }
+bool is_inside_of(FunctionRef inner, FunctionRef outer) {
+    for (uint32_t at = inner->parent; at != no_index && at >= outer.index; at = inner.unit->functions[at].parent)
+        if (at == outer.index)
+            return true;
+    return false;
 }
 
 // The arrivals at a node from others; nullopt: nobody can tell at one of them that it leads there.
@@ -172,6 +49,31 @@ std::optional<std::vector<Arrival>> arrivals_from(const CodeFlow& flow, size_t n
         out.push_back(arrival);
     }
     return out;
+}
+
+// The place of a copy that begins at a node; nullopt: the copy comes back there, and nothing shows it.
+std::optional<FunctionPlaces::Place> place_at(const Copy& copy, size_t node, const FlowNodes& leading) {
+    const FlowNodes later = copy.has(node) ? copy.reached(node) : FlowNodes();
+    std::vector<size_t> repeats;
+    for (size_t other : copy.flow().before(node))
+        if (copy.has(other) && !leading.contains(other) && later.contains(other))
+            repeats.push_back(other);
+    std::optional<std::vector<Arrival>> arrivals = arrivals_from(copy.flow(), node, repeats);
+    if (!arrivals)
+        return std::nullopt;
+    return FunctionPlaces::Place{copy.flow().nodes()[node].address, *std::move(arrivals)};
+}
+
+// Kernels execute some nops of several bytes wrongly or do not probe them, and compilers put such nops before loops.
+size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
+    for (const std::vector<FlowNode>& nodes = copy.flow().nodes(); nodes[node].does_nothing;) {
+        const std::optional<size_t> next = leads_to(copy, node);
+        if (nodes[node].next - nodes[node].address == 1 || !next || ways.targets.contains(*next))
+            break;
+        ways.leading.insert(node);
+        node = *next;
+    }
+    return node;
 }
 
 bool jumps_to(const ProgramFile& file, const std::vector<std::pair<Address, Address>>& parts, Address entry) {
@@ -268,36 +170,34 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
     const CodeFlow& flow = flow_around(around);
     if (flow.nodes().empty() || flow.is_cut())
         return out;
-    Copy copy(flow, units_.ranges(die).ranges);
+    const Copy copy(flow, units_.ranges(die).ranges);
     const FunctionInstance* outer = instances_.of(around);
     std::optional<size_t> first = outer ? flow.index_of(outer->entry) : std::nullopt;
-    Ways ways = ways_into(flow, copy, first);
+    Ways ways = ways_into(copy, first);
     // Other addresses are no entries where the compiler has marked these.
-    Nodes marks = marked_entries(flow, copy, function, die, *ref.unit);
-    if (marks.empty()) {
-        if (first)
-            marks = drop_continuations(flow, copy, *first, *ref.unit, ways);
-        meet(copy, ways);
-    } else {
-        const Nodes entries = copy.entries(first);
+    if (const FlowNodes marks = marked_entries(copy, function, ref); !marks.empty()) {
+        const FlowNodes entries = copy.entries(first);
         ways = {};
-        for (size_t mark : Nodes(marks))
-            ways.targets.insert(joined(flow, copy, entries, mark, ways.leading));
-        marks.clear();
+        for (size_t mark : marks)
+            ways.targets.insert(joined(copy, entries, mark, ways.leading));
+    } else {
+        meet(copy, ways);
+        if (first && !drop_continuations(copy, *first, source_places(copy, ref), ways)) {
+            out.places.clear();
+            out.why_none = fmt::format("the copy of `{}` at {:#x} holds code of several calls, and nothing shows where "
+                                       "each of them begins",
+                                       function.name, function.entry);
+            return out;
+        }
     }
-    if (ways.targets.empty() && marks.empty())
+    if (ways.targets.empty())
         return out;
     out.places.clear();
-    Nodes places = ways.targets;
-    places.insert(marks.begin(), marks.end());
-    for (size_t node : places) {
-        const Nodes later = copy.reached(node);
-        std::vector<size_t> repeats;
-        for (size_t other : flow.before(node))
-            if (copy.has(other) && !ways.leading.contains(other) && later.contains(other))
-                repeats.push_back(other);
-        std::optional<std::vector<Arrival>> arrivals = arrivals_from(flow, node, repeats);
-        if (!arrivals) {
+    for (size_t node : ways.targets) {
+        std::optional<FunctionPlaces::Place> place = place_at(copy, behind_nops(copy, node, ways), ways.leading);
+        if (!place)
+            place = place_at(copy, node, ways.leading);
+        if (!place) {
             out.places.clear();
             out.why_none =
                 fmt::format("the copy of `{}` at {:#x} begins where it also comes back to, and nothing shows "
@@ -305,33 +205,38 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
                             function.name, flow.nodes()[node].address);
             return out;
         }
-        out.places.push_back({flow.nodes()[node].address, *std::move(arrivals)});
+        out.places.push_back(*std::move(place));
     }
     return out;
 }
 
-// gcc marks where a copy begins by a statement at the function's own name, in each duplicate of it too.
-std::set<size_t> FunctionEntries::marked_entries(const CodeFlow& flow, const Copy& copy,
-                                                 const FunctionInstance& function, Dwarf_Die& die, Unit& unit) {
-    Nodes out;
+// gcc marks where a copy begins by a statement at the function's own name, in each duplicate of it too. DW_AT_entry_pc
+// is one of these marks. Functions that are inlined into the copy can have their name at the same place, as those of
+// one template: the marks in their copies are their own.
+FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref) {
+    Dwarf_Die die;
     int column = 0;
-    if (dwarf_decl_column(&die, &column) != 0 || column == 0)
-        return out;
-    const std::vector<LineRow>& rows = lines_.rows(unit);
-    std::map<size_t, size_t> marks; // by the node
-    for (auto [low, high] : units_.ranges(die).ranges)
-        for (auto row = lines_.first_from(unit, low); row != rows.end() && row->address < high; ++row)
+    const std::optional<size_t> own = copy.flow().index_of(function.entry);
+    if (!own || !die_of(ref, &die) || dwarf_decl_column(&die, &column) != 0 || column == 0)
+        return {};
+    std::map<size_t, size_t> marks; // by the node: how many
+    RangeList code = units_.ranges(die);
+    code.ranges.emplace_back(function.entry, function.entry + 1);
+    for (auto [low, high] : code.ranges)
+        for (auto row = lines_.first_from(*ref.unit, low); row != lines_.rows(*ref.unit).end() && row->address < high;
+             ++row)
             if (row->is_statement && row->line == function.line && row->column == column && row->file &&
                 row->file == function.file)
-                if (std::optional<size_t> node = flow.index_of(row->address); node && copy.has(*node))
+                if (std::optional<size_t> node = copy.flow().index_of(row->address))
                     marks[*node]++;
+    if (!marks.contains(*own))
+        return {};
     // A copy without an instruction where it begins is marked there, out of its code; other marks are no beginnings.
-    const std::optional<size_t> own = flow.index_of(function.entry);
-    if (own && !copy.has(*own))
-        return out;
-    const FunctionRef ref = marks.size() > 1 ? units_.find_function(function.die) : FunctionRef();
+    if (!copy.has(*own))
+        return {*own};
+    FlowNodes out;
     for (auto [node, count] : marks)
-        if (!ref || !marks_others(flow.nodes()[node].address, count, function, ref))
+        if (marks.size() == 1 || !marks_others(copy.flow().nodes()[node].address, count, function, ref))
             out.insert(node);
     return out;
 }
@@ -341,61 +246,51 @@ std::set<size_t> FunctionEntries::marked_entries(const CodeFlow& flow, const Cop
 bool FunctionEntries::marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref) {
     if (address == copy.entry)
         return false;
-    const FunctionRef around = enclosing_subprogram(ref), named = units_.naming_entry(ref);
+    const FunctionRef around = enclosing_subprogram(ref);
     size_t others = 0;
     for (FunctionRef other{ref.unit, around.index + 1};
-         other.index < ref.unit->functions.size() && enclosing_subprogram(other) == around; other.index++)
-        if (const FunctionInstance* one =
-                other->inlined && other != ref && units_.naming_entry(other) == named ? instances_.of(other) : nullptr)
-            others += one->entry == address;
+         other.index < ref.unit->functions.size() && is_inside_of(other, around); other.index++) {
+        const FunctionInstance* one = other->inlined && other != ref ? instances_.of(other) : nullptr;
+        if (!one || one->line != copy.line || one->file != copy.file)
+            continue;
+        Dwarf_Die die;
+        const bool is_inside = is_inside_of(other, ref) && die_of(other, &die);
+        if (is_inside && std::ranges::any_of(units_.ranges(die).ranges, [&](const auto& range) {
+                return address >= range.first && address < range.second;
+            }))
+            return true;
+        others += one->entry == address;
+    }
     return others >= marks;
 }
 
-// Going on in the copy after instructions from around it is no new entry. Compilers also duplicate the copy, with a
-// loop around it: each duplicate begins on the copy's first line. What has come to be somewhere else, such as the test
-// of how many rounds are left, leads to no such place.
-std::set<size_t> FunctionEntries::drop_continuations(const CodeFlow& flow, const Copy& copy, size_t first, Unit& unit,
-                                                     Ways& ways) {
-    const Nodes reached_first = copy.first_reached(first);
-    Nodes begun;
-    for (size_t node : ways.targets)
-        if (reached_first.contains(node) || std::ranges::any_of(ways.leading, [&](size_t lead) {
-                return reached_first.contains(lead) && copy.reached(lead).contains(node);
-            }))
-            begun.insert(node);
-    if (begun.empty())
-        return {};
-    const LineRow* top = nullptr;
-    for (size_t node : begun)
-        if (const LineRow* row = lines_.row_at(unit, flow.nodes()[node].address);
-            row && row->line != 0 && (!top || row->line < top->line))
-            top = row;
-    Nodes marks;
-    for (size_t node = 0; top && node < flow.nodes().size(); node++)
-        if (copy.has(node) && !ways.leading.contains(node) && begins_line(flow.nodes()[node].address, *top, unit) &&
-            (ways.targets.contains(node) || !copy.reached(node).contains(node)))
-            marks.insert(node);
-    Nodes kept;
-    for (size_t node : Nodes(ways.targets)) {
-        if (marks.erase(node)) {
-            kept.insert(node);
+// Where the copy's instructions are in the source of the copied function.
+std::vector<SourcePlace> FunctionEntries::source_places(const Copy& copy, FunctionRef ref) {
+    const std::vector<FlowNode>& nodes = copy.flow().nodes();
+    std::vector<SourcePlace> out(nodes.size());
+    for (size_t i = 0; i < nodes.size(); i++)
+        if (const LineRow* row = copy.has(i) ? lines_.row_at(*ref.unit, nodes[i].address) : nullptr)
+            out[i] = {row->file, row->line, row->column, row->address == nodes[i].address && row->is_statement};
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    dwarf_getsrcfiles(&ref.unit->unit_die, &files, &count);
+    for (FunctionRef inner{ref.unit, ref.index + 1};
+         inner.index < ref.unit->functions.size() && is_inside_of(inner, ref); inner.index++) {
+        Dwarf_Die die;
+        if (!inner->inlined || inner->parent != ref.index || !die_of(inner, &die))
             continue;
-        }
-        const Nodes passed = begun.contains(node) ? copy.reached(node) : Nodes();
-        const size_t before = marks.size();
-        std::erase_if(marks, [&](size_t mark) { return !ways.targets.contains(mark) && passed.contains(mark); });
-        if (begun.contains(node) && (!top || marks.size() < before))
-            kept.insert(node);
+        const uint64_t file = number_attribute(die, DW_AT_call_file).value_or(0);
+        const SourcePlace call = {files && file < count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr,
+                                  static_cast<int>(number_attribute(die, DW_AT_call_line).value_or(0)),
+                                  static_cast<int>(number_attribute(die, DW_AT_call_column).value_or(0))};
+        for (auto [low, high] : units_.ranges(die).ranges)
+            for (auto node = std::ranges::lower_bound(nodes, low, {}, &FlowNode::address);
+                 node != nodes.end() && node->address < high; ++node) {
+                SourcePlace& place = out[static_cast<size_t>(node - nodes.begin())];
+                place = {call.file, call.line, call.column, place.begins};
+            }
     }
-    // Where nothing is on the first line, all that is begun counts.
-    ways.targets = kept.empty() ? begun : kept;
-    return marks;
-}
-
-bool FunctionEntries::begins_line(Address address, const LineRow& line, Unit& unit) {
-    const LineRow* here = lines_.row_at(unit, address);
-    return here && here->address == address && here->is_statement && here->line == line.line &&
-           here->column == line.column && here->file == line.file;
+    return out;
 }
 
 } // namespace sonde

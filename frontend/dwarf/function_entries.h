@@ -14,10 +14,10 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "frontend/dwarf/copy_flow.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/unit.h"
 #include "frontend/types/code_flow.h"
@@ -25,14 +25,11 @@
 namespace sonde {
 
 class CodeLayout;
-class Copy;
 class DebugFiles;
 class FunctionInstances;
 class LineTables;
 class ProgramFile;
 class UnitIndex;
-struct LineRow;
-struct Ways;
 
 class FunctionEntries {
   public:
@@ -49,13 +46,10 @@ class FunctionEntries {
     CodeFlow flow_of(const Parts& parts) const;
     FunctionPlaces of_function(const FunctionInstance& function);
     FunctionPlaces of_copy(const FunctionInstance& copy);
-    std::set<size_t> marked_entries(const CodeFlow& flow, const Copy& copy, const FunctionInstance& function,
-                                    Dwarf_Die& die, Unit& unit);
-    // Whether the mark at that address is of other copies of the function, whose beginnings are among this one's code.
+    FlowNodes marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref);
+    // Whether the mark at that address is of other copies, whose beginnings are among this one's code.
     bool marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref);
-    // Gives further places where the copy begins anew without having been left.
-    std::set<size_t> drop_continuations(const CodeFlow& flow, const Copy& copy, size_t first, Unit& unit, Ways& ways);
-    bool begins_line(Address address, const LineRow& line, Unit& unit);
+    std::vector<SourcePlace> source_places(const Copy& copy, FunctionRef ref);
     const CodeFlow& flow_around(FunctionRef function);
 
     const ProgramFile& file_;

@@ -36,6 +36,50 @@ bool never_returns(const X86Instruction& one) {
                               (one.map == 0 && (one.opcode == 0xf4 || one.opcode == 0xcc)));
 }
 
+// Of an instruction with an operand in memory. Rare ones are left out.
+bool writes_memory(const X86Instruction& one) {
+    if (!one.has_modrm || one.modrm >> 6 == 3)
+        return false;
+    if (one.map == 1 && (one.is_vector || one.opcode < 0x80))
+        return one.opcode == 0x11 || one.opcode == 0x13 || one.opcode == 0x17 || one.opcode == 0x29 ||
+               one.opcode == 0x2b || one.opcode == 0x7e || one.opcode == 0x7f;
+    if (one.is_vector || one.map != 0)
+        return !one.is_vector && one.map == 1 && (one.opcode == 0xd6 || one.opcode == 0xe7 || one.opcode >> 4 == 9);
+    const int group = one.extension();
+    switch (one.opcode) {
+    case 0x80:
+    case 0x81:
+    case 0x83:
+        return group != 7; // cmp
+    case 0xf6:
+    case 0xf7:
+        return group == 2 || group == 3; // not, neg
+    case 0xfe:
+    case 0xff:
+        return group <= 1; // inc, dec
+    case 0x86:
+    case 0x87:
+    case 0x88:
+    case 0x89:
+    case 0xc6:
+    case 0xc7:
+        return true;
+    default:
+        return (one.opcode < 0x38 && (one.opcode & 7) < 2) || one.opcode >> 1 == 0x60 || one.opcode >> 2 == 0x34;
+    }
+}
+
+uint64_t effect_of(const X86Instruction& one, Address next) {
+    constexpr int rsp = 4, rbp = 5;
+    constexpr uint64_t written = 1, called = 2;
+    const auto operand = static_cast<uint64_t>(one.displacement);
+    if (one.is_call() && !one.has_modrm)
+        return (next + static_cast<Address>(one.immediate)) << 2 | called;
+    if (!one.is_call() && (!writes_memory(one) || (!one.is_relative() && (one.base == rsp || one.base == rbp))))
+        return 0;
+    return (one.is_relative() ? next + operand : operand) << 2 | (one.is_call() ? called : written);
+}
+
 FlowNode node_of(const X86Instruction& one, Address at) {
     FlowNode node;
     node.address = at;
@@ -44,6 +88,7 @@ FlowNode node_of(const X86Instruction& one, Address at) {
     node.is_indirect_jump = one.is_indirect_jump();
     node.does_nothing = is_nop(one);
     node.moves_stack = may_move_stack(one);
+    node.effect = effect_of(one, node.next);
     node.is_jump = one.is_direct_jump();
     if (node.is_jump) {
         node.target = node.next + static_cast<Address>(one.immediate);

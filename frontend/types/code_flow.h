@@ -27,6 +27,9 @@ struct FlowNode {
     bool is_indirect_jump = false;
     bool does_nothing = false; // nop, endbr64
     bool moves_stack = false;  // may change rsp
+    // Equal for instructions that write to the same place in memory, or call the same function; 0: neither. Places that
+    // count from rsp or rbp are left out, as compilers keep their own values there.
+    uint64_t effect = 0;
 };
 constexpr uint8_t jumps_always = 16, jumps_by_other = 17;
 

@@ -1,0 +1,280 @@
+#include "frontend/dwarf/copy_flow.h"
+
+#include <algorithm>
+
+namespace sonde {
+
+Copy::Copy(const CodeFlow& flow, const std::vector<std::pair<Address, Address>>& ranges) : flow_(flow) {
+    for (const FlowNode& node : flow.nodes())
+        inside_.push_back(std::ranges::any_of(
+            ranges, [&](const auto& range) { return node.address >= range.first && node.address < range.second; }));
+}
+
+FlowNodes Copy::entries(std::optional<size_t> first) const {
+    FlowNodes out;
+    for (size_t i = 0; i < inside_.size(); i++)
+        if (inside_[i] && (first == i || std::ranges::any_of(flow_.before(i), [&](size_t n) { return !has(n); })))
+            out.insert(i);
+    return out;
+}
+
+FlowNodes Copy::reached(size_t from, std::optional<size_t> stop) const {
+    FlowNodes seen;
+    std::vector<size_t> open = {from};
+    while (!open.empty()) {
+        size_t node = open.back();
+        open.pop_back();
+        for (size_t next : flow_.after(node))
+            if (has(next) && next != stop && seen.insert(next).second)
+                open.push_back(next);
+    }
+    return seen;
+}
+
+FlowNodes Copy::first_reached(size_t first) const {
+    FlowNodes seen = {first};
+    std::vector<size_t> open = {first};
+    while (!open.empty()) {
+        size_t node = open.back();
+        open.pop_back();
+        if (has(node))
+            continue;
+        for (size_t next : flow_.after(node))
+            if (seen.insert(next).second)
+                open.push_back(next);
+    }
+    return seen;
+}
+
+bool Copy::leaves(size_t node) const {
+    const FlowNode& one = flow_.nodes()[node];
+    const std::vector<size_t>& after = flow_.after(node);
+    return after.empty() || std::ranges::any_of(after, [&](size_t next) { return !has(next); }) ||
+           (one.is_jump && after.size() < (one.falls_through ? 2u : 1u));
+}
+
+std::optional<size_t> leads_to(const Copy& copy, size_t node) {
+    const FlowNode& one = copy.flow().nodes()[node];
+    const std::vector<size_t>& after = copy.flow().after(node);
+    const bool jump = one.is_jump && one.condition == jumps_always;
+    if ((!jump && !one.does_nothing) || after.size() != 1 || !copy.has(after[0]))
+        return std::nullopt;
+    return after[0];
+}
+
+namespace {
+
+// Looks for a second call of the copy.
+class Repetition {
+  public:
+    Repetition(const Copy& copy, const std::vector<SourcePlace>& places) : copy_(copy), places_(places) {
+        for (size_t i = 0; i < copy.flow().nodes().size(); i++)
+            if (copy.has(i) && copy.flow().nodes()[i].effect != 0)
+                effects_.push_back(i);
+    }
+
+    // Whether anything at all is done twice.
+    bool is_possible() const {
+        for (size_t i = 0; i < effects_.size(); i++)
+            for (size_t j = 0; j < i; j++)
+                if (does_same(effects_[i], effects_[j]))
+                    return true;
+        return false;
+    }
+
+    // Whether what is done behind a node has been done before it since `beginnings`.
+    bool is_repeated_at(size_t node, const FlowNodes& beginnings) const {
+        const std::vector<bool> later = behind(node, beginnings), earlier = ahead_of(node, beginnings);
+        return std::ranges::any_of(effects_, [&](size_t one) {
+            return earlier[one] && !later[one] &&
+                   std::ranges::any_of(effects_, [&](size_t other) { return later[other] && does_same(one, other); });
+        });
+    }
+
+    // Whether the code behind some beginnings does a thing more often than that behind others: then it is of several
+    // calls.
+    bool is_uneven(const FlowNodes& beginnings) const {
+        std::vector<std::vector<bool>> stretches;
+        for (size_t node : beginnings)
+            stretches.push_back(behind(node, beginnings));
+        for (size_t one : effects_) {
+            size_t least = SIZE_MAX, most = 0;
+            for (const std::vector<bool>& stretch : stretches)
+                if (size_t times = longest_row(one, stretch, beginnings); times > 0) {
+                    least = std::min(least, times);
+                    most = std::max(most, times);
+                }
+            if (most > 0 && least != most)
+                return true;
+        }
+        return false;
+    }
+
+  private:
+    bool does_same(size_t one, size_t other) const {
+        const std::vector<FlowNode>& nodes = copy_.flow().nodes();
+        return nodes[one].effect == nodes[other].effect && places_[one].is_same(places_[other]);
+    }
+
+    // The node, and what is reached from it without passing one of `stops`.
+    std::vector<bool> behind(size_t node, const FlowNodes& stops) const {
+        std::vector<bool> seen(places_.size());
+        std::vector<size_t> open = {node};
+        seen[node] = true;
+        while (!open.empty()) {
+            const size_t at = open.back();
+            open.pop_back();
+            for (size_t next : copy_.flow().after(at))
+                if (!seen[next] && !stops.contains(next)) {
+                    seen[next] = true;
+                    open.push_back(next);
+                }
+        }
+        return seen;
+    }
+
+    // What leads to a node, not further back than one of `stops`.
+    std::vector<bool> ahead_of(size_t node, const FlowNodes& stops) const {
+        std::vector<bool> seen(places_.size());
+        std::vector<size_t> open = {node};
+        while (!open.empty()) {
+            const size_t at = open.back();
+            open.pop_back();
+            for (size_t last : copy_.flow().before(at))
+                if (!seen[last]) {
+                    seen[last] = true;
+                    if (!stops.contains(last))
+                        open.push_back(last);
+                }
+        }
+        return seen;
+    }
+
+    // How often a stretch of code does what `effect` does, one after the other: its branches are not added up.
+    size_t longest_row(size_t effect, const std::vector<bool>& stretch, const FlowNodes& stops) const {
+        std::vector<size_t> same;
+        for (size_t other : effects_)
+            if (stretch[other] && does_same(effect, other))
+                same.push_back(other);
+        std::vector<std::vector<bool>> later;
+        for (size_t one : same)
+            later.push_back(behind(one, stops));
+        std::vector<size_t> rows(same.size(), 1);
+        for (size_t round = 0; round < same.size(); round++)
+            for (size_t i = 0; i < same.size(); i++)
+                for (size_t j = 0; j < same.size(); j++)
+                    if (i != j && later[i][same[j]] && !later[j][same[i]])
+                        rows[i] = std::max(rows[i], rows[j] + 1);
+        return rows.empty() ? 0 : *std::ranges::max_element(rows);
+    }
+
+    const Copy& copy_;
+    const std::vector<SourcePlace>& places_;
+    std::vector<size_t> effects_; // nodes
+};
+
+// Nodes in an order in which what leads to a node comes before it, but for loops.
+std::vector<size_t> in_order_of_flow(const CodeFlow& flow, size_t first) {
+    std::vector<size_t> out;
+    std::vector<bool> seen(flow.nodes().size());
+    std::vector<std::pair<size_t, size_t>> open = {{first, 0}}; // and how many of its successors are done
+    seen[first] = true;
+    while (!open.empty()) {
+        auto& [node, done] = open.back();
+        if (done == flow.after(node).size()) {
+            out.push_back(node);
+            open.pop_back();
+        } else if (const size_t next = flow.after(node)[done++]; !seen[next]) {
+            seen[next] = true;
+            open.emplace_back(next, 0);
+        }
+    }
+    std::ranges::reverse(out);
+    return out;
+}
+
+} // namespace
+
+size_t joined(const Copy& copy, const FlowNodes& entries, size_t node, FlowNodes& leading) {
+    FlowNodes passed;
+    size_t last = node;
+    for (std::optional<size_t> next = node; next && passed.insert(*next).second; next = leads_to(copy, *next))
+        if (entries.contains(*next)) {
+            last = *next;
+            leading.insert(passed.begin(), passed.end());
+        }
+    leading.erase(last);
+    return last;
+}
+
+Ways ways_into(const Copy& copy, std::optional<size_t> first) {
+    Ways ways;
+    const FlowNodes entries = copy.entries(first);
+    for (size_t node : entries)
+        ways.targets.insert(joined(copy, entries, node, ways.leading));
+    for (size_t node : ways.targets)
+        ways.leading.erase(node);
+    return ways;
+}
+
+void meet(const Copy& copy, Ways& ways) {
+    const auto always_leads = [&](size_t node, size_t other) {
+        if (!copy.reached(node).contains(other))
+            return false;
+        FlowNodes between = copy.reached(node, other);
+        between.insert(node);
+        const FlowNodes later = copy.reached(other);
+        if (std::ranges::any_of(between, [&](size_t one) { return copy.leaves(one) || later.contains(one); }))
+            return false;
+        ways.leading.insert(between.begin(), between.end());
+        return true;
+    };
+    for (size_t node : FlowNodes(ways.targets))
+        for (size_t other : FlowNodes(ways.targets))
+            if (node != other && ways.targets.contains(other) && always_leads(node, other)) {
+                ways.targets.erase(node);
+                break;
+            }
+}
+
+bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways) {
+    const FlowNodes reached_first = copy.first_reached(first);
+    FlowNodes begun;
+    for (size_t node : ways.targets)
+        if (reached_first.contains(node) || std::ranges::any_of(ways.leading, [&](size_t lead) {
+                return reached_first.contains(lead) && copy.reached(lead).contains(node);
+            }))
+            begun.insert(node);
+    if (begun.empty())
+        return true;
+    SourcePlace top;
+    for (size_t node : begun)
+        if (places[node].line != 0 && (top.line == 0 || places[node].line < top.line))
+            top = places[node];
+    FlowNodes marks; // beginnings of the first line
+    for (size_t node = 0; node < places.size(); node++)
+        if (copy.has(node) && !ways.leading.contains(node) && places[node].is_same(top) && places[node].begins &&
+            (ways.targets.contains(node) || !copy.reached(node).contains(node)))
+            marks.insert(node);
+    FlowNodes kept;
+    for (size_t node : begun) {
+        const FlowNodes passed = places[node].is_same(top) ? FlowNodes() : copy.reached(node);
+        if (places[node].is_same(top) || std::ranges::any_of(marks, [&](size_t mark) {
+                return !ways.targets.contains(mark) && passed.contains(mark);
+            }))
+            kept.insert(node);
+    }
+    // Where nothing is on the first line, all that is begun counts.
+    if (kept.empty())
+        kept = begun;
+    const Repetition repetition(copy, places);
+    const size_t calls = kept.size();
+    if (repetition.is_possible())
+        for (size_t node : in_order_of_flow(copy.flow(), first))
+            if (marks.contains(node) && !kept.contains(node) && repetition.is_repeated_at(node, kept))
+                kept.insert(node);
+    ways.targets = kept;
+    return kept.size() == calls || !repetition.is_uneven(kept);
+}
+
+} // namespace sonde

@@ -1,0 +1,149 @@
+// Where calls of an inlined copy come in: by machine code, lines and the addresses of the copy.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "frontend/dwarf/copy_flow.h"
+
+namespace sonde {
+namespace {
+
+constexpr Address start = 0x1000, sink = 0x3000;
+constexpr bool copy = true, caller = false;
+
+struct Instruction {
+    bool in_copy = false;
+    int line = 0; // negative: a statement begins
+    std::string bytes;
+    bool to_sink = false; // its displacement, the last four bytes, gives the address of `sink`
+};
+
+const std::string load = {'\x48', '\x8b', '\x15', 0, 0, 0, 0};  // mov sink(%rip),%rdx
+const std::string store = {'\x48', '\x89', '\x15', 0, 0, 0, 0}; // mov %rdx,sink(%rip)
+const std::string add = {'\x48', '\x01', '\x15', 0, 0, 0, 0};   // add %rdx,sink(%rip)
+const std::string inc = "\x48\xff\xc1";                         // inc %rcx
+const std::string lea = "\x48\x8d\x41\xfe";                     // lea -2(%rcx),%rax
+const std::string ret = "\xc3";
+
+// The addresses, counted in instructions, where calls come in; -1 at the end: some code is of more calls.
+std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
+    CodeFlow::Part part{start, ""};
+    std::vector<std::pair<Address, Address>> ranges;
+    std::vector<SourcePlace> places;
+    for (const Instruction& one : instructions) {
+        const Address at = start + part.bytes.size(), next = at + one.bytes.size();
+        std::string bytes = one.bytes;
+        for (size_t i = 0; one.to_sink && i < 4; i++)
+            bytes[bytes.size() - 4 + i] = static_cast<char>((sink - next) >> (8 * i));
+        part.bytes += bytes;
+        if (one.in_copy)
+            ranges.emplace_back(at, next);
+        places.push_back({"f.c", std::abs(one.line), 1, one.line < 0});
+    }
+    const CodeFlow flow({part}, [](Address, size_t) { return std::string(); });
+    const Copy inlined(flow, ranges);
+    Ways ways = ways_into(inlined, 0);
+    meet(inlined, ways);
+    const bool is_whole = drop_continuations(inlined, 0, places, ways);
+    std::vector<int> out(ways.targets.begin(), ways.targets.end());
+    if (!is_whole)
+        out.push_back(-1);
+    return out;
+}
+
+TEST(CopyFlow, EffectsAreThePlacesThatAreWritten) {
+    // add %rdx,sink; mov %rdx,sink; mov sink,%rdx; mov %rdx,8(%rsp); mov %rdx,8(%rax)
+    const std::string bytes = std::string("\x48\x01\x15\xf9\x0f\0\0", 7) + std::string("\x48\x89\x15\xf2\x0f\0\0", 7) +
+                              std::string("\x48\x8b\x15\xeb\x0f\0\0", 7) + "\x48\x89\x54\x24\x08" + "\x48\x89\x50\x08";
+    const CodeFlow flow({{start, bytes}}, [](Address, size_t) { return std::string(); });
+    ASSERT_EQ(flow.nodes().size(), 5u);
+    EXPECT_NE(flow.nodes()[0].effect, 0u);
+    EXPECT_EQ(flow.nodes()[0].effect, flow.nodes()[1].effect);
+    EXPECT_EQ(flow.nodes()[2].effect, 0u);
+    EXPECT_EQ(flow.nodes()[3].effect, 0u);
+    EXPECT_NE(flow.nodes()[4].effect, 0u);
+    EXPECT_NE(flow.nodes()[4].effect, flow.nodes()[0].effect);
+}
+
+// gcc's Fortran marks each instruction behind one of the caller's as a statement of the same line.
+TEST(CopyFlow, GoingOnBehindTheCallersInstructionsIsNoCall) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, load, true},
+                          {caller, -9, inc},
+                          {copy, -5, lea},
+                          {caller, -9, inc},
+                          {copy, -5, store, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1}));
+}
+
+TEST(CopyFlow, AnUnrolledLoopCallsOnceForEachDuplicate) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, load, true},
+                          {caller, 9, inc},
+                          {copy, 5, store, true},
+                          {caller, -9, inc},
+                          {copy, -5, load, true},
+                          {copy, 5, store, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, 5}));
+    // Nothing of the caller is left between the last two.
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, add, true},
+                          {caller, -9, inc},
+                          {copy, -5, add, true},
+                          {copy, -5, add, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, 3, 4}));
+}
+
+TEST(CopyFlow, TheFirstLineComesTwiceInOneCall) {
+    // je over the middle, as in `n = p ? *p + 1 : 1` at -O0, and the store behind both branches
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, inc},
+                          {copy, 5, std::string("\x74\x03")},
+                          {copy, -5, inc},
+                          {copy, -5, store, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1}));
+}
+
+// clang puts the loop's preparation into the copy: the loop's head is where it leads to, and others come.
+TEST(CopyFlow, ThePreparationOfALoopLeadsToItsHead) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -6, lea},
+                          {copy, -5, add, true},
+                          {copy, -6, inc},
+                          {caller, -9, inc},
+                          {caller, 9, std::string("\x75\xf1")}, // jne to the `add`
+                          {caller, -9, ret}}),
+              (std::vector<int>{2}));
+}
+
+TEST(CopyFlow, DuplicatesThatHaveGrownTogetherAreNoticed) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, store, true},
+                          {copy, 5, add, true},
+                          {caller, -9, inc},
+                          {copy, -5, add, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, 4, -1}));
+}
+
+TEST(CopyFlow, BranchesOfOneCallAreNotAddedUp) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, inc},
+                          {copy, 5, std::string("\x74\x09")}, // je to the second `store`
+                          {copy, 6, store, true},
+                          {copy, 6, std::string("\xeb\x07")},
+                          {copy, 6, store, true},
+                          {caller, -9, inc},
+                          {copy, -5, inc},
+                          {copy, 6, store, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, 7}));
+}
+
+} // namespace
+} // namespace sonde
