@@ -1,9 +1,9 @@
 // Where calls of an inlined copy come in, by the flow of the code around it.
 //
-// The copy is a set of instructions. An instruction of it that is reached from outside is a way in, but not each way in
-// is a call: compilers move instructions of the caller between those of the copy, and going on behind them is the same
-// call. They also unroll a loop around the copy, and the second call of it has the addresses of the same copy. In both
-// cases flow leaves the copy and comes back:
+// The copy is a set of instructions. Calls come in at instructions that are reached from outside, but not each of these
+// is a call. Compilers move instructions of the caller between those of the copy; what follows is the same call. They
+// also unroll a loop around the copy, so that one copy has the code of several calls. In both cases flow leaves the
+// copy and comes back:
 //
 //     sink += n, with the caller's i++ in it      sink += n, twice
 //         mov  sink,%rdx                              add  %rdx,sink
@@ -11,8 +11,8 @@
 //         add  %rdi,%rdx                              add  %rdx,sink
 //         mov  %rdx,sink                              inc  %rcx         caller
 //
-// A second call does again what the first one has done: a statement of the copy writes to the same place, or calls the
-// same function, before and behind the way in.
+// A second call repeats the first one: a statement of the copy writes to the same place, or calls the same function,
+// before the way in and behind it.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ class Copy {
 
     // Nodes of it that are reached from outside, and the function's first one.
     FlowNodes entries(std::optional<size_t> first) const;
-    // What is reached from a node without leaving the copy or passing `stop`; the node itself only in a loop.
+    // The nodes that a node leads to inside the copy, without passing `stop`. It is one of them only in a loop.
     FlowNodes reached(size_t from, std::optional<size_t> stop = std::nullopt) const;
     // Nodes outside that are reached from the function's first one without passing the copy, and those of the copy
     // where these paths end.
@@ -72,7 +72,7 @@ struct Ways {
 std::optional<size_t> leads_to(const Copy& copy, size_t node);
 // The ways into a copy. `first`: the function's first node.
 Ways ways_into(const Copy& copy, std::optional<size_t> first);
-// The last of the nodes that a node only leads to at which others come in too; the node itself if there is none.
+// Follows nops and jumps from a node, and returns the last node where other ways come in; else the node itself.
 size_t joined(const Copy& copy, const FlowNodes& entries, size_t node, FlowNodes& leading);
 // Of two ways where one always leads on to the other's place, keeps the place where they meet.
 void meet(const Copy& copy, Ways& ways);

@@ -9,8 +9,7 @@
 // An inlined copy has no calls, only code: its addresses in debug information. It begins wherever execution comes into
 // them from outside. DW_AT_entry_pc is one of these places at best, and the lowest address none at all where compilers
 // have put padding, the copy's end or a rare branch there. All ways into the copy are followed to where they meet, past
-// jumps and nops that only some of them pass. Where instructions of the code around it are scheduled between those of
-// the copy, going on in it is no new entry.
+// jumps and nops that only some of them pass. copy_flow.h tells calls from returns into a copy that has been left.
 #pragma once
 
 #include <optional>
