@@ -1,4 +1,5 @@
-// Reads files of tracefs. Only these list the subsystems of tracepoints, and the functions that can be traced.
+// Reads files of tracefs and debugfs, whether or not they are mounted. Only tracefs lists the subsystems and numbers of
+// tracepoints, and the functions that can be traced; debugfs shows the preemption model.
 #pragma once
 
 #include <string>
@@ -15,5 +16,7 @@ Result<Fd> open_tracefs(const std::string& path, int flags);
 
 // Reads such a file. Errors: as above.
 Result<std::string> read_tracefs(const std::string& path);
+// The same of debugfs.
+Result<std::string> read_debugfs(const std::string& path);
 
 } // namespace sonde

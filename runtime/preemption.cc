@@ -1,13 +1,13 @@
 #include "runtime/preemption.h"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "base/fd.h"
+#include "base/tracefs.h"
 
 namespace sonde {
 namespace {
@@ -37,7 +37,7 @@ bool handlers_are_preempted() {
     if (built.find("PREEMPT_DYNAMIC") == std::string_view::npos)
         return built.find("PREEMPT") != std::string_view::npos;
     // "none (voluntary) full": what it runs with is in parentheses. Locked down kernels do not tell it.
-    if (Result<std::string> models = read_file("/sys/kernel/debug/sched/preempt"); models.ok()) {
+    if (Result<std::string> models = read_debugfs("sched/preempt"); models.ok()) {
         const std::string_view text = *models;
         const size_t begin = text.find('('), end = text.find(')');
         if (begin < end && end != std::string_view::npos)
@@ -56,9 +56,7 @@ bool handlers_are_preempted() {
 }
 
 bool prefers_syscall_events() {
-    return is_at_least(7, 0) && handlers_are_preempted() &&
-           (access("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id", R_OK) == 0 ||
-            access("/sys/kernel/debug/tracing/events/raw_syscalls/sys_enter/id", R_OK) == 0);
+    return is_at_least(7, 0) && handlers_are_preempted() && read_tracefs("events/raw_syscalls/sys_enter/id").ok();
 }
 
 } // namespace sonde

@@ -1,11 +1,17 @@
 // Raw tracepoints: one program can be at several. Where handlers there can be preempted (runtime/preemption.h),
-// programs for system calls are made for the tracepoints' perf events.
+// programs for system calls are made for the tracepoints' perf events. libbpf finds these where tracefs is mounted
+// only.
 #include <bpf/bpf.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "base/tracefs.h"
 #include "runtime/attach/attach.h"
 
 namespace sonde {
@@ -18,6 +24,21 @@ class Link final : public Attachment {
   private:
     Fd fd_;
 };
+
+Result<Fd> open_event(const char* tracepoint) {
+    Result<std::string> number = read_tracefs(fmt::format("events/raw_syscalls/{}/id", tracepoint));
+    if (!number)
+        return std::move(number).error();
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_TRACEPOINT;
+    attr.config = std::strtoull(number->c_str(), nullptr, 10);
+    // A program at a tracepoint's event runs on all processors, whichever the event is for.
+    Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!event)
+        return errno_error("perf_event_open", errno);
+    return event;
+}
 
 } // namespace
 
@@ -33,14 +54,18 @@ Result<std::unique_ptr<Attachment>> attach_syscalls(const KernelObject& kernel, 
     const bpf_program* made = bpf_object__find_program_by_name(kernel.object(), program.c_str());
     if (!made || bpf_program__type(made) != BPF_PROG_TYPE_TRACEPOINT)
         return attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
+    Result<Fd> event = open_event(tracepoint);
+    if (!event)
+        return std::move(event).error().in(fmt::format("cannot attach to the tracepoint raw_syscalls:{}", tracepoint));
     errno = 0;
-    bpf_link* link = bpf_program__attach_tracepoint(made, "raw_syscalls", tracepoint);
+    bpf_link* link = bpf_program__attach_perf_event(made, event->get()); // owns the event
     if (!link && errno == E2BIG)
         return Error(fmt::format("the kernel runs 64 programs at raw_syscalls:{}, of all sessions together, and has "
                                  "them already",
                                  tracepoint));
     if (!link)
         return errno_error(fmt::format("cannot attach to the tracepoint raw_syscalls:{}", tracepoint), errno);
+    event->release();
     return std::unique_ptr<Attachment>(std::make_unique<BpfLink>(link));
 }
 
