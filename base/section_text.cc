@@ -4,8 +4,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cstring>
-
 namespace sonde {
 namespace {
 
@@ -19,7 +17,7 @@ template <typename Header> std::optional<Packed> read_header(std::string_view da
     Header header;
     if (data.size() < sizeof header)
         return std::nullopt;
-    std::memcpy(&header, data.data(), sizeof header);
+    data.copy(reinterpret_cast<char*>(&header), sizeof header);
     return Packed{header.ch_type, header.ch_size, data.substr(sizeof header)};
 }
 
