@@ -5,6 +5,7 @@
 // file `vmlinux` with DWARF and an object file for each module. sonde reads these files like programs. The found
 // addresses become breakpoints at a symbol plus an offset, because the kernel is loaded at another address after every
 // boot (KASLR).
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -24,13 +25,24 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     // For a return probe, the kernel needs the function's entry, where the return address is on top of the stack.
     if (point.is_return)
         point.address = point.entry_address = point.function.entry;
-    std::optional<std::pair<std::string, Address>> symbol = point.module->symbols().at(point.address);
+    if (point.jump && point.is_return) // a kretprobe is at the function's beginning, where all callers come by
+        return std::nullopt;
+    // The parts of a module's function lie anywhere in memory; offsets in its file tell them apart.
+    const auto is_elsewhere = [&](const Arrival& one) {
+        const ProgramFile& file = point.module->file();
+        return file.file_offset(one.from).value_or(0) - file.file_offset(point.address).value_or(0) !=
+               one.from - point.address;
+    };
+    if (std::ranges::any_of(point.repeats, is_elsewhere))
+        return std::nullopt;
+    const Address probed = point.jump.value_or(point.address);
+    std::optional<std::pair<std::string, Address>> symbol = point.module->symbols().at(probed);
     if (!symbol)
         return std::nullopt;
     // The kernel finds a place by a symbol, which must be unique. If it is not, use the offset from another symbol.
     if (point.module->symbols().is_ambiguous(symbol->first)) {
         if (!module.empty())
-            symbol = point.module->symbols().unique_before(point.address);
+            symbol = point.module->symbols().unique_before(probed);
         else if (std::optional<Address> start = point.module->symbols().address_of("_stext"))
             symbol = std::pair(std::string("_stext"), *start);
         if (!symbol)
@@ -40,7 +52,7 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     point.point.build_id.clear();
     point.point.module = module;
     point.point.symbol = symbol->first;
-    point.point.offset = point.point.entry_offset = point.address - symbol->second;
+    point.point.offset = point.point.entry_offset = probed - symbol->second;
     return point;
 }
 
@@ -101,6 +113,7 @@ std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving) {
     ProcessTarget target;
     target.module = *module;
     target.text = "kernel";
+    target.is_kernel = true;
     return points_of(resolving, kernel, {target}, {{*module, ""}});
 }
 
@@ -129,6 +142,7 @@ std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving) {
         ProcessTarget& target = targets.emplace_back();
         target.module = *module;
         target.text = fmt::format("module({})", quoted(name));
+        target.is_kernel = true;
         opened.emplace(*module, name);
     }
     if (!targets.empty())

@@ -16,6 +16,9 @@ struct ProcessTarget {
     int64_t pid = 0;
     bool changes_return_addresses = false; // the user wants returns to be traced by changing return addresses
     bool only_lists = false;               // for listings: names matter, exact places do not
+    // The kernel or a kernel module. The kernel traces its returns itself (kretprobe, fexit), and knows the result even
+    // if the function jumps to another one. Nothing unwinds through kernel functions, and none returns twice.
+    bool is_kernel = false;
 };
 
 // The parts of .function("...").call or .statement("...").

@@ -506,40 +506,67 @@ std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const Functio
     return resolved;
 }
 
-Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, const FunctionInstance& function,
-                                                   const std::string& text, const std::string& suffix) {
-    const bool is_return = suffix == "return";
+namespace {
+
+// Places where a function's call or return is noticed.
+struct NoticedAt {
+    std::vector<std::pair<FunctionExit, FunctionPlaces::Place>> places;
+    bool at_instruction = false; // that leaves the function
+};
+
+NoticedAt at_entries(const std::vector<FunctionPlaces::Place>& entries) {
+    NoticedAt out;
+    for (const FunctionPlaces::Place& entry : entries)
+        out.places.emplace_back(FunctionExit{entry.address, false, std::nullopt}, entry);
+    return out;
+}
+
+Result<NoticedAt> places_of_return(const ProcessTarget& target, const FunctionInstance& function) {
+    if (target.is_kernel)
+        return at_entries({{function.entry, {}}});
     FunctionPlaces entries{{{function.body, {}}}, ""};
     if (!target.only_lists)
         entries = target.module->places(function);
     if (entries.places.empty())
         return Error(std::move(entries.why_none), unclear_entry);
-    std::vector<std::pair<FunctionExit, FunctionPlaces::Place>> places;
-    bool at_instruction = false;
-    if (is_return) {
-        Result<std::vector<FunctionExit>> exits =
-            target.module->returns().find(function, target.changes_return_addresses);
-        if (!exits)
-            return std::move(exits).error();
-        at_instruction = !exits->empty();
-        for (FunctionExit& exit : *exits)
-            places.emplace_back(exit, FunctionPlaces::Place{exit.address, entries.places[0].repeats});
-        if (!at_instruction && !function.inlined && returns_twice(function.name))
-            return Error(why_no_return_twice(function.name));
-        // Changing the return address happens at the entry, and would happen each time that control arrives there.
-        if (!at_instruction && !entries.places[0].repeats.empty())
-            return Error(
-                fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),
-                unclear_entry);
-        if (!at_instruction)
-            places.emplace_back(FunctionExit{function.entry, false, std::nullopt},
-                                FunctionPlaces::Place{function.entry, {}});
-    } else {
-        for (const FunctionPlaces::Place& entry : entries.places)
-            places.emplace_back(FunctionExit{entry.address, false, std::nullopt}, entry);
-    }
+    Result<std::vector<FunctionExit>> exits = target.module->returns().find(function, target.changes_return_addresses);
+    if (!exits)
+        return std::move(exits).error();
+    NoticedAt out;
+    for (FunctionExit& exit : *exits)
+        out.places.emplace_back(exit, FunctionPlaces::Place{exit.address, entries.places[0].repeats});
+    out.at_instruction = !exits->empty();
+    if (out.at_instruction)
+        return out;
+    if (!function.inlined && returns_twice(function.name))
+        return Error(why_no_return_twice(function.name));
+    // Changing the return address happens at the entry, and would happen each time that control arrives there.
+    if (!entries.places[0].repeats.empty())
+        return Error(
+            fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),
+            unclear_entry);
+    return at_entries({{function.entry, {}}});
+}
+
+Result<NoticedAt> places_of_call(const ProcessTarget& target, const FunctionInstance& function) {
+    if (target.only_lists)
+        return at_entries({{function.body, {}}});
+    FunctionPlaces entries = target.module->places(function);
+    if (entries.places.empty())
+        return Error(std::move(entries.why_none), unclear_entry);
+    return at_entries(entries.places);
+}
+
+} // namespace
+
+Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, const FunctionInstance& function,
+                                                   const std::string& text, const std::string& suffix) {
+    const bool is_return = suffix == "return";
+    Result<NoticedAt> noticed = is_return ? places_of_return(target, function) : places_of_call(target, function);
+    if (!noticed)
+        return std::move(noticed).error();
     std::vector<ResolvedPoint> points;
-    for (auto& [exit, place] : places) {
+    for (auto& [exit, place] : noticed->places) {
         std::optional<ResolvedPoint> resolved = point_in(target, function, place.address);
         std::optional<uint64_t> entry = target.module->file().file_offset(function.body);
         if (!resolved || !entry)
@@ -550,7 +577,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
         if (is_return) {
             resolved->kind = plan::ProbeKind::Uretprobe;
             resolved->is_return = true;
-            resolved->at_return_instruction = at_instruction;
+            resolved->at_return_instruction = noticed->at_instruction;
             resolved->leaves_by_jump = exit.is_jump;
             resolved->jump_condition = exit.condition;
             resolved->entry_address = function.body;

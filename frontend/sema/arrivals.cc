@@ -121,7 +121,8 @@ std::vector<hir::Handler*> build_arrival_notes(Body& body, const hir::Handler& l
             statement = body.make<hir::If>(like.range, notes.is_taken(arrival.condition), statement, nullptr);
         handler->body->body.push_back(statement);
         handler->points = {point.point};
-        handler->points[0].offset = *point.module->file().file_offset(arrival.from);
+        // Of a file and of a symbol of the kernel's alike, offsets differ as addresses do.
+        handler->points[0].offset += arrival.from - point.address;
         handler->points[0].entry_offset = handler->points[0].offset;
         out.push_back(handler);
     }
