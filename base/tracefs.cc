@@ -36,7 +36,7 @@ Fd mount_detached(const char* type) {
     return Fd(static_cast<int>(syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
 }
 
-Result<Fd> open_in(const KernelFiles& files, const std::string& path, int flags) {
+Result<Fd> open_in(const PseudoFiles& files, const std::string& path, int flags) {
     for (const std::string& folder : files.folders) {
         Result<Fd> file = open_file(fmt::format("{}/{}", folder, path), flags);
         if (file || file.error().os_error != ENOENT)
@@ -54,7 +54,7 @@ Result<Fd> open_in(const KernelFiles& files, const std::string& path, int flags)
     return file;
 }
 
-Result<std::string> read_in(const KernelFiles& files, const std::string& path) {
+Result<std::string> read_in(const PseudoFiles& files, const std::string& path) {
     Result<Fd> file = open_in(files, path, O_RDONLY);
     if (!file)
         return std::move(file).error();
