@@ -79,7 +79,12 @@ ONCE int sonde_rt_find_symbol(struct symbol* s)
         s->line = value;
         s->text = (u32)s->row.second;
     } else if (s->row.place - begin < value) {
-        s->offset = s->address - s->in.at.start + s->in.at.offset - begin;
+        u64 whole = element(table, s->row.second >> 32);
+        if (s->row.second >> 32) {
+            begin = (u32)whole;
+            value = whole >> 32;
+        }
+        s->offset = place - begin;
         s->size = value;
         s->text = (u32)s->row.second;
     }
@@ -133,13 +138,14 @@ ONCE s64 sonde_rt_inlined(struct sonde_slot* to, u64 address, struct symbol* s)
     return 0;
 }
 
-/* Appends "name", "name+offset" or "name+offset/size". */
+/* Appends "name", "name+offset", "name-offset", or the latter two with "/size". */
 static u64 add_name(u8* slot, u64 len, void* table, struct symbol* s, u64 style)
 {
     len = add_text(slot, len, table, s->text);
     if (style == SONDE_SYMBOL_NAME)
         return len;
-    len = add_hex(slot, add_char(slot, len, '+'), s->offset);
+    const s64 offset = (s64)s->offset; /* from a part before its function it is negative */
+    len = add_hex(slot, add_char(slot, len, offset < 0 ? '-' : '+'), offset < 0 ? -s->offset : s->offset);
     return style == SONDE_SYMBOL_DATA ? add_hex(slot, add_char(slot, len, '/'), s->size) : len;
 }
 

@@ -35,7 +35,8 @@ struct sonde_table_head {
 struct sonde_table_row {
     unsigned place, value;
     unsigned text;  /* element; 0: none */
-    unsigned owner; /* element: the module that has it, of the kernel's symbols */
+    unsigned owner; /* element: the module that has it, of the kernel's symbols; the row of the function that a
+                       program's symbol is a part of, from which offsets count; 0: none */
 };
 enum {
     SONDE_TABLE_HEAD = sizeof(struct sonde_table_head) / 8,

@@ -36,9 +36,10 @@ std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t addres
     }
     const std::string text =
         symbols.text(process, address, SONDE_SYMBOL_BRIEF | (after_call ? uint64_t{SONDE_BEHIND_CALL} : 0));
-    if (const size_t plus = text.rfind("+0x"); plus != std::string::npos && !text.starts_with("0x")) {
-        out.back().function = text.substr(0, plus);
-        out.back().offset = std::strtoull(text.c_str() + plus + 1, nullptr, 16);
+    const size_t digits = text.rfind("0x");
+    if (digits != std::string::npos && digits != 0 && (text[digits - 1] == '+' || text[digits - 1] == '-')) {
+        out.back().function = text.substr(0, digits - 1);
+        out.back().offset = std::strtoll(text.c_str() + digits - 1, nullptr, 16); // with its sign
     }
     return out;
 }

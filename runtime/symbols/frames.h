@@ -12,7 +12,7 @@ class Symbols;
 struct Frame {
     uint64_t address = 0;
     std::string function; // empty: not known
-    uint64_t offset = 0;  // of the address in the function; of an inlined one: 0
+    int64_t offset = 0;   // of the address from the function's entry; of an inlined one: 0
     std::string file;     // the path of the program, library or module; empty: not known
     std::string source;   // "file.c:12"; empty: not known, or not asked for
     bool is_inlined = false, is_kernel = false;

@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/debug_file.h"
 #include "base/demangle.h"
+#include "base/symbol_parts.h"
 
 namespace sonde {
 namespace {
 
 struct Candidate {
     ElfSymbol symbol;
+    int source = 0; // the source file's number; of local symbols
 
     // The best name first: with a size, global, then weak, then local; malloc before __libc_malloc. The kernel's own
     // code in processes (vdso(7)) goes by its full names, which tell it from the C library's functions.
@@ -24,6 +28,52 @@ struct Candidate {
         return std::tuple(symbol.size == 0, !vdso, underscores, binding, symbol.name.size(), symbol.name);
     }
 };
+
+// The functions that parts were moved away from, by their symbols.
+class WholeFunctions {
+  public:
+    explicit WholeFunctions(const std::vector<Candidate>& all) {
+        for (const Candidate& one : all)
+            if (is_moved_part(one.symbol.name))
+                named_.try_emplace(moved_from(one.symbol.name));
+        for (const Candidate& one : all)
+            if (auto found = named_.find(one.symbol.name); found != named_.end())
+                found->second.push_back(&one);
+    }
+    // 0: it is no part, or of several functions with that name it may be any one's.
+    uint64_t address_of(const Candidate& part) const {
+        const auto found = named_.find(moved_from(part.symbol.name));
+        uint64_t out = 0;
+        for (const Candidate* one : found == named_.end() ? std::span<const Candidate* const>() : found->second) {
+            const bool is_local = one->symbol.binding == STB_LOCAL;
+            if (is_local && one->source == part.source)
+                return one->symbol.address;
+            if (!is_local && out != 0 && out != one->symbol.address)
+                return 0;
+            if (!is_local)
+                out = one->symbol.address;
+        }
+        return out;
+    }
+
+  private:
+    std::unordered_map<std::string_view, std::vector<const Candidate*>> named_;
+};
+
+// `functions` are those of `all`, by their addresses.
+void join_parts(const std::vector<Candidate>& all, std::vector<FunctionSymbol>& functions) {
+    const WholeFunctions whole(all);
+    for (const Candidate& part : all) {
+        const uint64_t address = is_moved_part(part.symbol.name) ? whole.address_of(part) : 0;
+        const auto at = std::ranges::lower_bound(functions, part.symbol.address, {}, &FunctionSymbol::address);
+        const auto function = std::ranges::lower_bound(functions, address, {}, &FunctionSymbol::address);
+        if (address == 0 || at == functions.end() || at->address != part.symbol.address ||
+            function == functions.end() || function->address != address || at == function)
+            continue;
+        at->name = function->name;
+        at->moved_from = address;
+    }
+}
 
 } // namespace
 
@@ -39,11 +89,13 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
                 return end;
         return 0;
     };
+    int source = 0;
     auto take = [&](const ElfSymbol& symbol) {
+        source += symbol.type == STT_FILE;
         bool function =
             symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC || (symbol.type == STT_NOTYPE && symbol.size != 0);
         if (function && symbol.section != SHN_UNDEF && end_of_code(symbol.address) != 0)
-            all.push_back({symbol});
+            all.push_back({symbol, source});
         return true;
     };
     file.for_each_symbol(take);
@@ -60,7 +112,7 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
         return a.rank() < b.rank();
     });
     std::vector<FunctionSymbol> out;
-    for (const auto& [symbol] : all) {
+    for (const auto& [symbol, from] : all) {
         if (!out.empty() && out.back().address == symbol.address)
             continue;
         // A label within a function is no function.
@@ -74,6 +126,9 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
             most = std::min(most, out[i + 1].address - out[i].address);
         out[i].size = out[i].size == 0 ? most : std::min(out[i].size, most);
     }
+    // Functions of Go may be called `cold`, and have a dot before their names.
+    if (!file.find_section(".gopclntab"))
+        join_parts(all, out);
     return out;
 }
 

@@ -556,7 +556,11 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
         return style == SONDE_SYMBOL_BRIEF ? hex
                                            : fmt::format("{} [{}+{:#x}/{:#x}]", hex, path,
                                                          found.address - found.file->lowest(), found.file->size());
-    std::string out = fmt::format("{}+{:#x}", function->name, found.address - function->address);
+    if (const FunctionSymbol* whole = function->moved_from ? found.file->function(function->moved_from) : nullptr)
+        function = whole;
+    const uint64_t begin = function->address;
+    std::string out = found.address < begin ? fmt::format("{}-{:#x}", function->name, begin - found.address)
+                                            : fmt::format("{}+{:#x}", function->name, found.address - begin);
     if (style == SONDE_SYMBOL_DATA)
         out += fmt::format("/{:#x}", function->size);
     return style == SONDE_SYMBOL_BRIEF ? out : fmt::format("{} [{}]", out, path);

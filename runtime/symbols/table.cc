@@ -88,6 +88,16 @@ void sort_rows(std::vector<sonde_table_row>& rows) {
                      [](const sonde_table_row& a, const sonde_table_row& b) { return a.place < b.place; });
 }
 
+// The rows name their functions by places; `first` is the element of the first row.
+void name_owners(std::vector<sonde_table_row>& rows, size_t first) {
+    for (sonde_table_row& row : rows) {
+        const auto owner = std::ranges::lower_bound(rows, row.owner, {}, &sonde_table_row::place);
+        const bool known = row.owner != 0 && owner != rows.end() && owner->place == row.owner;
+        row.owner =
+            known ? static_cast<unsigned>(first + SONDE_TABLE_ROW * static_cast<size_t>(owner - rows.begin())) : 0;
+    }
+}
+
 } // namespace
 
 std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path, const TableParts& parts) {
@@ -113,13 +123,15 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     for (const FunctionSymbol& function : parts.functions)
         if (std::optional<uint32_t> place = places.of(function.address))
             symbols.push_back({*place, static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
-                               texts.add(function.name), 0});
+                               texts.add(function.name),
+                               function.moved_from ? places.of(function.moved_from).value_or(0) : 0});
     if (parts.lines)
         for (const SourceRow& row : parts.lines->rows)
             if (std::optional<uint32_t> place = places.of(row.address))
                 lines.push_back({*place, row.line, row.line ? texts.add(parts.lines->files[row.file]) : 0, 0});
     std::vector<uint64_t> chains = add_inlined(parts.inlined, places, texts, inlined);
     sort_rows(symbols);
+    name_owners(symbols, SONDE_TABLE_HEAD + unwind.rules.size());
     sort_rows(lines);
     sort_rows(inlined);
 

@@ -1,13 +1,17 @@
-#include "frontend/dwarf/symbol_parts.h"
+#include "base/symbol_parts.h"
 
 namespace sonde {
 
-bool is_moved_part(std::string_view symbol) {
+std::string_view moved_from(std::string_view symbol) {
     // ".cold.1" is one of several parts.
     const size_t end = symbol.find_last_not_of("0123456789");
     std::string_view name = symbol.substr(0, end == std::string_view::npos ? 0 : end + 1);
     name.remove_suffix(name.size() < symbol.size() && name.ends_with('.') ? 1 : 0);
-    return name.ends_with(".cold") || name.ends_with(".__part") || symbol.ends_with(".eh");
+    for (std::string_view part : {".cold", ".__part"})
+        if (name.ends_with(part))
+            return name.substr(0, name.size() - part.size());
+    constexpr std::string_view exceptions = ".eh";
+    return symbol.ends_with(exceptions) ? symbol.substr(0, symbol.size() - exceptions.size()) : std::string_view();
 }
 
 std::string_view coroutine_part(std::string_view symbol) {

@@ -10,8 +10,10 @@
 
 namespace sonde {
 
-// Whether the symbol is a block that was moved out of a function. It is never called.
-bool is_moved_part(std::string_view symbol);
+// Returns the symbol of the function that a block was moved out of: "f" for "f.cold.1". Returns "" if the symbol is not
+// such a block. These blocks are never called.
+std::string_view moved_from(std::string_view symbol);
+inline bool is_moved_part(std::string_view symbol) { return !moved_from(symbol).empty(); }
 
 // Whether the symbol is the rest of a function whose beginning was inlined. Its callers have already begun the
 // function.
