@@ -271,18 +271,21 @@ void guard(Session& session, OverloadGuard& overload, Attachments& attachments) 
     }
 }
 
-// Runs what timers were to run until `end`, the end of -T; drops what is left after a while.
+// Runs the timers that were due until `end`, the end of -T, for a limited time. Slow timers miss few runs, which have
+// more time: a busy machine may need it.
 void make_up(Session& session, Rings& rings, Timers& timers, int64_t end) {
-    constexpr int64_t most_ns = 200'000'000;
-    const int64_t until = now_ns() + most_ns;
-    session.interrupter->set_deadline(until);
-    while (!session.exiting && now_ns() < until) {
+    constexpr int64_t most_ns = 200'000'000, most_of_few_ns = 1'000'000'000;
+    const int64_t began = now_ns();
+    session.interrupter->set_deadline(began + most_of_few_ns);
+    for (int round = 0; !session.exiting; round++) {
+        const int64_t took = now_ns() - began;
+        if (took >= most_of_few_ns || (took >= most_ns && round >= Timers::few_runs))
+            return;
         const std::vector<const plan::Probe*> due = timers.take_due(end);
         if (due.empty())
             return;
         run_points(session, rings, due);
     }
-    timers.end(end);
 }
 
 // How the command ended, when it ended by itself.
@@ -776,6 +779,8 @@ void Run::pump() {
             session_.failed = session_.exiting = true;
         }
     }
+    if (!session_.exited && now_ns() - started >= limit)
+        timers.end(started + limit);
     for (const auto& [probe, runs] : timers.dropped())
         session_.accounting.add(Loss::TimerRuns, runs, probe->place, probe->points.empty() ? "" : probe->points[0].pp);
 }

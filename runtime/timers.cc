@@ -42,8 +42,8 @@ std::vector<const plan::Probe*> Timers::take_due(int64_t now) {
 }
 
 int64_t Timers::most_behind(int64_t interval) {
-    constexpr int64_t of_any = 100'000'000, of_slow = 2'000'000'000, runs = 10;
-    return std::max({of_any, interval, std::min(runs * interval, of_slow)});
+    constexpr int64_t of_any = 100'000'000, of_slow = 2'000'000'000;
+    return std::max({of_any, interval, std::min(few_runs * interval, of_slow)});
 }
 
 void Timers::schedule(Timer& timer, int64_t now) {
@@ -59,7 +59,7 @@ void Timers::schedule(Timer& timer, int64_t now) {
 
 void Timers::end(int64_t now) {
     for (Timer& timer : timers_)
-        if (now - timer.next > most_behind(interval(*timer.probe)))
+        if (timer.next <= now)
             timer.dropped += static_cast<uint64_t>(1 + (now - timer.next) / interval(*timer.probe));
 }
 

@@ -12,6 +12,9 @@ namespace sonde {
 
 class Timers {
   public:
+    // Runs that a timer makes up for, however far apart they are.
+    static constexpr int few_runs = 10;
+
     explicit Timers(const plan::Plan& plan);
     // Their intervals begin.
     void start();
@@ -21,13 +24,13 @@ class Timers {
     // for the rest of the session. A timer that is late keeps its schedule and makes up for missed runs, as long as it
     // is at most `most_behind()` behind. It drops older runs and counts them.
     std::vector<const plan::Probe*> take_due(int64_t now);
-    // The timers do not run any more: what was due at `now` is dropped.
+    // The timers do not run any more: all runs that were due at `now` are dropped and counted.
     void end(int64_t now);
     // The runs that were dropped, by probe.
     std::map<const plan::Probe*, uint64_t> dropped() const;
 
   private:
-    // Nanoseconds: 100 ms, 10 intervals of up to 2 s together, or one interval, whichever is most.
+    // Nanoseconds: 100 ms, `few_runs` intervals of up to 2 s together, or one interval, whichever is most.
     static int64_t most_behind(int64_t interval);
     struct Timer {
         const plan::Probe* probe;
