@@ -145,6 +145,32 @@ void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::v
     add_functions(to, std::move(out));
 }
 
+// A description of a function that starts threads ends before its system call (glibc's clone() and clone3()), as it
+// would be wrong in the new thread. The one that calls spends the whole call behind that instruction:
+//
+//     syscall                  the description ends before it
+//     test %rax,%rax
+//     jl error
+//     je child                 the next one begins there
+//     ret
+void add_after_clones(std::vector<CfiFunction>& to, const ElfFile& file, RuleCompiler& rules) {
+    constexpr uint64_t most = 32; // bytes
+    constexpr auto call = "\x0f\x05\x48\x85\xc0"sv;
+    constexpr uint32_t as_called = SONDE_RULE(SONDE_RULE_RSP, 1, 0);
+    if (file.is_32_bit())
+        return;
+    std::vector<CfiFunction> out;
+    for (size_t i = 0; i + 1 < to.size(); i++) {
+        const uint64_t begin = to[i].end, end = to[i + 1].begin;
+        if (end <= begin || end - begin > most || to[i].rows.empty() || to[i].rows.back().rule != as_called)
+            continue;
+        const FunctionSymbol gap{begin, end - begin, ""};
+        if (code_of(file, gap).starts_with(call))
+            out.push_back({begin, end, {{begin, as_called, 0}, {begin + 2, rules.after_clone(), 0}}});
+    }
+    add_functions(to, std::move(out));
+}
+
 // Where the program begins nobody has called it, and the code need not say so: compilers take a _start() in C for a
 // function that returns. In libraries that cannot be executed linkers name their first code, which may be any function.
 void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
@@ -264,6 +290,7 @@ UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSym
     add_go_frames(all, file);
     add_debug_frame(all, file, functions, width, rules);
     add_stubs(all, file);
+    add_after_clones(all, file, rules);
     add_entry(all, file, functions);
     add_by_code(all, file, functions, rules);
     out.rows = join_functions(all);

@@ -364,4 +364,17 @@ uint32_t RuleCompiler::signal_frame() {
     return add(std::move(out));
 }
 
+uint32_t RuleCompiler::after_clone() {
+    constexpr uint64_t rax = 0;
+    const Steps outermost = {step(SONDE_STEP_NUMBER, 0), step(SONDE_STEP_SET, 0, SONDE_RIP), step(SONDE_STEP_END)};
+    Steps out = {step(SONDE_STEP_REGISTER, 0, sonde_register(rax)),
+                 step(SONDE_STEP_BRANCH, static_cast<int64_t>(outermost.size()))};
+    out.insert(out.end(), outermost.begin(), outermost.end());
+    for (const uint64_t one :
+         {step(SONDE_STEP_REGISTER, 8, SONDE_RSP), step(SONDE_STEP_SET_CFA), step(SONDE_STEP_REGISTER, 0, SONDE_RSP),
+          step(SONDE_STEP_READ, 8), step(SONDE_STEP_SET, 0, SONDE_RIP), step(SONDE_STEP_REST), step(SONDE_STEP_END)})
+        out.push_back(one);
+    return add(std::move(out));
+}
+
 } // namespace sonde

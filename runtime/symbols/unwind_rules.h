@@ -55,6 +55,9 @@ class RuleCompiler {
     UnwindRow compile(const CfiState& state, const CfiWidth& width, bool interrupted);
     // That of the kernel's frame of a signal, which has all registers (struct rt_sigframe), in 64-bit code.
     uint32_t signal_frame();
+    // The rule after the system call that starts a thread, in 64-bit code: nobody has called the new thread, whose
+    // result is 0. The other one returns to the address on top of its stack.
+    uint32_t after_clone();
 
   private:
     std::optional<std::vector<uint64_t>> program(const CfiState& state, const CfiWidth& width, bool interrupted) const;

@@ -2,11 +2,13 @@
 // stacks.
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <elfutils/libdw.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <span>
@@ -14,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/elf_file.h"
+#include "base/fd.h"
 #include "runtime/format.h"
 #include "runtime/symbols/cfi.h"
 #include "runtime/symbols/file_table.h"
@@ -465,6 +468,24 @@ TEST(Table, HasTheRulesOfEveryRow) {
         }
         EXPECT_GT(saved, 4u) << name;
     }
+}
+
+TEST(Table, HasBothThreadsAfterClone) {
+    Dl_info libc{};
+    ASSERT_NE(dladdr(reinterpret_cast<void*>(&std::getenv), &libc), 0);
+    const std::string path = libc.dli_fname;
+    ElfFile file = open_elf(path);
+    const std::string bytes = *read_file(path);
+    UnwindRules unwind = read_unwind_rules(file, read_functions(file));
+    size_t calls = 0;
+    for (size_t i = 1; i < unwind.rows.size(); i++) {
+        const UnwindRow &row = unwind.rows[i], &before = unwind.rows[i - 1];
+        const std::optional<uint64_t> place = file.file_offset(row.address);
+        if (SONDE_RULE_KIND(row.rule) == SONDE_RULE_STEPS && before.rule == SONDE_RULE(SONDE_RULE_RSP, 1, 0) && place &&
+            *place >= 2 && bytes.substr(*place - 2, 5) == std::string("\x0f\x05\x48\x85\xc0"))
+            calls++;
+    }
+    EXPECT_GE(calls, 2u); // clone() and clone3()
 }
 
 TEST(Table, HasEverythingAtItsPlace) {
