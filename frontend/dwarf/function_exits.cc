@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "frontend/dwarf/code_layout.h"
+#include "frontend/dwarf/probe_safety.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
 #include "frontend/types/x86_code.h"
@@ -56,6 +57,11 @@ bool counts_down(const X86Instruction& jump) { return jump.map == 0 && jump.opco
 // Jumps through r12 or rsp plus a distance, which look alike, are not in its code.
 bool is_by_table(const X86Instruction& jump) { return jump.modrm >> 6 != 3 && (jump.modrm & 7) == 4; }
 
+// Adds an element of a table, as 32-bit code that may lie anywhere does before it jumps there.
+bool adds_element(const X86Instruction& one) {
+    return !one.is_vector && one.map == 0 && one.opcode == 0x03 && one.modrm >> 6 != 3 && (one.modrm & 7) == 4;
+}
+
 bool is_filling(const X86Instruction& one) {
     return !one.is_vector && ((one.map == 0 && (one.opcode == 0x90 || one.opcode == 0xcc)) ||
                               (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x0b)));
@@ -70,6 +76,12 @@ int jumped_by(const X86Instruction& one) { return one.modrm >> 6 == 3 ? register
 
 } // namespace
 
+X86Mode FunctionExits::mode() const { return file_.is_32_bit() ? X86Mode::Protected : X86Mode::Long; }
+
+std::optional<X86Instruction> FunctionExits::instruction_at(const Part& part, Address at) const {
+    return decode_x86(std::string_view(*part.bytes).substr(at - part.low), mode());
+}
+
 Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address low, Address high) {
     auto bytes = std::make_unique<const std::string>(file_.code(low, high));
     if (bytes->size() != high - low)
@@ -78,7 +90,7 @@ Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address l
     if (std::optional<Stretch> stretch = walk.whole ? code_.stretch_at(low) : std::nullopt)
         std::ranges::copy_if(stretch->starts, std::back_inserter(roots),
                              [&](Address start) { return start > low && start < high; });
-    CodeMap map(low, *bytes, roots, walk.whole);
+    CodeMap map(low, *bytes, roots, walk.whole, mode());
     return Part{low, high, std::move(bytes), std::move(map)};
 }
 
@@ -154,8 +166,9 @@ bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
     const bool by_table = jump.modrm >> 6 == 0 && (jump.modrm & 7) == 4 && jump.base < 0;
     const std::optional<uint64_t> table =
         by_table ? file_.elf().file_offset(static_cast<Address>(jump.displacement)) : std::nullopt;
-    Address first = 0;
-    return table && pread(file_.fd(), &first, sizeof first, static_cast<off_t>(*table)) == sizeof first &&
+    Address first = 0; // the lower half comes first
+    const size_t size = file_.is_32_bit() ? 4 : 8;
+    return table && pread(file_.fd(), &first, size, static_cast<off_t>(*table)) == static_cast<ssize_t>(size) &&
            walk.has(first);
 }
 
@@ -184,7 +197,7 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
         Address at = todo.back();
         todo.pop_back();
         for (const Part* part = walk.part_at(at); part && at < part->high && seen.insert(at).second;) {
-            std::optional<X86Instruction> one = decode_x86(std::string_view(*part->bytes).substr(at - part->low));
+            std::optional<X86Instruction> one = instruction_at(*part, at);
             if (!one)
                 break;
             at += one->length;
@@ -197,8 +210,7 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
     for (const Part& part : walk.parts) {
         bool before = true; // the instruction before it is reached, or is not followed by it
         for (Address at = part.low; at < part.high;) {
-            std::optional<X86Instruction> one =
-                part.map.is_code(at) ? decode_x86(std::string_view(*part.bytes).substr(at - part.low)) : std::nullopt;
+            std::optional<X86Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
             const bool fresh = one && part.map.is_start(at) && !seen.contains(at) && !is_filling(*one);
             if (fresh && before && unwind_.stack_at(at) != StackAt::InFrame)
                 return true;
@@ -214,8 +226,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     bool after_call = false;
     int since_add = most_between + 1, sum = -1; // and the register that has the sum
     for (Address at = part.low; at < part.high;) {
-        std::optional<X86Instruction> one =
-            part.map.is_code(at) ? decode_x86(std::string_view(*part.bytes).substr(at - part.low)) : std::nullopt;
+        std::optional<X86Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
         if (!one) { // data, or filling, if nothing leads to it
             if ((*part.bytes)[at - part.low] != '\xcc')
                 walk.data = at;
@@ -243,7 +254,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
             return added;
         after_call = one->is_call();
         since_add++;
-        if (one->is_register_add()) {
+        if (one->is_register_add() || (file_.is_32_bit() && adds_element(*one))) {
             since_add = 0;
             sum = written_by_add(*one);
         }
@@ -254,8 +265,11 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
 
 Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, Parts parts, bool whole, bool is_go) {
     constexpr size_t most_parts = 64;
-    if (file_.is_32_bit())
-        return Error(fmt::format("the ways out of `{}` are not known: sonde reads 64-bit code only", name));
+    // Jumps to other functions may be among the changes. They are in 32-bit libraries without -fpic.
+    if (file_.is_32_bit() && has_text_relocations(file_.elf()))
+        return Error(fmt::format("not all ways out of `{}` are known: the loader changes the code of `{}` (text "
+                                 "relocations)",
+                                 name, file_.path()));
     Walk walk{name, whole, is_go, std::move(parts)};
     // An indirect jump wants to know all parts, so these come first.
     for (size_t i = 0; i < walk.todo.size(); i++) {

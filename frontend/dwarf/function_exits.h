@@ -21,7 +21,6 @@ namespace sonde {
 class CodeLayout;
 class ProgramFile;
 class SymbolTables;
-struct X86Instruction;
 
 class FunctionExits {
   public:
@@ -48,6 +47,8 @@ class FunctionExits {
     Result<void> add_part(Walk& walk, Address jump, Address target);
     bool is_table_of(const Walk& walk, const X86Instruction& jump);
     bool has_unreached_code(const Walk& walk);
+    X86Mode mode() const;
+    std::optional<X86Instruction> instruction_at(const Part& part, Address at) const;
     bool is_import(Address target);
     bool is_split_off(Address target);
     bool begins_function(Address target);

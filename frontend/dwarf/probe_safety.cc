@@ -26,7 +26,12 @@ template <typename T> T read(std::string_view bytes, size_t at) {
     return out;
 }
 
-// Whether the loader changes the code (text relocations).
+bool is_indirect(const X86Instruction& one) {
+    return one.is_indirect_jump() || (!one.is_vector && one.map == 0 && one.opcode == 0xff && one.extension() == 5);
+}
+
+} // namespace
+
 bool has_text_relocations(const ElfFile& elf) {
     const std::string_view dynamic = elf.section_data(".dynamic");
     auto is_told = [](uint64_t tag, uint64_t value) {
@@ -46,12 +51,6 @@ bool has_text_relocations(const ElfFile& elf) {
     }
     return false;
 }
-
-bool is_indirect(const X86Instruction& one) {
-    return one.is_indirect_jump() || (!one.is_vector && one.map == 0 && one.opcode == 0xff && one.extension() == 5);
-}
-
-} // namespace
 
 // At a function's beginning, the memory below the stack pointer is unused, unless a loop jumps back there.
 bool ProbeSafety::is_entry(Address address) {

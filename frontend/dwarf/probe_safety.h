@@ -18,6 +18,7 @@
 namespace sonde {
 
 class CodeLayout;
+class ElfFile;
 class ProgramFile;
 class SymbolTables;
 struct Stretch;
@@ -28,6 +29,9 @@ struct ProbeSafetyAt {
     std::optional<Address> instead; // an instruction without a hazard where a handler sees the same, equally often
     std::optional<Address> nearest; // the next instruction without a hazard; a handler may see something else there
 };
+
+// Whether the loader changes the code (text relocations).
+bool has_text_relocations(const ElfFile& elf);
 
 class ProbeSafety {
   public:

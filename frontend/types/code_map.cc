@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "frontend/types/x86_code.h"
-
 namespace sonde {
 namespace {
 
@@ -39,8 +37,8 @@ bool ends_flow(const X86Instruction& one) {
     return one.is_return() || jump || far_return || one.opcode == 0xf4 || one.opcode == 0xcc;
 }
 
-CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole)
-    : low_(low), code_(code), bytes_(code.size(), Unknown) {
+CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole, X86Mode mode)
+    : low_(low), code_(code), mode_(mode), bytes_(code.size(), Unknown) {
     follow(roots);
     for (size_t at = 0; whole && at < bytes_.size();) {
         if (bytes_[at] != Unknown) {
@@ -74,7 +72,7 @@ void CodeMap::follow(std::vector<Address> roots) {
         if (from < low_)
             continue;
         for (size_t at = from - low_; at < code_.size();) {
-            std::optional<X86Instruction> one = decode_x86(code_.substr(at));
+            std::optional<X86Instruction> one = decode_x86(code_.substr(at), mode_);
             if (!one || !mark(at, one->length))
                 break;
             at += one->length;
@@ -91,7 +89,7 @@ void CodeMap::follow(std::vector<Address> roots) {
 bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& starts) const {
     std::vector<size_t> targets;
     for (size_t at = begin; at < end;) {
-        std::optional<X86Instruction> one = decode_x86(code_.substr(at, end - at));
+        std::optional<X86Instruction> one = decode_x86(code_.substr(at, end - at), mode_);
         if (!one || reads_as_data(*one, code_.substr(at)))
             return false;
         starts.push_back(at);

@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "frontend/types/address.h"
+#include "frontend/types/x86_code.h"
 
 namespace sonde {
-
-struct X86Instruction;
 
 // Whether control never reaches the instruction after this one.
 bool ends_flow(const X86Instruction& one);
@@ -25,7 +24,8 @@ class CodeMap {
   public:
     // `code` begins at address `low`. `roots` are the known beginnings of instructions; those outside of the code are
     // ignored. `whole`: the piece is exactly one function; otherwise it only begins with one.
-    CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole);
+    CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole,
+            X86Mode mode = X86Mode::Long);
 
     // Whether an instruction begins at the address and no other instruction contains it. (A jump past a `lock` prefix
     // makes one instruction begin inside another.)
@@ -48,6 +48,7 @@ class CodeMap {
 
     Address low_;
     std::string_view code_;
+    X86Mode mode_;
     std::vector<unsigned char> bytes_;
 };
 

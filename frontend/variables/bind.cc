@@ -138,15 +138,20 @@ hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnos
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);
-    // Only an endbr64 can precede these addresses, so the return address is on top of the stack. In 32-bit programs,
-    // too, the place is 8 bytes below the stack pointer after the return (Locations::return_address()).
+    // In 32-bit programs, too, the place is 8 bytes below the stack pointer after the return
+    // (Locations::return_address()). A return instruction finds it at the stack pointer, 4 bytes above that place.
+    const bool is_on_top = point.module->file().is_32_bit() && point.at_return_instruction;
+    // Only an endbr64 can precede these addresses, so the return address is on top of the stack.
     if (point.plt || point.entry_address == point.function.entry ||
         point.module->cheap_entry(point.function) == point.entry_address) {
-        if (!point.module->file().is_32_bit())
+        if (!point.module->file().is_32_bit() || is_on_top)
             return arena.make<hir::Register>(Range(), rsp);
         return evaluate(b, {{LocationOp::Register, rsp}, {LocationOp::Constant, -4}, {LocationOp::Add}});
     }
     Location location = point.module->return_address(point.entry_address);
+    if (is_on_top)
+        for (const LocationOp& op : {LocationOp{LocationOp::Constant, 4}, LocationOp{LocationOp::Add}})
+            location.ops.push_back(op);
     return location.kind == Location::Memory ? evaluate(b, location.ops) : nullptr;
 }
 
