@@ -47,9 +47,10 @@
 #include "frontend/probes/record_files.h"
 #include "frontend/sema/listing.h"
 #include "frontend/sema/sema.h"
-#include "runtime/messages.h"
-#include "runtime/plan.h"
-#include "runtime/plan_file.h"
+#include "runtime/kernel/features.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

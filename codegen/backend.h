@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace llvm {
 class Module;

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/source.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 
@@ -30,8 +30,9 @@ struct CodegenOptions {
     bool suppress_errors = false;        // --suppress-handler-errors
     bool may_goto =
         true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops use bpf_loop()
-    bool kernel_types = true;    // the kernel has BTF, so its structures can be read with plain loads
-    bool syscall_events = false; // system calls are probed at perf events of their tracepoints (runtime/preemption.h)
+    bool kernel_types = true; // the kernel has BTF, so its structures can be read with plain loads
+    bool syscall_events =
+        false; // system calls are probed at perf events of their tracepoints (runtime/kernel/preemption.h)
     // The kernel has session links. `target_program`: the target's own program, for which a session link has no
     // advantage.
     bool uprobe_session = false;

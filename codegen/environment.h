@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace llvm {
 class Value;
@@ -34,7 +34,7 @@ struct Environment {
     bool has_frame = false;            // whether any caller provides a frame
     llvm::Value* tokens = nullptr;     // tokenize()'s state: u64 position, then a slot with the text; or null
     llvm::Value* matches = nullptr;    // state for matched() (rtlib/regex.h), or null
-    llvm::Value* stacks = nullptr;     // BPF: struct sonde_stacks (runtime/symbols/stack.h), or null
+    llvm::Value* stacks = nullptr;     // BPF: struct sonde_stacks (runtime/plan/stack.h), or null
     llvm::Value* scan = nullptr;       // BPF: memory for this function's foreach loops, or null
     llvm::Value* data = nullptr;       // the data area
     llvm::Value* error = nullptr;      // HandlerWords::error_site

@@ -6,7 +6,7 @@
 
 #include "codegen/plan_state.h"
 #include "codegen/rtlib/scan.h"
-#include "runtime/wrap.h"
+#include "runtime/plan/wrap.h"
 
 namespace sonde {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/error_place.h"
+#include "runtime/plan/error_place.h"
 
 namespace sonde {
 

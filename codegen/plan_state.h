@@ -9,7 +9,7 @@
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -16,7 +16,7 @@
 
 #include "codegen/emitter.h"
 #include "codegen/rtlib/rtlib.h"
-#include "runtime/attach/watched_programs.h"
+#include "runtime/plan/watched_programs.h"
 
 namespace sonde {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "codegen/codegen.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frontend/hir/walk.h"
-#include "runtime/symbols/stack.h"
+#include "runtime/plan/stack.h"
 
 namespace sonde {
 namespace {

@@ -1,4 +1,4 @@
-// User stacks as array keys that are the same in all processes (runtime/symbols/stack.h, struct sonde_shared).
+// User stacks as array keys that are the same in all processes (runtime/plan/stack.h, struct sonde_shared).
 //
 // The problem: `n[ubacktrace()] <<< 1` shall count a call path once, not once per process. But the libraries of two
 // processes are at different addresses, so the same path has different addresses.
@@ -17,7 +17,7 @@
 
 #include "codegen/codegen.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -1,7 +1,7 @@
 // Updates statistics in memory (plan::StatsBlock).
 #pragma once
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace llvm {
 class Value;

@@ -9,7 +9,7 @@
 
 #include "codegen/emitter.h"
 #include "codegen/shared_stacks.h"
-#include "runtime/numbering.h"
+#include "runtime/plan/numbering.h"
 
 namespace sonde {
 namespace {

@@ -31,7 +31,7 @@
 #include "frontend/probes/kinds.h"
 #include "frontend/probes/probe.h"
 #include "frontend/sema/sema.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 #include "stdlib/stdlib.h"
 
 namespace sonde {

@@ -23,7 +23,7 @@
 #include "frontend/bridge/bridge.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/sema.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -18,7 +18,7 @@
 #include "frontend/probes/why.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

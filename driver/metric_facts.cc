@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "frontend/hir/walk.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

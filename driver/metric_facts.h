@@ -6,7 +6,7 @@
 #include "base/source.h"
 #include "driver/options.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

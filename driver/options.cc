@@ -31,7 +31,7 @@
 #include "driver/push_options.h"
 #include "driver/tools.h"
 #include "frontend/parse/preprocess.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/accounting.h"
-#include "runtime/metrics/otlp_request.h"
-#include "runtime/metrics/request.h"
-#include "runtime/output.h"
-#include "runtime/pictures/request.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
+#include "runtime/sinks/metrics/otlp_request.h"
+#include "runtime/sinks/metrics/request.h"
+#include "runtime/sinks/pictures/request.h"
+#include "runtime/text/accounting.h"
+#include "runtime/text/output.h"
 
 namespace sonde {
 

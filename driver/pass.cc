@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "driver/service.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 

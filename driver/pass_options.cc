@@ -14,8 +14,9 @@
 #include "base/processes.h"
 #include "codegen/session_legs.h"
 #include "frontend/types/kernel_types.h"
-#include "runtime/messages.h"
-#include "runtime/preemption.h"
+#include "runtime/kernel/features.h"
+#include "runtime/kernel/preemption.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -9,7 +9,7 @@
 #include "driver/translation.h"
 #include "frontend/hir/hir.h"
 #include "frontend/sema/sema.h"
-#include "runtime/session.h"
+#include "runtime/engine/session.h"
 
 namespace sonde {
 

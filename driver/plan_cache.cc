@@ -18,7 +18,7 @@
 #include "base/trusted_file.h"
 #include "codegen/c/c_code.h"
 #include "frontend/hir/identity.h"
-#include "runtime/plan_file.h"
+#include "runtime/plan/plan_file.h"
 #include "stdlib/stdlib.h"
 
 namespace sonde {

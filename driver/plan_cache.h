@@ -15,7 +15,7 @@
 #include "driver/cache_folder.h"
 #include "driver/options.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

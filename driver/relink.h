@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "driver/options.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

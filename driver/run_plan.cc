@@ -17,8 +17,9 @@
 #include "driver/pass_options.h"
 #include "driver/service.h"
 #include "runtime/containers/move_roots.h"
-#include "runtime/privileges.h"
-#include "runtime/session.h"
+#include "runtime/engine/session.h"
+#include "runtime/kernel/privileges.h"
+#include "runtime/load/load.h"
 
 namespace sonde {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "driver/options.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -14,8 +14,8 @@
 #include "driver/relink.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/containers/groups.h"
-#include "runtime/messages.h"
-#include "runtime/plan_file.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "driver/options.h"
 #include "driver/translation.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

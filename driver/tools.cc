@@ -22,7 +22,7 @@
 #include "driver/tool_point.h"
 #include "frontend/bridge/habits.h"
 #include "frontend/probes/kinds.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 #include "stdlib/stdlib.h"
 
 namespace sonde {

@@ -19,11 +19,12 @@
 #include "base/terminal_text.h"
 #include "base/trusted_file.h"
 #include "driver/tools.h"
+#include "runtime/attach/attach.h"
 #include "runtime/containers/groups.h"
-#include "runtime/messages.h"
-#include "runtime/preemption.h"
-#include "runtime/privileges.h"
-#include "runtime/session.h"
+#include "runtime/kernel/features.h"
+#include "runtime/kernel/preemption.h"
+#include "runtime/kernel/privileges.h"
+#include "runtime/text/messages.h"
 #include "stdlib/stdlib.h"
 
 namespace sonde {

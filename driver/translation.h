@@ -19,7 +19,7 @@
 #include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
 #include "frontend/tapset/library.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -9,7 +9,7 @@
 #include "codegen/bpf/parts.h"
 #include "codegen/rtlib/scan.h"
 #include "codegen/statistics.h"
-#include "runtime/wrap.h"
+#include "runtime/plan/wrap.h"
 
 namespace sonde {
 namespace {

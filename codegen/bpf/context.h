@@ -8,7 +8,7 @@
 #include "codegen/emitter.h"
 #include "codegen/session_legs.h"
 #include "frontend/hir/hir.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

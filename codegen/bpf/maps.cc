@@ -7,13 +7,13 @@
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
 #include "codegen/shared_stacks.h"
-#include "runtime/attach/watch_events.h"
-#include "runtime/attach/watched_programs.h"
-#include "runtime/group_names.h"
-#include "runtime/moved_text_event.h"
-#include "runtime/saved_calls.h"
-#include "runtime/symbols/stack.h"
-#include "runtime/wrap.h"
+#include "runtime/plan/group_names.h"
+#include "runtime/plan/moved_text_event.h"
+#include "runtime/plan/saved_calls.h"
+#include "runtime/plan/stack.h"
+#include "runtime/plan/watch_events.h"
+#include "runtime/plan/watched_programs.h"
+#include "runtime/plan/wrap.h"
 
 namespace sonde {
 namespace {

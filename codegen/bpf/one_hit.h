@@ -13,7 +13,7 @@
 //
 // The session's end must wait for these handlers, because `probe end` sees their results. The handler that ends the
 // session therefore first stores its thread in `ending_task` (SessionWords), and the last handler of the hit clears it
-// (runtime/session.cc).
+// (runtime/engine/session.cc).
 //
 // A place is the address of the hit instruction if the context has it: then handlers may share some of their points
 // only. For returns of kernel functions, trampolines, tracepoints, system calls and process events the context has no

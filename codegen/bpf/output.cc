@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
-#include "runtime/batch.h"
+#include "runtime/plan/batch.h"
 
 namespace sonde {
 namespace {

@@ -25,7 +25,7 @@ constexpr int beyond_table = 511;
 struct SyscallCell {
     uint32_t wide = 0, narrow = 0;
 };
-// A value of `narrow` instead of a point: the call is identified by an argument, too (runtime/calls_32.h).
+// A value of `narrow` instead of a point: the call is identified by an argument, too (runtime/plan/calls_32.h).
 constexpr uint32_t has_inner_calls = 0xffff;
 constexpr unsigned half_cell = 16;
 

@@ -10,7 +10,7 @@
 #include "codegen/bpf/points.h"
 #include "codegen/rtlib/fork.h"
 #include "codegen/rtlib/pt_regs.h"
-#include "runtime/saved_calls.h"
+#include "runtime/plan/saved_calls.h"
 
 namespace sonde {
 

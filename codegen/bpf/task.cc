@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "codegen/bpf/parts.h"
-#include "runtime/numbering.h"
+#include "runtime/plan/numbering.h"
 
 namespace sonde {
 namespace {

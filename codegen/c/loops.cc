@@ -35,7 +35,7 @@
 
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/lower/errors.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 namespace {

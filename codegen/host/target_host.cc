@@ -1,9 +1,9 @@
-// The target for handlers in the host process: x86-64 code that calls the functions of runtime/host_api.h.
+// The target for handlers in the host process: x86-64 code that calls the functions of runtime/plan/host_api.h.
 #include <algorithm>
 #include <cstddef>
 
 #include "codegen/target.h"
-#include "runtime/host_api.h"
+#include "runtime/plan/host_api.h"
 
 namespace sonde {
 namespace {

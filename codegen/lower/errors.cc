@@ -150,7 +150,7 @@ void spend(Lowerer& l, uint64_t statements, Range range) {
     llvm::Value* left = e.CreateSub(e.CreateLoad(e.i64(), l.env.budget), e.number(static_cast<int64_t>(statements)));
     e.CreateStore(left, l.env.budget);
     llvm::Value* least = e.number(0);
-    if (!e.in_kernel()) // volatile: another thread sets it (runtime/interrupter.h)
+    if (!e.in_kernel()) // volatile: another thread sets it (runtime/engine/interrupter.h)
         least = e.CreateLoad(e.i64(), e.offset(l.env.data, offsetof(plan::SessionWords, least_action)), true);
     raise_if(l, e.CreateICmpSLT(left, least), plan::no_actions_left, range);
 }

@@ -10,7 +10,7 @@
 #include "codegen/lower/print.h"
 #include "codegen/lower/registers.h"
 #include "codegen/lower/stacks.h"
-#include "runtime/symbols/stack.h"
+#include "runtime/plan/stack.h"
 
 namespace sonde {
 namespace {

@@ -1,5 +1,5 @@
 /* Tells the runtime about a file that the runtime has mapped itself. */
-#include "../../runtime/session_words.h"
+#include "../../runtime/plan/session_words.h"
 #include "files.h"
 
 extern struct sonde_session_words sonde_data;

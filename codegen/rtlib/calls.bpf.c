@@ -1,5 +1,5 @@
 /* System calls of 32-bit programs: identifies the call, and stores its arguments where 64-bit programs have them. */
-#include "../../runtime/calls_32.h"
+#include "../../runtime/plan/calls_32.h"
 #include "kernel_task.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;

@@ -1,7 +1,7 @@
 /* Recognizes control groups of containers by their folder names. */
 #pragma once
 
-#include "../../runtime/group_names.h"
+#include "../../runtime/plan/group_names.h"
 #include "rt.h"
 
 /* Whether a container runtime uses such names: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope or

@@ -1,7 +1,7 @@
 /* Reads the current processor's performance counters (struct sonde_counted in counters.h). */
 #pragma once
 
-#include "../../runtime/session_words.h"
+#include "../../runtime/plan/session_words.h"
 #include "counters.h"
 #include "kernel_task.h"
 

@@ -1,4 +1,4 @@
-/* Finds the file that is mapped at a user address, and the file's table (runtime/symbols/file_table.h).
+/* Finds the file that is mapped at a user address, and the file's table (runtime/plan/file_table.h).
  *
  * The kernel's own list of mappings is read at that moment. So nothing has to be stored about processes, and the
  * result is right even for files that were loaded just before. */
@@ -6,8 +6,8 @@
 
 #include "kernel_task.h"
 
-#include "../../runtime/symbols/file_table.h"
-#include "../../runtime/symbols/stack.h"
+#include "../../runtime/plan/file_table.h"
+#include "../../runtime/plan/stack.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct vm_area_struct {

@@ -1,6 +1,6 @@
 /* Keeps the set of processes that belong to the target: the command joins when it begins, children join when they
  * are forked, and processes leave when they are freed. */
-#include "../../runtime/session_words.h"
+#include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
 

@@ -1,6 +1,6 @@
 /* Collects the records of one run of a handler in its frame, and sends them together at its end. So output of other
  * handlers cannot come in between. */
-#include "../../runtime/batch.h"
+#include "../../runtime/plan/batch.h"
 #include "rt.h"
 
 static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;

@@ -2,7 +2,7 @@
  * trampolines, the dispatch of tracepoints, and the handler itself. */
 #include "rt.h"
 
-#include "../../runtime/symbols/stack.h"
+#include "../../runtime/plan/stack.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 /* 4.18, bpf: add bpf_get_stack helper; since 5.5 in raw tracepoints and trampolines */

@@ -5,9 +5,9 @@
  * the original code with mprotect() or mremap().
  *
  * The idea: this program is attached to both. It stops the process, and the session restores the original
- * instructions in the copy (runtime/moved_text.h). All programs of this file are linked. */
-#include "../../runtime/moved_text_event.h"
-#include "../../runtime/session_words.h"
+ * instructions in the copy (runtime/attach/moved_text.h). All programs of this file are linked. */
+#include "../../runtime/plan/moved_text_event.h"
+#include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 
 extern u8 sonde_targets, sonde_moved; /* maps, defined by the script's module */
@@ -19,8 +19,7 @@ static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 static long (*const bpf_send_signal)(u32 signal) = (void*)109;
 static u64 (*const bpf_get_attach_cookie)(void* context) = (void*)174;
 
-__attribute__((section("uprobe"), used)) int sonde_text_moves(u64* context)
-{
+__attribute__((section("uprobe"), used)) int sonde_text_moves(u64* context) {
     enum { executable = 4, fixed = 2, stop = 19 }; /* PROT_EXEC, MREMAP_FIXED, SIGSTOP */
     u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), index = process / 64;
     u64* targets = bpf_map_lookup_elem(&sonde_targets, &index);

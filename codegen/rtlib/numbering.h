@@ -3,7 +3,7 @@
 
 #include "rt.h"
 
-#include "../../runtime/numbering.h"
+#include "../../runtime/plan/numbering.h"
 
 extern const volatile struct sonde_numbering sonde_numbering; /* defined by the script's module */
 

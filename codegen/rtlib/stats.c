@@ -1,6 +1,6 @@
 /* Statistics; for the layout see plan::StatsBlock. Every update is atomic. A block of zeros is the empty statistic. */
 #include "rt.h"
-#include "../../runtime/quantile.h"
+#include "../../runtime/plan/quantile.h"
 
 struct block {
     u64 count;

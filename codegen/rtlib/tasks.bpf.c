@@ -1,6 +1,6 @@
 /* Keeps the maps of process probes: the probed programs, and the program of each task, because an exiting task no
  * longer knows its program. All programs of this file are linked. */
-#include "../../runtime/session_words.h"
+#include "../../runtime/plan/session_words.h"
 #include "opened.h"
 
 extern u8 sonde_subjects, sonde_tasks; /* maps, defined by the script's module */

@@ -5,8 +5,8 @@
  * A process waits within the handler of a breakpoint, where it can be preempted, for a word that the session sets.
  * This needs no signal and no tracer. So no other program can notice that the process waits, and if the session
  * dies, nothing remains. */
-#include "../../runtime/attach/watch_events.h"
-#include "../../runtime/session_words.h"
+#include "../../runtime/plan/watch_events.h"
+#include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
 

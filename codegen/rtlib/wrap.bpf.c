@@ -2,7 +2,7 @@
  * elements. */
 #include "rt.h"
 
-#include "../../runtime/wrap.h"
+#include "../../runtime/plan/wrap.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;

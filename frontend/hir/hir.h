@@ -22,7 +22,7 @@
 #include "base/regex.h"
 #include "base/source.h"
 #include "frontend/hir/primitives.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde::hir {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde::hir {
 

@@ -19,7 +19,7 @@
 #include "frontend/points/resolved_point.h"
 #include "frontend/types/header_types.h"
 #include "frontend/types/kernel_types.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 
@@ -28,7 +28,7 @@ struct KernelProbing {
     bool fentry = false;           // trampolines at a function's entry and return (fentry, fexit)
     bool kprobe = false;           // breakpoints
     bool only_breakpoints = false; // the user asked for breakpoints only
-    // Handlers at trampolines can be preempted, and then other hits are missed (runtime/preemption.h).
+    // Handlers at trampolines can be preempted, and then other hits are missed (runtime/kernel/preemption.h).
     bool preempts_handlers = false;
     // The verifier supports loops directly; otherwise each iteration is a call, and calls share 512 bytes of stack.
     bool may_goto = false;

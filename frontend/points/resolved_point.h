@@ -10,7 +10,7 @@
 
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/kernel_types.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "frontend/hir/hir.h"
 #include "frontend/probes/probe.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

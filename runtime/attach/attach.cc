@@ -17,7 +17,7 @@
 
 #include "base/kallsyms.h"
 #include "runtime/attach/arm_places.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {
@@ -58,7 +58,7 @@ std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& pr
 AttachPoint* attaching(plan::Mechanism mechanism) {
     static constexpr AttachPoint* all[] = {
 #define MECHANISM(id, name, attach) attach,
-#include "runtime/mechanisms.def"
+#include "runtime/plan/mechanisms.def"
 #undef MECHANISM
     };
     return all[static_cast<size_t>(mechanism)];

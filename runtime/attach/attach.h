@@ -11,10 +11,10 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "runtime/attach/sound_places.h"
-#include "runtime/load.h"
-#include "runtime/memory_check.h"
-#include "runtime/plan.h"
-#include "runtime/probed_files.h"
+#include "runtime/load/load.h"
+#include "runtime/plan/plan.h"
+#include "runtime/processes/memory_check.h"
+#include "runtime/processes/probed_files.h"
 
 namespace sonde {
 
@@ -130,5 +130,11 @@ Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& 
 Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObject& kernel);
 // Runs the process and thread begin probes for what is there already, except the process `waiting`.
 void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int64_t waiting);
+
+// The error number of counting these events in this process; 0: they can be counted.
+int try_counter(const plan::PerfSpec& perf);
+
+// An error if the plan probes the kernel in a way that this kernel does not have: which one, and why.
+Result<void> check_probing(const plan::Plan& plan);
 
 } // namespace sonde

@@ -13,7 +13,6 @@
 
 #include "runtime/attach/attach.h"
 #include "runtime/attach/perf_links.h"
-#include "runtime/session.h"
 
 namespace sonde {
 namespace {

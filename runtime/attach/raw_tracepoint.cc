@@ -1,4 +1,4 @@
-// Raw tracepoints: one program can be at several. Where handlers there can be preempted (runtime/preemption.h),
+// Raw tracepoints: one program can be at several. Where handlers there can be preempted (runtime/kernel/preemption.h),
 // programs for system calls are made for the tracepoints' perf events. libbpf finds these where tracefs is mounted
 // only.
 #include <bpf/bpf.h>

@@ -7,7 +7,7 @@
 #include "base/glob.h"
 #include "base/instruction_hazards.h"
 #include "runtime/attach/instruction_trial.h"
-#include "runtime/messages.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/attach/attach.h"
-#include "runtime/uprobe_session.h"
+#include "runtime/kernel/uprobe_session.h"
 
 namespace sonde {
 namespace {

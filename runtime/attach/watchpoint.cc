@@ -25,8 +25,8 @@
 #include "base/processes.h"
 #include "base/quiet_thread.h"
 #include "runtime/attach/perf_links.h"
-#include "runtime/attach/watched_programs.h"
-#include "runtime/messages.h"
+#include "runtime/plan/watched_programs.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

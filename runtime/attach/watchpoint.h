@@ -16,7 +16,7 @@
 
 #include "base/fd.h"
 #include "runtime/attach/attach.h"
-#include "runtime/attach/watch_events.h"
+#include "runtime/plan/watch_events.h"
 
 struct ring_buffer;
 

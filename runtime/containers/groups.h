@@ -12,8 +12,8 @@
 #include "runtime/containers/group_path.h"
 #include "runtime/containers/group_tree.h"
 #include "runtime/containers/records.h"
-#include "runtime/group_names.h"
-#include "runtime/plan.h"
+#include "runtime/plan/group_names.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "runtime/plan.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

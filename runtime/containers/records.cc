@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/glob.h"
 #include "runtime/containers/group_path.h"
-#include "runtime/json.h"
+#include "runtime/text/json.h"
 
 namespace sonde {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "runtime/containers/groups.h"
-#include "runtime/load.h"
-#include "runtime/plan.h"
+#include "runtime/load/load.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "runtime/plan/file_table.h"
 #include "runtime/symbols/cfi_reader.h"
-#include "runtime/symbols/file_table.h"
 
 namespace sonde {
 namespace {

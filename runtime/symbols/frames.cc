@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/symbols/stack.h"
+#include "runtime/plan/stack.h"
 #include "runtime/symbols/symbols.h"
 
 namespace sonde {

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/kallsyms.h"
-#include "runtime/symbols/file_table.h"
+#include "runtime/plan/file_table.h"
 
 namespace sonde {
 namespace {

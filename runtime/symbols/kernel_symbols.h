@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/symbols/stack.h"
+#include "runtime/plan/stack.h"
 
 namespace sonde {
 

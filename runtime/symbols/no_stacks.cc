@@ -2,7 +2,7 @@
 
 #include <bpf/bpf.h>
 
-#include "runtime/symbols/stack.h"
+#include "runtime/plan/stack.h"
 
 namespace sonde {
 

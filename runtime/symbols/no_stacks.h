@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "runtime/accounting.h"
-#include "runtime/load.h"
-#include "runtime/plan.h"
+#include "runtime/load/load.h"
+#include "runtime/plan/plan.h"
+#include "runtime/text/accounting.h"
 
 namespace sonde {
 

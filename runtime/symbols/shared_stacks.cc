@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/symbols/stack.h"
+#include "runtime/plan/stack.h"
 
 namespace sonde {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/load.h"
+#include "runtime/load/load.h"
 
 namespace sonde {
 

@@ -20,12 +20,12 @@
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/process_maps.h"
-#include "runtime/messages.h"
-#include "runtime/symbols/file_table.h"
+#include "runtime/plan/file_table.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/table.h"
 #include "runtime/symbols/unwind_rows.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -17,14 +17,14 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "runtime/load.h"
-#include "runtime/plan.h"
+#include "runtime/load/load.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/stack.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/jit_names.h"
 #include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/shared_stacks.h"
-#include "runtime/symbols/stack.h"
 
 namespace sonde {
 

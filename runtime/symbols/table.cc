@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "runtime/symbols/file_table.h"
+#include "runtime/plan/file_table.h"
 
 namespace sonde {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/debug_file.h"
 #include "base/go_table.h"
 #include "base/section_text.h"
-#include "runtime/symbols/file_table.h"
+#include "runtime/plan/file_table.h"
 
 namespace sonde {
 namespace {

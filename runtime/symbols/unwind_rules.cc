@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "runtime/symbols/file_table.h"
+#include "runtime/plan/file_table.h"
 
 namespace sonde {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/go_table.h"
+#include "runtime/plan/file_table.h"
 #include "runtime/symbols/cfi.h"
-#include "runtime/symbols/file_table.h"
 #include "runtime/symbols/unwind_rows.h"
 
 using namespace sonde;

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "base/check.h"
-#include "runtime/host_object.h"
-#include "runtime/object_check.h"
-#include "runtime/plan_file.h"
+#include "runtime/engine/host_object.h"
+#include "runtime/load/object_check.h"
+#include "runtime/plan/plan_file.h"
 
 namespace sonde {
 

@@ -1,9 +1,9 @@
 // Lost output and errors in reports.
 #include <gtest/gtest.h>
 
-#include "runtime/accounting.h"
-#include "runtime/json.h"
-#include "runtime/messages.h"
+#include "runtime/text/accounting.h"
+#include "runtime/text/json.h"
+#include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {

@@ -1,7 +1,7 @@
 // The names and addresses for which the metrics server answers.
 #include <gtest/gtest.h>
 
-#include "runtime/metrics/answered_hosts.h"
+#include "runtime/sinks/metrics/answered_hosts.h"
 
 namespace sonde {
 namespace {

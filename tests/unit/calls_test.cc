@@ -1,5 +1,5 @@
 // Which probes are the beginning and end of a call, and to which thread a hit belongs.
-#include "runtime/calls.h"
+#include "runtime/values/calls.h"
 
 #include <string>
 #include <vector>

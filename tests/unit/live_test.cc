@@ -6,8 +6,8 @@
 
 #include "base/bars.h"
 #include "base/terminal_text.h"
-#include "runtime/live/keys.h"
-#include "runtime/live/view.h"
+#include "runtime/sinks/live/keys.h"
+#include "runtime/sinks/live/view.h"
 
 namespace sonde {
 namespace {

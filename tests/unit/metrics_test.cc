@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "runtime/metrics/families.h"
-#include "runtime/metrics/open_metrics.h"
-#include "runtime/metrics/otlp_delta.h"
-#include "runtime/metrics/otlp_request.h"
-#include "runtime/metrics/request.h"
+#include "runtime/sinks/metrics/families.h"
+#include "runtime/sinks/metrics/open_metrics.h"
+#include "runtime/sinks/metrics/otlp_delta.h"
+#include "runtime/sinks/metrics/otlp_request.h"
+#include "runtime/sinks/metrics/request.h"
 
 namespace sonde {
 namespace {

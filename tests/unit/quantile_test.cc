@@ -1,5 +1,5 @@
 // Buckets of percentiles: their bounds over all numbers, and percentiles against sorted values.
-#include "runtime/quantile.h"
+#include "runtime/plan/quantile.h"
 
 #include <algorithm>
 #include <random>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/histogram.h"
+#include "runtime/values/histogram.h"
 
 namespace sonde {
 namespace {

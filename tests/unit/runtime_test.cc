@@ -9,14 +9,14 @@
 #include <filesystem>
 
 #include "base/fd.h"
-#include "runtime/format.h"
-#include "runtime/histogram.h"
-#include "runtime/host_arrays.h"
-#include "runtime/host_object.h"
-#include "runtime/plan.h"
-#include "runtime/plan_file.h"
-#include "runtime/session.h"
-#include "runtime/verifier_log.h"
+#include "runtime/engine/host_object.h"
+#include "runtime/engine/session.h"
+#include "runtime/load/verifier_log.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/values/format.h"
+#include "runtime/values/histogram.h"
+#include "runtime/values/host_arrays.h"
 
 namespace sonde {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "base/elf_file.h"
 #include "base/fd.h"
-#include "runtime/format.h"
+#include "runtime/values/format.h"
 #include "runtime/symbols/cfi.h"
-#include "runtime/symbols/file_table.h"
+#include "runtime/plan/file_table.h"
 #include "runtime/symbols/functions.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/jit_names.h"

@@ -1,5 +1,5 @@
 // Timelines with more calls than a picture can show: which ones remain, and the message about it.
-#include "runtime/pictures/timeline_picture.h"
+#include "runtime/sinks/pictures/timeline_picture.h"
 
 #include <fcntl.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "runtime/timers.h"
+#include "runtime/engine/timers.h"
 
 namespace sonde {
 namespace {

@@ -1,0 +1,47 @@
+// Whether this kernel can probe what a plan probes, asked before anything is loaded.
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "runtime/attach/attach.h"
+#include "runtime/kernel/features.h"
+
+namespace sonde {
+
+Result<void> check_probing(const plan::Plan& plan) {
+    std::optional<KernelFunctionProbing> has;
+    for (const plan::Probe& probe : plan.probes) {
+        if (plan::traits(probe.kind).mechanism == plan::Mechanism::Watchpoint)
+            if (std::string why = why_no_watchpoints(); !why.empty())
+                return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
+        if (plan::decides(probe.kind))
+            if (std::string why = why_no_decision(probe.kind, probe.points[0].symbol); !why.empty())
+                return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
+        if (probe.is_session && !has_uprobe_session())
+            return Error(
+                fmt::format("cannot attach to {} ({}): it is translated for a link that serves a function's "
+                            "entry and its return, which came with Linux 6.13; `--attach=uretprobe` translates "
+                            "it for older kernels",
+                            probe.points[0].pp, probe.place));
+        const bool trampoline = plan::is_trampoline(probe.kind);
+        if (!plan::is_kernel_function(probe.kind))
+            continue;
+        if (!has)
+            has = probe_kernel_functions();
+        const std::string& why_not = trampoline ? has->why_not_fentry : has->why_not_kprobe;
+        if (why_not.empty())
+            continue;
+        const std::string what = fmt::format("cannot attach to {} ({})", probe.points[0].pp, probe.place);
+        if (has->why_not_fentry.empty() || has->why_not_kprobe.empty())
+            return Error(fmt::format("{}: {}, which it is made for, are not to be had: {}", what,
+                                     trampoline ? "trampolines (fentry)" : "breakpoints (kprobes)", why_not));
+        return Error(fmt::format("{}: functions of this kernel cannot be probed: it has neither of the two ways\n"
+                                 "  trampolines (fentry): {}\n"
+                                 "  breakpoints (kprobes): {}\n"
+                                 "  tracepoints need neither: `sonde -l 'kernel.trace(\"*\")'` lists them",
+                                 what, has->why_not_fentry, has->why_not_kprobe));
+    }
+    return {};
+}
+
+} // namespace sonde

@@ -1,0 +1,167 @@
+#include "runtime/attach/moved_text.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/elf_file.h"
+#include "base/fd.h"
+#include "base/shared_libraries.h"
+#include "runtime/plan/moved_text_event.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+namespace {
+
+constexpr char breakpoint = '\xcc';
+constexpr char call = '\xe8'; // in place of a nop of 5 bytes, since Linux 6.18
+
+// The third word after the name, which may have blanks and parentheses: "12 (a b) T 1 ..." (proc(5)).
+bool is_stopped(int64_t process) {
+    const Result<std::string> status = read_file(fmt::format("/proc/{}/stat", process));
+    const size_t name_end = status ? status->rfind(") ") : std::string::npos;
+    return name_end != std::string::npos &&
+           (status->substr(name_end + 2, 1) == "T" || status->substr(name_end + 2, 1) == "t");
+}
+
+// False: the process is gone, or takes too long.
+bool wait_until_stopped(int64_t process) {
+    constexpr int64_t most_ns = 1'000'000'000;
+    const timespec turn{0, 1'000'000};
+    for (const int64_t began = now_ns(); now_ns() - began < most_ns; nanosleep(&turn, nullptr))
+        if (is_stopped(process))
+            return true;
+    return false;
+}
+
+// Where the functions are in a file, with their cookies.
+UprobeTargets find_places(const std::string& path) {
+    UprobeTargets out;
+    const Result<ElfFile> file = ElfFile::open(path);
+    if (!file)
+        return out;
+    std::map<uint64_t, uint64_t> places;
+    file->for_each_symbol([&](const ElfSymbol& symbol) {
+        const uint64_t cookie = symbol.name == "mprotect" || symbol.name == "__mprotect" ? SONDE_AT_MPROTECT
+                                : symbol.name == "mremap" || symbol.name == "__mremap"   ? SONDE_AT_MREMAP
+                                                                                         : 0;
+        if (cookie == 0 || symbol.section == SHN_UNDEF)
+            return true;
+        for (const ElfSegment& segment : file->segments())
+            if (segment.executable && symbol.address >= segment.address &&
+                symbol.address < segment.address + segment.file_size)
+                places[symbol.address - segment.address + segment.offset] = cookie;
+        return true;
+    });
+    out.program = SONDE_MOVED_PROGRAM;
+    out.path = out.attach_name = path;
+    for (const auto& [offset, cookie] : places) {
+        out.offsets.push_back(offset);
+        out.cookies.push_back(cookie);
+        out.ref_ctr_offsets.push_back(0);
+        out.names.push_back(fmt::format("{}+{:#x}", path, offset));
+    }
+    return out;
+}
+
+bool same_file(int fd, const std::string& path) {
+    struct stat one{}, other{};
+    return fstat(fd, &one) == 0 && stat(path.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+} // namespace
+
+Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, const KernelObject& kernel,
+                                                    const ProbedFiles& files, const std::string& program,
+                                                    int64_t process, bool uprobe_multi) {
+    std::unique_ptr<MovedText> out(new MovedText(plan, kernel, files));
+    // Code of libraries stays where it is.
+    const bool is_probed = std::ranges::any_of(plan.files, [&](const plan::ProbedFile& file) {
+        return !program.empty() && same_file(files.fd(file.path), program);
+    });
+    if (!is_probed)
+        return out;
+    std::vector<std::string> paths = shared_libraries(program);
+    paths.push_back(program);
+    for (const std::string& path : paths) {
+        UprobeTargets targets = find_places(path);
+        targets.process = process;
+        if (targets.offsets.empty())
+            continue;
+        Result<std::unique_ptr<Attachment>> attached =
+            uprobe_multi ? attach_uprobe_multi(kernel.program_fd(targets.program), targets)
+                         : attach_perf_event(kernel.object(), targets);
+        if (!attached && attached.error().os_error == ESRCH)
+            break; // the process has ended, which the session finds where it attaches its own probes
+        if (!attached)
+            return std::move(attached).error().in("cannot follow whether the target moves its code");
+        out->places_.push_back(*std::move(attached));
+    }
+    return out;
+}
+
+void MovedText::look() {
+    const int map = kernel_.map_fd(SONDE_MOVED_MAP);
+    uint32_t number = 0;
+    while (!places_.empty() && bpf_map_get_next_key(map, nullptr, &number) == 0) {
+        sonde_moved moved{};
+        const bool known = bpf_map_lookup_elem(map, &number, &moved) == 0;
+        bpf_map_delete_elem(map, &number);
+        const int64_t process = kernel_.numbers().in_session(number);
+        if (!known || process == 0)
+            continue;
+        if (wait_until_stopped(process) && mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
+            warn(fmt::format(
+                     "process {} has moved its code to other memory, with the breakpoints: they were taken out of "
+                     "the copy, and hits of its own code are not seen from here on",
+                     process),
+                 Weight::Answer);
+        kill(static_cast<pid_t>(process), SIGCONT);
+    }
+}
+
+size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const {
+    const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC));
+    const std::string program = fmt::format("/proc/{}/exe", process);
+    size_t out = 0;
+    for (const plan::ProbedFile& file : plan_.files) {
+        const Result<ElfFile> elf = ElfFile::open_any_width(program);
+        if (!memory || !elf || !same_file(files_.fd(file.path), program))
+            continue;
+        uint64_t lowest = UINT64_MAX; // what `code` is of
+        for (const ElfSegment& segment : elf->segments())
+            if (segment.executable)
+                lowest = std::min(lowest, segment.address);
+        for (const plan::ProbedCode& place : file.code)
+            for (const ElfSegment& segment : elf->segments()) {
+                if (place.length == 0 || !segment.executable || place.offset < segment.offset ||
+                    place.offset >= segment.offset + segment.file_size)
+                    continue;
+                const uint64_t address = code - lowest + segment.address + (place.offset - segment.offset);
+                if (address < to || address + place.length > to + size)
+                    continue;
+                const auto copy = static_cast<off_t>(from + (address - to));
+                std::string found(place.length, '\0');
+                if (pread(memory.get(), found.data(), found.size(), copy) != static_cast<ssize_t>(found.size()) ||
+                    place.bytes.starts_with(found) || (found[0] != breakpoint && found[0] != call))
+                    continue;
+                out += pwrite(memory.get(), place.bytes.data(), place.length, copy) == place.length;
+            }
+    }
+    return out;
+}
+
+} // namespace sonde

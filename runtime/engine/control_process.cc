@@ -1,0 +1,134 @@
+#include "runtime/engine/control_process.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/kernel/privileges.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+namespace {
+
+// The server has nothing of the session's: no terminal, no signals of its terminal, no files.
+void leave_session(int socket) {
+    setsid();
+    prctl(PR_SET_NAME, "sonde-files");
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+        ::signal(signal, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    int nothing = open("/dev/null", O_RDWR);
+    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        dup2(nothing, fd);
+    close_range(3, static_cast<unsigned>(socket) - 1, 0);
+    close_range(static_cast<unsigned>(socket) + 1, ~0u, 0);
+    // What keeps a file system busy must not be this.
+    static_cast<void>(chdir("/"));
+}
+
+} // namespace
+
+ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan)
+    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan)), text_limit_(plan.max_string - 1) {}
+
+Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan) {
+    if (control_nodes(plan).size() == 1)
+        return std::unique_ptr<ControlProcess>();
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error("cannot start the process that serves the control files", errno);
+    Fd own(ends[0]), servers(ends[1]);
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno_error("cannot start the process that serves the control files", errno);
+    if (pid == 0) {
+        own.reset();
+        // The socket's number lies above those that leave_session() fills.
+        int socket = fcntl(servers.get(), F_DUPFD_CLOEXEC, 10);
+        leave_session(socket);
+        keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, to make and to remove the folder
+        serve_control_files(plan, Fd(socket));
+        _exit(0);
+    }
+    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan));
+}
+
+Result<void> ControlProcess::mount() {
+    constexpr int most_ms = 10000;
+    channel_.send({}, "");
+    ControlFrame frame;
+    std::string text;
+    const int64_t deadline = now_ns() + most_ms * 1000000ll;
+    while (now_ns() < deadline) {
+        pollfd ready{channel_.fd(), POLLIN, 0};
+        poll(&ready, 1, 100);
+        bool alive = channel_.receive();
+        if (channel_.take(frame, text))
+            return text.empty() ? Result<void>() : Error(text);
+        if (!alive)
+            break;
+    }
+    return Error("cannot make the control files: the process that serves them does not answer");
+}
+
+void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
+    ended_ = !channel_.receive();
+    if (ended_) {
+        warn("the process that serves the control files was killed: they are gone until the session begins anew",
+             Weight::Answer);
+        take_away();
+    }
+    ControlFrame frame;
+    std::string text;
+    while (!stop() && channel_.take(frame, text)) {
+        if (frame.node >= nodes_.size())
+            continue;
+        const ControlNode& node = nodes_[frame.node];
+        if (frame.kind == ControlFrame::Write) {
+            for (const plan::Probe* probe : node.writes)
+                run(*probe, text, text_limit_);
+        } else if (frame.kind == ControlFrame::Read && node.reads && now_ns() < frame.deadline_ns) {
+            uint64_t limit = node.reads->points[0].file.max_size;
+            ControlFrame answer{ControlFrame::Answer, frame.node, frame.id, 0, 0};
+            channel_.send(answer, run(*node.reads, "", limit ? limit : text_limit_));
+        }
+    }
+    channel_.flush();
+}
+
+void ControlProcess::take_away() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+    remove_leftovers();
+}
+
+ControlProcess::~ControlProcess() {
+    constexpr int turns = 150, turn_us = 10000;
+    shutdown(channel_.fd(), SHUT_RDWR);
+    for (int i = 0; pid_ > 0 && i < turns; i++) {
+        int status = 0;
+        if (waitpid(pid_, &status, WNOHANG) != 0) {
+            pid_ = -1;
+            if (WIFSIGNALED(status))
+                remove_leftovers();
+        } else {
+            usleep(turn_us);
+        }
+    }
+    if (pid_ > 0)
+        take_away(); // it was stopped
+}
+
+} // namespace sonde

@@ -1,0 +1,50 @@
+#include "runtime/engine/held_back.h"
+
+#include <utility>
+
+#include "runtime/processes/command.h"
+
+namespace sonde {
+
+void HeldBack::put_gates() {
+    output_.writer().put_gate();
+    if (!messages_.is_shared())
+        messages_.writer().put_gate();
+}
+
+void HeldBack::open_gates() {
+    output_.writer().open_gate();
+    if (!messages_.is_shared())
+        messages_.writer().open_gate();
+}
+
+void HeldBack::begin() {
+    output_.flush();
+    put_gates();
+    holding_ = true;
+}
+
+void HeldBack::run(const std::string& command) {
+    output_.flush();
+    if (holding_) {
+        put_gates();
+        commands_.push_back(command);
+        return;
+    }
+    output_.settle(); // what was printed before appears before what it says
+    run_in_background(command);
+}
+
+void HeldBack::release() {
+    if (!std::exchange(holding_, false))
+        return;
+    output_.flush();
+    for (const std::string& command : std::exchange(commands_, {})) {
+        open_gates();
+        output_.settle();
+        run_in_background(command);
+    }
+    open_gates();
+}
+
+} // namespace sonde

@@ -1,0 +1,330 @@
+// What host handlers' code calls (runtime/plan/host_api.h).
+#include "runtime/plan/host_api.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include <sched.h>
+#include <x86intrin.h>
+
+#include "base/clock.h"
+#include "runtime/engine/session_state.h"
+#include "runtime/values/histogram.h"
+
+namespace sonde {
+namespace {
+
+Session& of(void* session) { return *static_cast<Session*>(session); }
+
+std::string key_of(Session& session, uint32_t global, const void* key) {
+    return {static_cast<const char*>(key), session.plan.globals[global].key_size};
+}
+
+uint64_t payload_size(Session& session, uint32_t global) { return session.plan.globals[global].value_size - 8; }
+
+int64_t realtime_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+// The same arithmetic as codegen/rtlib/stats.c, on a copy.
+void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t value) {
+    plan::StatsBlock block{};
+    std::memcpy(&block, payload.data(), sizeof block);
+    uint64_t biased = static_cast<uint64_t>(value) + (1ull << 63);
+    block.count++;
+    block.sum = static_cast<int64_t>(static_cast<uint64_t>(block.sum) + static_cast<uint64_t>(value));
+    block.max_biased = std::max(block.max_biased, biased);
+    block.min_biased = std::max(block.min_biased, ~biased);
+    uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    unsigned __int128 squares = static_cast<unsigned __int128>(block.squares_high) << 64 | block.squares_low;
+    squares += static_cast<unsigned __int128>(magnitude) * magnitude;
+    block.squares_low = static_cast<uint64_t>(squares);
+    block.squares_high = static_cast<uint64_t>(squares >> 64);
+    std::memcpy(payload.data(), &block, sizeof block);
+    const auto count_in = [&](uint64_t offset, uint64_t bucket) {
+        const size_t place = offset + 8 * bucket;
+        uint64_t count = 0;
+        if (place + 8 > payload.size())
+            return;
+        std::memcpy(&count, payload.data() + place, 8);
+        count++;
+        std::memcpy(payload.data() + place, &count, 8);
+    };
+    if (needs.quantiles)
+        count_in(plan::quantiles_at(needs), sonde_quantile_bucket(value));
+    if (needs.histogram == plan::StatsNeeds::None)
+        return;
+    uint64_t bucket = 0;
+    if (needs.histogram == plan::StatsNeeds::Log) {
+        auto bits = static_cast<uint64_t>(magnitude ? 64 - __builtin_clzll(magnitude) : 0);
+        bucket = value < 0 ? 64 - bits : 64 + bits;
+    } else if (value >= needs.low) {
+        uint64_t inner = static_cast<uint64_t>(needs.high - needs.low) / static_cast<uint64_t>(needs.width);
+        uint64_t at =
+            (static_cast<uint64_t>(value) - static_cast<uint64_t>(needs.low)) / static_cast<uint64_t>(needs.width);
+        bucket = at > inner ? inner + 2 : at + 1;
+    }
+    if (bucket < needs.buckets())
+        count_in(sizeof block, bucket);
+}
+
+} // namespace
+
+extern "C" {
+
+void sonde_host_emit(void* session, const void* record, uint64_t size) {
+    of(session).handle_record(static_cast<const uint8_t*>(record), size);
+}
+
+int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value) {
+    Session& s = of(session);
+    std::string payload;
+    bool there = s.data.arrays[global]->load(key_of(s, global, key), payload);
+    payload.resize(payload_size(s, global), '\0');
+    std::memcpy(value, payload.data(), payload.size());
+    return there;
+}
+
+int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value) {
+    Session& s = of(session);
+    return s.data.arrays[global]->store(key_of(s, global, key),
+                                        std::string(static_cast<const char*>(value), payload_size(s, global)));
+}
+
+int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value) {
+    int64_t value = 0;
+    sonde_host_array_load(session, global, key, &value);
+    *old_value = value;
+    value = static_cast<int64_t>(static_cast<uint64_t>(value) + static_cast<uint64_t>(delta));
+    return sonde_host_array_store(session, global, key, &value);
+}
+
+int64_t sonde_host_array_stat_add(void* session, uint32_t global, const void* key, int64_t value) {
+    Session& s = of(session);
+    std::string name = key_of(s, global, key), payload;
+    s.data.arrays[global]->load(name, payload);
+    payload.resize(payload_size(s, global), '\0');
+    add_to_stats(payload, s.plan.globals[global].stats, value);
+    return s.data.arrays[global]->store(name, payload);
+}
+
+void sonde_host_array_delete(void* session, uint32_t global, const void* key) {
+    Session& s = of(session);
+    s.data.arrays[global]->erase(key_of(s, global, key));
+}
+
+void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
+    Session& s = of(session);
+    if (mask == 0) {
+        s.data.arrays[global]->erase_all();
+        return;
+    }
+    for (const ArrayElement& element : s.data.arrays[global]->snapshot())
+        if (matches_slice(s.plan.globals[global], element.key, mask, slice))
+            s.data.arrays[global]->erase(element.key);
+}
+
+int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
+    Session& s = of(session);
+    std::string payload;
+    if (mask == ~0ull)
+        return s.data.arrays[global]->load(key_of(s, global, slice), payload);
+    for (const ArrayElement& element : s.data.arrays[global]->snapshot())
+        if (matches_slice(s.plan.globals[global], element.key, mask, slice))
+            return 1;
+    return 0;
+}
+
+void* sonde_host_foreach_begin(void* session, const HostForeach* spec) {
+    Session& s = of(session);
+    Session::Iterator& iterator = s.iterators.emplace_back();
+    iterator.global = &s.plan.globals[spec->global];
+    iterator.elements = s.data.arrays[spec->global]->snapshot();
+    if (spec->slice_mask)
+        std::erase_if(iterator.elements, [&](const ArrayElement& element) {
+            return !matches_slice(*iterator.global, element.key, spec->slice_mask, spec->slice_key);
+        });
+    sort_elements(*iterator.global, s.plan.max_string, *spec, iterator.elements);
+    iterator.end = iterator.elements.size();
+    if (spec->limit >= 0)
+        iterator.end = std::min(iterator.end, static_cast<size_t>(spec->limit));
+    return &iterator;
+}
+
+int64_t sonde_host_foreach_next(void* opaque, void* key, void* value) {
+    auto& iterator = *static_cast<Session::Iterator*>(opaque);
+    if (iterator.next >= iterator.end)
+        return 0;
+    const ArrayElement& element = iterator.elements[iterator.next++];
+    std::memcpy(key, element.key.data(), element.key.size());
+    if (value)
+        std::memcpy(value, element.payload.data(), element.payload.size());
+    return 1;
+}
+
+void sonde_host_foreach_end(void*) {}
+
+char* sonde_host_push_frame(void* session, uint64_t size) {
+    Session& s = of(session);
+    char* frame = s.nesting < s.plan.max_nesting ? s.push_frame(size) : nullptr;
+    s.nesting += frame != nullptr;
+    return frame;
+}
+void sonde_host_pop_frame(void* session, char* frame) {
+    Session& s = of(session);
+    s.nesting--;
+    s.pop_frame(frame);
+}
+
+void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style) {
+    std::snprintf(dst, size, "%s", of(session).data.symbols.text(0, address, style).c_str());
+}
+
+void sonde_host_file_value(void* session, char* dst, uint64_t size) {
+    std::snprintf(dst, size, "%s", of(session).file_value.c_str());
+}
+void sonde_host_set_file_value(void* session, const char* text, int64_t append) {
+    Session& s = of(session);
+    std::string value = append ? s.file_value + text : text;
+    value.resize(std::min<size_t>(value.size(), s.file_limit));
+    s.file_value = std::move(value);
+}
+
+int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t address) {
+    return of(session).kernel_memory.read(dst, size, address) ? 0 : 1;
+}
+int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address) {
+    // After a slot's string there is room for as much again.
+    size = std::min<uint64_t>(size, of(session).plan.max_string - 1);
+    dst[0] = dst[size] = 0;
+    return sonde_host_read_kernel(session, dst, size, address);
+}
+int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address) {
+    return of(session).kernel_memory.read_string(dst, size, address) ? 0 : 1;
+}
+int64_t sonde_host_task_current(void* session) { return of(session).kernel_memory.current_task(); }
+int64_t sonde_host_pid_level(void* session) { return static_cast<int64_t>(of(session).data.numbers.numbering().level); }
+int64_t sonde_host_pid_space(void* session) { return static_cast<int64_t>(of(session).data.numbers.numbering().space); }
+int64_t sonde_host_in_32_bit_call(void*) { return 0; }
+int64_t sonde_host_has_narrow_times(void*) { return 0; }
+int64_t sonde_host_raise(int64_t) { return 1; }
+int64_t sonde_host_loadavg(int64_t index) {
+    double loads[3] = {};
+    if (index < 0 || index > 2 || getloadavg(loads, 3) != 3)
+        return -1;
+    // Two decimals are known of it, which are to come out again.
+    return std::lround(loads[index] * 2048);
+}
+
+int64_t sonde_host_memory_node(uint64_t address) {
+    // Wherever the direct map begins, it lies there (Documentation/arch/x86/x86_64/mm.rst).
+    constexpr uint64_t first = 0xffff888000000000, end = 0xffffc90000000000;
+    return address >= first && address < end && access("/sys/devices/system/node/node1", F_OK) != 0 ? 0 : -1;
+}
+uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global,
+                                     const uint64_t* stats) {
+    const plan::Plan& plan = of(session).plan;
+    const std::string text = render_histogram(plan.globals[global].stats, stats);
+    const size_t room = plan.max_string - 1 - std::min<uint64_t>(length, plan.max_string - 1);
+    const size_t taken = std::min(text.size(), room);
+    std::memcpy(dst + length, text.data(), taken);
+    dst[length + taken] = 0;
+    return length + taken;
+}
+
+int64_t sonde_host_pid() { return getpid(); }
+int64_t sonde_host_tid() { return syscall(SYS_gettid); }
+int64_t sonde_host_ppid() { return getppid(); }
+int64_t sonde_host_uid() { return getuid(); }
+int64_t sonde_host_euid() { return geteuid(); }
+int64_t sonde_host_gid() { return getgid(); }
+int64_t sonde_host_egid() { return getegid(); }
+int64_t sonde_host_cpu() { return sched_getcpu(); }
+void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
+void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
+    std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
+}
+int64_t sonde_host_monotonic_ns() { return kernel_now_ns(); }
+int64_t sonde_host_realtime_ns() { return realtime_ns(); }
+int64_t sonde_host_random() {
+    static std::mt19937 random{std::random_device{}()};
+    return static_cast<int64_t>(random());
+}
+int64_t sonde_host_jiffies() {
+    timespec tick{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    // The kernel begins five minutes before 32 bits are full (INITIAL_JIFFIES).
+    int64_t hz = 1000000000 / std::max(1l, tick.tv_nsec);
+    return (1ll << 32) - 300 * hz + sonde_host_monotonic_ns() / std::max(1l, tick.tv_nsec);
+}
+int64_t sonde_host_cycles() { return static_cast<int64_t>(__rdtsc()); }
+
+} // extern "C"
+
+const HostSymbol* host_symbols(unsigned long* count) {
+#define SYMBOL(name) {#name, reinterpret_cast<void*>(name)}
+    static const HostSymbol symbols[] = {
+        SYMBOL(sonde_host_emit),
+        SYMBOL(sonde_host_array_load),
+        SYMBOL(sonde_host_array_store),
+        SYMBOL(sonde_host_array_add),
+        SYMBOL(sonde_host_array_stat_add),
+        SYMBOL(sonde_host_array_delete),
+        SYMBOL(sonde_host_array_delete_slice),
+        SYMBOL(sonde_host_array_contains_slice),
+        SYMBOL(sonde_host_foreach_begin),
+        SYMBOL(sonde_host_foreach_next),
+        SYMBOL(sonde_host_foreach_end),
+        SYMBOL(sonde_host_push_frame),
+        SYMBOL(sonde_host_pop_frame),
+        SYMBOL(sonde_host_symbol),
+        SYMBOL(sonde_host_file_value),
+        SYMBOL(sonde_host_set_file_value),
+        SYMBOL(sonde_host_read_kernel),
+        SYMBOL(sonde_host_read_kernel_block),
+        SYMBOL(sonde_host_read_kernel_string),
+        SYMBOL(sonde_host_task_current),
+        SYMBOL(sonde_host_pid_level),
+        SYMBOL(sonde_host_pid_space),
+        SYMBOL(sonde_host_in_32_bit_call),
+        SYMBOL(sonde_host_has_narrow_times),
+        SYMBOL(sonde_host_raise),
+        SYMBOL(sonde_host_loadavg),
+        SYMBOL(sonde_host_memory_node),
+        SYMBOL(sonde_host_append_histogram),
+        SYMBOL(sonde_host_pid),
+        SYMBOL(sonde_host_tid),
+        SYMBOL(sonde_host_ppid),
+        SYMBOL(sonde_host_uid),
+        SYMBOL(sonde_host_euid),
+        SYMBOL(sonde_host_gid),
+        SYMBOL(sonde_host_egid),
+        SYMBOL(sonde_host_cpu),
+        SYMBOL(sonde_host_random),
+        SYMBOL(sonde_host_jiffies),
+        SYMBOL(sonde_host_execname),
+        SYMBOL(sonde_host_group_text),
+        SYMBOL(sonde_host_monotonic_ns),
+        SYMBOL(sonde_host_realtime_ns),
+        SYMBOL(sonde_host_cycles),
+        SYMBOL(memcpy),
+        SYMBOL(memmove),
+        SYMBOL(memset),
+        SYMBOL(memcmp),
+    };
+#undef SYMBOL
+    *count = std::size(symbols);
+    return symbols;
+}
+
+} // namespace sonde

@@ -1,0 +1,282 @@
+// A linker for one object: sections into one mapping, then relocations (ELF-64 specification; System V psABI for
+// x86-64, table 4.9).
+#include "runtime/engine/host_object.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/plan/host_api.h"
+
+namespace sonde {
+namespace {
+
+constexpr uint64_t page = 4096, most_bytes = 1u << 30;
+
+bool is_int32(uint64_t value) { return static_cast<uint64_t>(int64_t{static_cast<int32_t>(value)}) == value; }
+
+Error broken() { return Error("the host code is truncated or corrupt"); }
+
+class Linker {
+  public:
+    // `found`: gets the functions that can be called from outside.
+    Linker(std::span<const uint8_t> object, std::map<std::string, void*>& found) : object_(object), found_(found) {}
+
+    Result<void> link() {
+        for (auto step : {&Linker::read_sections, &Linker::lay_out, &Linker::map, &Linker::read_symbols,
+                          &Linker::relocate_all, &Linker::protect})
+            if (Result<void> done = (this->*step)(); !done)
+                return done;
+        return {};
+    }
+    void* memory() const { return base_; } // null: nothing is mapped
+    uint64_t size() const { return size_; }
+
+  private:
+    bool is_inside(uint64_t at, uint64_t size) const { return at <= object_.size() && size <= object_.size() - at; }
+    // A structure of the file; the caller knows that it is inside.
+    template <typename Structure> Structure read(uint64_t at) const {
+        Structure out;
+        std::memcpy(&out, object_.data() + at, sizeof out);
+        return out;
+    }
+    Result<void> read_sections();
+    Result<void> lay_out();
+    Result<void> map();
+    Result<void> read_symbols();
+    std::string name_of(const Elf64_Sym& symbol, const Elf64_Shdr& strings) const;
+    Result<std::optional<uint64_t>> value_of(const Elf64_Sym& symbol, const std::string& name);
+    Result<uint64_t> import(const std::string& name) const;
+    Result<void> relocate_all();
+    Result<void> relocate(const Elf64_Rela& rela, size_t section);
+    Result<void> protect();
+
+    std::span<const uint8_t> object_;
+    std::map<std::string, void*>& found_;
+    std::vector<Elf64_Shdr> sections_;
+    std::vector<uint64_t> offsets_; // of sections in memory
+    uint8_t* base_ = nullptr;
+    uint64_t size_ = 0, code_size_ = 0;
+    std::vector<std::optional<uint64_t>> values_; // of symbols; none: of what is not loaded
+};
+
+Result<void> Linker::read_sections() {
+    if (!is_inside(0, sizeof(Elf64_Ehdr)))
+        return broken();
+    const auto header = read<Elf64_Ehdr>(0);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_REL || header.e_machine != EM_X86_64)
+        return Error("the host code was made for another machine");
+    if (header.e_shentsize != sizeof(Elf64_Shdr) ||
+        !is_inside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
+        return broken();
+    for (uint64_t i = 0; i < header.e_shnum; i++) {
+        const auto section = read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
+        // Nothing of it is copied or read unless it lies in the file.
+        if (section.sh_type == SHT_NULL
+                ? (section.sh_flags & SHF_ALLOC) != 0
+                : section.sh_type != SHT_NOBITS && !is_inside(section.sh_offset, section.sh_size))
+            return broken();
+        sections_.push_back(section);
+    }
+    return {};
+}
+
+// Code first, then from the next page on everything else that is loaded.
+Result<void> Linker::lay_out() {
+    offsets_.assign(sections_.size(), 0);
+    for (bool code : {true, false}) {
+        for (size_t i = 0; i < sections_.size(); i++) {
+            const Elf64_Shdr& section = sections_[i];
+            if (!(section.sh_flags & SHF_ALLOC) || code != ((section.sh_flags & SHF_EXECINSTR) != 0))
+                continue;
+            const uint64_t align = std::max<uint64_t>(16, section.sh_addralign);
+            if (align > page || !std::has_single_bit(align) || section.sh_size > most_bytes || size_ > most_bytes)
+                return broken();
+            offsets_[i] = (size_ + align - 1) / align * align;
+            size_ = offsets_[i] + section.sh_size;
+        }
+        size_ = (size_ + page - 1) / page * page;
+        if (code)
+            code_size_ = size_;
+    }
+    size_ = std::max(size_, page);
+    return {};
+}
+
+Result<void> Linker::map() {
+    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return errno_error("cannot map the host code", errno);
+    base_ = static_cast<uint8_t*>(memory);
+    for (size_t i = 0; i < sections_.size(); i++)
+        if ((sections_[i].sh_flags & SHF_ALLOC) && sections_[i].sh_type != SHT_NOBITS)
+            std::memcpy(base_ + offsets_[i], object_.data() + sections_[i].sh_offset, sections_[i].sh_size);
+    return {};
+}
+
+Result<void> Linker::read_symbols() {
+    for (const Elf64_Shdr& table : sections_) {
+        if (table.sh_type != SHT_SYMTAB)
+            continue;
+        // Relocations refer to the only one.
+        if (table.sh_link >= sections_.size() || sections_[table.sh_link].sh_type != SHT_STRTAB || !values_.empty())
+            return broken();
+        for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+            const auto symbol = read<Elf64_Sym>(table.sh_offset + at);
+            Result<std::optional<uint64_t>> value = value_of(symbol, name_of(symbol, sections_[table.sh_link]));
+            if (!value)
+                return std::move(value).error();
+            values_.push_back(*value);
+        }
+    }
+    return {};
+}
+
+std::string Linker::name_of(const Elf64_Sym& symbol, const Elf64_Shdr& strings) const {
+    if (symbol.st_name >= strings.sh_size)
+        return "";
+    const auto* begin = reinterpret_cast<const char*>(object_.data() + strings.sh_offset + symbol.st_name);
+    return {begin, strnlen(begin, strings.sh_size - symbol.st_name)};
+}
+
+Result<std::optional<uint64_t>> Linker::value_of(const Elf64_Sym& symbol, const std::string& name) {
+    if (symbol.st_shndx == SHN_UNDEF && name.empty())
+        return std::optional<uint64_t>(0); // the first one, of relocations without a symbol
+    if (symbol.st_shndx == SHN_UNDEF) {
+        Result<uint64_t> imported = import(name);
+        if (!imported)
+            return std::move(imported).error();
+        return std::optional<uint64_t>(*imported);
+    }
+    if (symbol.st_shndx == SHN_ABS)
+        return std::optional<uint64_t>(symbol.st_value);
+    if (symbol.st_shndx >= sections_.size() || !(sections_[symbol.st_shndx].sh_flags & SHF_ALLOC))
+        return std::optional<uint64_t>();
+    const Elf64_Shdr& section = sections_[symbol.st_shndx];
+    if (symbol.st_value > section.sh_size)
+        return broken();
+    uint8_t* at = base_ + offsets_[symbol.st_shndx] + symbol.st_value;
+    // What is called from outside is code.
+    if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && (section.sh_flags & SHF_EXECINSTR) &&
+        symbol.st_value < section.sh_size)
+        found_[name] = at;
+    return std::optional<uint64_t>(reinterpret_cast<uint64_t>(at));
+}
+
+// What the runtime has.
+Result<uint64_t> Linker::import(const std::string& name) const {
+    // There is no such table; offsets from it are offsets from the beginning.
+    if (name == "_GLOBAL_OFFSET_TABLE_")
+        return reinterpret_cast<uint64_t>(base_);
+    unsigned long count = 0;
+    const HostSymbol* all = host_symbols(&count);
+    for (const HostSymbol& symbol : std::span(all, count))
+        if (name == symbol.name)
+            return reinterpret_cast<uint64_t>(symbol.address);
+    return Error(fmt::format("the host code wants `{}`, which this version does not have", name));
+}
+
+Result<void> Linker::relocate_all() {
+    for (const Elf64_Shdr& table : sections_) {
+        if (table.sh_type != SHT_RELA || table.sh_info >= sections_.size() ||
+            !(sections_[table.sh_info].sh_flags & SHF_ALLOC))
+            continue;
+        for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table.sh_size; at += sizeof(Elf64_Rela))
+            if (Result<void> done = relocate(read<Elf64_Rela>(table.sh_offset + at), table.sh_info); !done)
+                return done;
+    }
+    return {};
+}
+
+Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
+    const uint64_t index = ELF64_R_SYM(rela.r_info), room = sections_[section].sh_size;
+    const auto type = static_cast<uint32_t>(ELF64_R_TYPE(rela.r_info));
+    const bool wide =
+        type == R_X86_64_64 || type == R_X86_64_PC64 || type == R_X86_64_GOTOFF64 || type == R_X86_64_GOTPC64;
+    const uint64_t width = wide ? 8 : 4;
+    if (index >= values_.size() || !values_[index] || room < width || rela.r_offset > room - width)
+        return broken();
+    uint8_t* place = base_ + offsets_[section] + rela.r_offset;
+    // The psABI's letters: S + A is the target, P the place, GOT the table's address.
+    const uint64_t addend = static_cast<uint64_t>(rela.r_addend), target = *values_[index] + addend;
+    const uint64_t here = reinterpret_cast<uint64_t>(place), got = reinterpret_cast<uint64_t>(base_);
+    uint64_t value = 0;
+    switch (type) {
+    case R_X86_64_NONE:
+        return {};
+    case R_X86_64_64:
+    case R_X86_64_32:
+    case R_X86_64_32S:
+        value = target;
+        break;
+    case R_X86_64_PC64:
+    case R_X86_64_PC32:
+    case R_X86_64_PLT32:
+        value = target - here;
+        break;
+    case R_X86_64_GOTOFF64:
+        value = target - got;
+        break;
+    case R_X86_64_GOTPC64:
+    case R_X86_64_GOTPC32:
+        value = got + addend - here;
+        break;
+    default:
+        return Error(fmt::format("the host code has a relocation of type {}", type));
+    }
+    if (!wide && !(type == R_X86_64_32 ? value <= UINT32_MAX : is_int32(value)))
+        return Error("the host code refers to something out of reach");
+    std::memcpy(place, &value, width);
+    return {};
+}
+
+// Code is not written any more; data stays data.
+Result<void> Linker::protect() {
+    if (code_size_ && mprotect(base_, code_size_, PROT_READ | PROT_EXEC) != 0)
+        return errno_error("cannot make the host code executable", errno);
+    return {};
+}
+
+} // namespace
+
+HostObject::~HostObject() {
+    if (memory_)
+        munmap(memory_, size_);
+}
+
+HostObject::HostObject(HostObject&& other) noexcept { *this = std::move(other); }
+
+HostObject& HostObject::operator=(HostObject&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(size_, other.size_);
+    std::swap(symbols_, other.symbols_);
+    return *this;
+}
+
+void* HostObject::symbol(const std::string& name) const {
+    auto found = symbols_.find(name);
+    return found == symbols_.end() ? nullptr : found->second;
+}
+
+Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
+    HostObject out;
+    Linker linker(object, out.symbols_);
+    Result<void> done = linker.link();
+    // What is mapped already goes with it, whatever came of the rest.
+    out.memory_ = linker.memory();
+    out.size_ = linker.size();
+    if (!done)
+        return std::move(done).error();
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,231 @@
+#include "runtime/engine/overload.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/process_maps.h"
+#include "base/result.h"
+#include "runtime/text/messages.h"
+
+// The functions that are probed to find out what a trap costs: the kernel emulates a nop, and single-steps a return.
+extern "C" void sonde_emulated();
+extern "C" void sonde_stepped();
+asm(R"(
+    .text
+    .p2align 4
+    .type sonde_emulated, @function
+sonde_emulated:
+    nop
+    ret
+    .size sonde_emulated, . - sonde_emulated
+    .p2align 4
+    .type sonde_stepped, @function
+sonde_stepped:
+    ret
+    .size sonde_stepped, . - sonde_stepped
+)");
+
+namespace sonde {
+namespace {
+
+constexpr int64_t ms = 1'000'000, second = 1'000'000'000;
+constexpr int64_t window = 10 * ms, longest_pause = 990 * ms;
+constexpr int judged_windows = 10;  // together; a second while there is much
+constexpr double quiet_share = 5;   // percent of a processor: below, windows are rare
+constexpr double costly_share = 10; // what is told
+constexpr double many_hits = 2000;  // a second: from there on it is worth knowing what a breakpoint costs
+constexpr double usual_breakpoint_ns = 1500;
+
+// Where an address of this program's lies in its file.
+std::optional<uint64_t> offset_in_file(uint64_t address) {
+    for (const ProcessMapping& mapping : read_own_maps())
+        if (mapping.covers(address))
+            return address - mapping.start + mapping.offset;
+    return {};
+}
+
+// Nanoseconds that a breakpoint adds to a call, measured on a function of our own, in this thread only; nothing where
+// the kernel does not let it be probed.
+std::optional<double> measure_breakpoint(void (*function)()) {
+    Result<std::string> type = read_file("/sys/bus/event_source/devices/uprobe/type");
+    std::optional<uint64_t> offset = offset_in_file(reinterpret_cast<uint64_t>(function));
+    if (!type || !offset)
+        return {};
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = static_cast<uint32_t>(std::atoi(type->c_str()));
+    attr.config1 = reinterpret_cast<uint64_t>("/proc/self/exe");
+    attr.config2 = *offset;
+    Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!event)
+        return {};
+    // The least: whatever else happens only adds to it.
+    int64_t least = second;
+    for (int i = 0; i < 50; i++) {
+        int64_t before = now_ns();
+        function();
+        least = std::min(least, now_ns() - before);
+    }
+    return static_cast<double>(least);
+}
+
+// Whether the kernel executes the instruction there in a place of its own, with a second trap, as it does with all that
+// it does not emulate (arch/x86/kernel/uprobes.c, branch_setup_xol_ops and push_setup_xol_ops).
+bool is_stepped(const plan::Point& point) {
+    Fd file(open(point.path.c_str(), O_RDONLY | O_CLOEXEC));
+    uint8_t code[2] = {};
+    if (!file || pread(file.get(), code, sizeof code, static_cast<off_t>(point.offset)) != sizeof code)
+        return false;
+    auto within = [](uint8_t byte, uint8_t least, uint8_t most) { return byte >= least && byte <= most; };
+    const bool nop = code[0] == 0x90 || (code[0] == 0x0f && code[1] == 0x1f),
+               push = within(code[0], 0x50, 0x57) || (code[0] == 0x41 && within(code[1], 0x50, 0x57)),
+               jump = within(code[0], 0x70, 0x7f) || code[0] == 0xe8 || code[0] == 0xe9 || code[0] == 0xeb ||
+                      (code[0] == 0x0f && within(code[1], 0x80, 0x8f));
+    return !nop && !push && !jump;
+}
+
+// What leads to a handler without a breakpoint in user space: rough figures of current processors.
+double usual_trap_ns(plan::ProbeKind kind) {
+    if (plan::is_kernel_breakpoint(kind))
+        return plan::traits(kind).at_return ? 600 : 300;
+    return plan::is_sample(kind) ? 1000 : 30; // an interrupt, or a call
+}
+
+} // namespace
+
+double default_overload_limit(const plan::Plan& plan) {
+    constexpr double part = 75;
+    return plan.filter_target ? std::numeric_limits<double>::infinity()
+                              : part * static_cast<double>(std::max(1l, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+OverloadGuard::OverloadGuard(const plan::Plan& plan, const KernelObject& kernel, double limit)
+    : plan_(plan), limit_(limit), costs_(plan.probes.size()) {
+    for (size_t i = 0; i < plan.probes.size(); i++) {
+        const plan::Probe& probe = plan.probes[i];
+        if (!plan::is_event(probe.kind))
+            continue;
+        for (const std::string& program : {probe.symbol, probe.entry_program})
+            if (int fd = program.empty() ? -1 : kernel.program_fd(program); fd >= 0)
+                costs_[i].programs.push_back(fd);
+    }
+    is_refused_ = std::all_of(costs_.begin(), costs_.end(), [](const Cost& cost) { return cost.programs.empty(); });
+}
+
+namespace {
+// Runs and nanoseconds of some programs, since they were loaded.
+std::pair<uint64_t, uint64_t> runs_of(const std::vector<int>& programs) {
+    std::pair<uint64_t, uint64_t> out;
+    for (int fd : programs) {
+        bpf_prog_info info{};
+        uint32_t size = sizeof info;
+        if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
+            continue;
+        out.first += info.run_cnt;
+        out.second += info.run_time_ns;
+    }
+    return out;
+}
+} // namespace
+
+void OverloadGuard::begin_window(int64_t now) {
+    counting_.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
+    // It takes CAP_SYS_ADMIN: who has less has no guard.
+    is_refused_ = !counting_;
+    window_began_ = now;
+    for (Cost& cost : costs_)
+        std::tie(cost.hits_before, cost.ns_before) = runs_of(cost.programs);
+}
+
+void OverloadGuard::end_window(int64_t now) {
+    for (Cost& cost : costs_) {
+        auto [hits, ns] = runs_of(cost.programs);
+        cost.hits += hits - cost.hits_before;
+        cost.ns += ns - cost.ns_before;
+    }
+    counting_.reset();
+    watched_ += now - window_began_;
+    windows_++;
+    next_ = now + pause_;
+}
+
+double OverloadGuard::trap_ns(const plan::Probe& probe, double hits_a_second) {
+    if (!plan::is_uprobe(probe.kind))
+        return usual_trap_ns(probe.kind);
+    const bool stepped = !probe.points.empty() && is_stepped(probe.points[0]);
+    std::optional<double>& known = breakpoint_ns_[stepped];
+    if (!known && hits_a_second >= many_hits)
+        known = measure_breakpoint(stepped ? sonde_stepped : sonde_emulated).value_or(usual_breakpoint_ns);
+    // A function whose return is probed traps at its entry too; where something runs there, that is a hit of its own.
+    const bool both = probe.changes_return_addresses() && probe.entry_program.empty();
+    return known.value_or(usual_breakpoint_ns) * (both ? 2 : 1);
+}
+
+std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
+    std::vector<Disarmed> out;
+    double most = 0;
+    const double seconds = static_cast<double>(watched_) / second;
+    for (uint32_t i = 0; i < costs_.size(); i++) {
+        Cost& cost = costs_[i];
+        const plan::Probe& probe = plan_.probes[i];
+        const double hits = static_cast<double>(std::exchange(cost.hits, 0)),
+                     ns = static_cast<double>(std::exchange(cost.ns, 0));
+        if (hits == 0 || cost.is_disarmed)
+            continue;
+        const double trap = trap_ns(probe, hits / seconds), share = 100 * (ns + hits * trap) / (seconds * second);
+        most = std::max(most, share);
+        if (is_rare() || share < std::min(costly_share, limit_))
+            continue;
+        const std::string what = fmt::format(
+            "{:.0f}% of a processor, by {:.0f} hits a second of {:.2f} us each, of which the trap takes {:.2f}", share,
+            hits / seconds, (ns / hits + trap) / 1000, trap / 1000);
+        if (share >= limit_) {
+            cost.is_disarmed = true;
+            out.push_back({i, fmt::format("after {:.1f} s, as it took {} (--overload=off keeps it)",
+                                          static_cast<double>(now - began_) / second, what)});
+        } else if (!std::exchange(cost.is_said, true)) {
+            const std::string point = probe.points.empty() ? "" : fmt::format(" ({})", probe.points[0].pn);
+            warn(fmt::format("the probe at {}{} takes {}; --overload=PERCENT disarms such probes", probe.place, point,
+                             what));
+        }
+    }
+    pause_ = most >= quiet_share ? shortest_pause : std::min(2 * pause_, longest_pause);
+    windows_ = 0;
+    watched_ = 0;
+    return out;
+}
+
+std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
+    if (is_refused_)
+        return {};
+    if (began_ == 0) {
+        began_ = now;
+        next_ = now + shortest_pause;
+    }
+    if (counting_) {
+        if (now - window_began_ >= window)
+            end_window(now);
+    } else if (now >= next_) {
+        begin_window(now);
+    }
+    // While windows are rare, one is enough to see that there is much. Then they are no longer, and are judged
+    // together.
+    if (counting_ || windows_ < (is_rare() ? 1 : judged_windows))
+        return {};
+    return judge(now);
+}
+
+} // namespace sonde

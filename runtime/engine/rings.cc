@@ -1,0 +1,47 @@
+#include "runtime/engine/rings.h"
+
+#include <cerrno>
+
+#include "base/clock.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t most_ns = 40'000'000; // of one drain
+constexpr uint32_t clock_every = 64;    // records
+
+} // namespace
+
+Rings::~Rings() {
+    ring_buffer__free(events_);
+    ring_buffer__free(control_);
+}
+
+Result<void> Rings::open(Session& session) {
+    session_ = &session;
+    events_ = ring_buffer__new(session.data.kernel->map_fd("sonde_events"), handle, this, nullptr);
+    control_ = ring_buffer__new(session.data.kernel->map_fd("sonde_control"), handle, this, nullptr);
+    if (!events_ || !control_)
+        return errno_error("cannot map the ring buffers", errno);
+    return {};
+}
+
+void Rings::drain() {
+    if (!session_)
+        return;
+    session_->error_counted_in_kernel = true;
+    const bool flows = __atomic_load_n(&session_->data.words->state, __ATOMIC_RELAXED) == plan::Running;
+    stop_at_ = flows ? now_ns() + most_ns : INT64_MAX;
+    ring_buffer__consume(events_);
+    stop_at_ = INT64_MAX;
+    ring_buffer__consume(control_);
+    session_->error_counted_in_kernel = false;
+}
+
+int Rings::handle(void* opaque, void* record, size_t size) {
+    auto& rings = *static_cast<Rings*>(opaque);
+    rings.session_->handle_record(static_cast<const uint8_t*>(record), size);
+    return ++rings.handled_ % clock_every == 0 && rings.stop_at_ != INT64_MAX && now_ns() > rings.stop_at_ ? -1 : 0;
+}
+
+} // namespace sonde

@@ -1,0 +1,83 @@
+#include "runtime/engine/timers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace sonde {
+
+Timers::Timers(const plan::Plan& plan) {
+    for (const plan::Probe& probe : plan.probes)
+        if (plan::traits(probe.kind).cause == plan::Cause::Timer)
+            timers_.push_back({&probe, 0, 0});
+}
+
+void Timers::start() {
+    const int64_t now = now_ns(); // for all: those of one point stay together
+    for (Timer& timer : timers_)
+        timer.next = now + interval(*timer.probe);
+}
+
+int64_t Timers::until_next(int64_t most) const {
+    int64_t least = most, now = now_ns();
+    for (const Timer& timer : timers_)
+        least = std::min(least, std::max<int64_t>(0, timer.next - now));
+    return least;
+}
+
+std::vector<const plan::Probe*> Timers::take_due(int64_t now) {
+    std::vector<std::pair<int64_t, const plan::Probe*>> due;
+    for (Timer& timer : timers_) {
+        if (timer.next > now)
+            continue;
+        due.emplace_back(timer.next, timer.probe);
+        schedule(timer, now);
+    }
+    std::stable_sort(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<const plan::Probe*> out;
+    for (const auto& [time, probe] : due)
+        out.push_back(probe);
+    return out;
+}
+
+int64_t Timers::most_behind(int64_t interval) {
+    constexpr int64_t of_any = 100'000'000, of_slow = 2'000'000'000;
+    return std::max({of_any, interval, std::min(few_runs * interval, of_slow)});
+}
+
+void Timers::schedule(Timer& timer, int64_t now) {
+    const int64_t between = interval(*timer.probe);
+    timer.next += between;
+    const int64_t behind = now - timer.next;
+    if (behind <= most_behind(between))
+        return;
+    const int64_t runs = behind / between;
+    timer.dropped += static_cast<uint64_t>(runs);
+    timer.next += runs * between;
+}
+
+void Timers::end(int64_t now) {
+    for (Timer& timer : timers_)
+        if (timer.next <= now)
+            timer.dropped += static_cast<uint64_t>(1 + (now - timer.next) / interval(*timer.probe));
+}
+
+std::map<const plan::Probe*, uint64_t> Timers::dropped() const {
+    std::map<const plan::Probe*, uint64_t> out;
+    for (const Timer& timer : timers_)
+        if (timer.dropped > 0)
+            out[timer.probe] += timer.dropped;
+    return out;
+}
+
+int64_t Timers::interval(const plan::Probe& probe) {
+    auto base = static_cast<int64_t>(probe.timer.interval_ns);
+    if (probe.timer.random_ns) {
+        auto spread = static_cast<int64_t>(probe.timer.random_ns);
+        base += std::uniform_int_distribution<int64_t>(-spread, spread)(random_);
+    }
+    return std::max<int64_t>(base, 1000);
+}
+
+} // namespace sonde

@@ -1,0 +1,239 @@
+// What this kernel has, found out by trying.
+#include "runtime/kernel/features.h"
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/btf_file.h"
+#include "base/fd.h"
+#include "runtime/kernel/lockdown.h"
+
+namespace sonde {
+namespace {
+
+// `type` may be newer than the header's enumeration.
+Fd load(uint32_t type, const bpf_insn* code, size_t count, uint32_t attach_type) {
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = static_cast<enum bpf_attach_type>(attach_type);
+    return Fd(bpf_prog_load(static_cast<enum bpf_prog_type>(type), "sonde_try", "GPL", code, count, &options));
+}
+
+bool has_may_goto() {
+    // may_goto +0 (6.9, "bpf: Introduce may_goto instruction"); r0 = 0; exit
+    const bpf_insn code[] = {
+        {0xe5, 0, 0, 0, 0},
+        {0xb7, 0, 0, 0, 0},
+        {0x95, 0, 0, 0, 0},
+    };
+    return load(BPF_PROG_TYPE_RAW_TRACEPOINT, code, std::size(code), 0).get() >= 0;
+}
+
+bool has_uprobe_multi() {
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 48);
+    if (program.get() < 0)
+        return false;
+    // A link to "/" cannot be made; a kernel that knows the type says that this is no regular file (EBADF), another
+    // that it does not know the type (EINVAL).
+    struct {
+        uint32_t prog_fd, target_fd, attach_type, flags;
+        uint64_t path, offsets, ref_ctr_offsets, cookies;
+        uint32_t count, multi_flags, pid, padding;
+    } attr{};
+    uint64_t offset = 0;
+    attr.prog_fd = static_cast<uint32_t>(program.get());
+    attr.attach_type = 48;
+    attr.path = reinterpret_cast<uint64_t>("/");
+    attr.offsets = reinterpret_cast<uint64_t>(&offset);
+    attr.count = 1;
+    long failed = syscall(SYS_bpf, 28, &attr, sizeof attr);
+    if (failed >= 0) {
+        close(static_cast<int>(failed));
+        return true;
+    }
+    return errno == EBADF;
+}
+
+bool has_tracepoint_cookie() {
+    // r0 = bpf_get_attach_cookie(r1); exit
+    const bpf_insn code[] = {{0x85, 0, 0, 0, BPF_FUNC_get_attach_cookie}, {0x95, 0, 0, 0, 0}};
+    return load(BPF_PROG_TYPE_RAW_TRACEPOINT, code, std::size(code), 0).get() >= 0;
+}
+
+bool has_register_writes() {
+    constexpr int16_t ax = 80;                    // in struct pt_regs
+    const bpf_insn code[] = {{0x79, 2, 1, ax, 0}, // r2 = *(u64*)(r1 + ax)
+                             {0x7b, 1, 2, ax, 0}, // *(u64*)(r1 + ax) = r2
+                             {0xb7, 0, 0, 0, 0},
+                             {0x95, 0, 0, 0, 0}};
+    return load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0;
+}
+
+// Of a function in the kernel's BTF; 0: there is none.
+uint32_t find_function(const char* name) {
+    Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux");
+    return bytes.ok() ? BtfFile(*bytes).find(name, BTF_KIND_FUNC) : 0;
+}
+
+// A program that does nothing, at a function; none, and errno, if the kernel refuses it.
+Fd load_at_function(bpf_prog_type type, bpf_attach_type attach, uint32_t function) {
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}}; // r0 = 0; exit
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.expected_attach_type = attach;
+    options.attach_btf_id = function;
+    return Fd(
+        bpf_prog_load(static_cast<enum bpf_prog_type>(type), "sonde_try", "GPL", code, std::size(code), &options));
+}
+
+} // namespace
+
+std::string why_not_write() {
+    // bpf_probe_write_user(0, r10 - 8, 8); return 0
+    const bpf_insn code[] = {
+        {0x7a, 10, 0, -8, 0}, {0xbf, 2, 10, 0, 0}, {0x07, 2, 0, 0, -8},
+        {0xb7, 1, 0, 0, 0},   {0xb7, 3, 0, 0, 8},  {0x85, 0, 0, 0, BPF_FUNC_probe_write_user},
+        {0xb7, 0, 0, 0, 0},   {0x95, 0, 0, 0, 0},
+    };
+    if (load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0)
+        return "";
+    int error = errno;
+    if (std::string locked = lockdown(); !locked.empty())
+        return fmt::format("it is locked down ({}), and then no BPF program may write user memory", locked);
+    return fmt::format("it refuses a program that writes user memory: {}", std::strerror(error));
+}
+
+KernelFunctionProbing probe_kernel_functions() {
+    KernelFunctionProbing out;
+    if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
+        out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
+    // A function that nothing but the kernel's own tests call.
+    constexpr const char* function = "bpf_fentry_test1";
+    uint32_t id = find_function(function);
+    if (id == 0) {
+        out.why_not_fentry = "the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)";
+        return out;
+    }
+    if (!load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id)) {
+        out.why_not_fentry = fmt::format("the kernel refuses them: {}", std::strerror(errno));
+        if (std::string locked = lockdown(); !locked.empty())
+            out.why_not_fentry += fmt::format(", and the kernel is locked down ({})", locked);
+    }
+    return out;
+}
+
+namespace {
+
+std::string why_no_netfilter() {
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 1}, {0x95, 0, 0, 0, 0}}; // r0 = 1; exit
+    Fd program = load(static_cast<enum bpf_prog_type>(32), code, std::size(code), 45);
+    if (program)
+        return "";
+    if (errno == EINVAL)
+        return "it has no BPF programs for them, which came with Linux 6.4 (CONFIG_NETFILTER_BPF_LINK)";
+    return std::strerror(errno);
+}
+
+std::string why_no_lsm() {
+    constexpr const char* function = "bpf_lsm_file_open";
+    uint32_t id = find_function(function);
+    if (id == 0)
+        return "it is built without them (CONFIG_BPF_LSM)";
+    if (!load_at_function(BPF_PROG_TYPE_LSM, BPF_LSM_MAC, id))
+        return fmt::format("it refuses such programs: {}", std::strerror(errno));
+    // Programs are loaded also where nobody would ever call them.
+    std::string modules;
+    if (!has_bpf_security_module(modules).value_or(true))
+        return fmt::format("BPF is none of its security modules{}; the kernel's parameter `lsm=` has to name `bpf`",
+                           modules.empty() ? "" : fmt::format(" ({})", modules));
+    return "";
+}
+
+bool can_set_result_of(const char* function) {
+    const uint32_t id = find_function(function);
+    return id != 0 && load_at_function(BPF_PROG_TYPE_TRACING, BPF_MODIFY_RETURN, id);
+}
+
+// The verifier takes functions on the list of error injection, `security_*`, and on newer kernels system calls.
+std::string why_no_result(const std::string& function) {
+    if (std::string why = probe_kernel_functions().why_not_fentry; !why.empty())
+        return "it has no trampolines (fentry): " + why;
+    if (can_set_result_of(function.c_str()))
+        return "";
+    if (errno != EINVAL)
+        return fmt::format("it refuses such programs: {}", std::strerror(errno));
+    if (find_function("within_error_injection_list") != 0)
+        return fmt::format("`{}` is none of the functions that permit error injection "
+                           "(/sys/kernel/debug/error_injection/list)",
+                           function);
+    return fmt::format("{}{}", only_security_functions,
+                       can_set_result_of("__x64_sys_umask") ? " and system calls (`__x64_sys_...`)" : "");
+}
+
+} // namespace
+
+std::string why_no_decision(plan::ProbeKind kind, const std::string& function) {
+    switch (plan::traits(kind).decision) {
+    case plan::Decision::None:
+        return "";
+    case plan::Decision::Verdict:
+        return why_no_netfilter();
+    case plan::Decision::Refusal:
+        return why_no_lsm();
+    case plan::Decision::Result:
+        break;
+    }
+    return why_no_result(function);
+}
+
+namespace {
+
+bool has_kprobe_multi() {
+    constexpr uint32_t kprobe_multi = 42;
+    const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
+    Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), kprobe_multi);
+    if (!program)
+        return false;
+    // At a function that nothing calls. Kernels without CONFIG_FPROBE know the type and refuse the link.
+    const char* function = "bpf_fentry_test1";
+    struct {
+        uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, count;
+        uint64_t symbols, addresses, cookies;
+    } attr{};
+    attr.prog_fd = static_cast<uint32_t>(program.get());
+    attr.attach_type = kprobe_multi;
+    attr.count = 1;
+    attr.symbols = reinterpret_cast<uint64_t>(&function);
+    return Fd(static_cast<int>(syscall(SYS_bpf, 28, &attr, sizeof attr))).get() >= 0;
+}
+
+} // namespace
+
+plan::Ways find_ways(const plan::Plan& plan, bool only_perf_events) {
+    plan::Ways ways;
+    ways.uprobe_multi = !plan.bpf_object.empty() && !only_perf_events && has_uprobe_multi();
+    ways.kprobe_multi = std::any_of(plan.probes.begin(), plan.probes.end(),
+                                    [](const plan::Probe& probe) { return probe.fits_kprobe_multi(); }) &&
+                        has_kprobe_multi();
+    return ways;
+}
+
+KernelFeatures probe_kernel_features() {
+    KernelFeatures features;
+    features.may_goto = has_may_goto();
+    features.tracepoint_cookie = has_tracepoint_cookie();
+    features.register_writes = has_register_writes();
+    return features;
+}
+
+} // namespace sonde

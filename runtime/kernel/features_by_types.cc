@@ -1,0 +1,77 @@
+// What a kernel can do, by the types that it tells: for one that does not run here, where nothing can be tried.
+//
+// A feature is known by a function that it needs, or by a member that came with it. What a machine's owner decides when
+// it starts (security modules, lockdown) is not in types; the session says that.
+#include <algorithm>
+
+#include <linux/btf.h>
+
+#include "base/btf_file.h"
+#include "runtime/kernel/features.h"
+
+namespace sonde {
+namespace {
+
+bool has_function(const BtfFile& types, const char* name) { return types.find(name, BTF_KIND_FUNC) != 0; }
+
+// Whether the type has an entry (btf_member, btf_enum) of that name.
+template <typename Entry> bool has_entry(const BtfFile& types, const char* type, uint32_t kind, std::string_view name) {
+    const btf_type* found = types.at(types.find(type, kind));
+    if (!found)
+        return false;
+    const Entry* entries = BtfFile::entries<Entry>(*found);
+    return std::any_of(entries, entries + BtfFile::entry_count(*found),
+                       [&](const Entry& entry) { return types.name(entry.name_off) == name; });
+}
+
+bool has_member(const BtfFile& types, const char* record, std::string_view member) {
+    return has_entry<btf_member>(types, record, BTF_KIND_STRUCT, member);
+}
+
+bool has_enumerator(const BtfFile& types, const char* enumeration, std::string_view name) {
+    return has_entry<btf_enum>(types, enumeration, BTF_KIND_ENUM, name);
+}
+
+} // namespace
+
+FeaturesByTypes read_features(std::string_view bytes) {
+    BtfFile types(bytes);
+    FeaturesByTypes out;
+    // 6.9, "bpf: Introduce may_goto instruction"
+    out.may_goto = has_member(types, "bpf_subprog_info", "stack_extra");
+    // 6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs"
+    out.tracepoint_cookie = has_member(types, "bpf_raw_tp_link", "cookie");
+    // 6.13, "bpf: Add support for uprobe multi session attach"
+    out.uprobe_session = has_enumerator(types, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
+    // CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; CONFIG_KPROBE_EVENTS; CONFIG_NETFILTER_BPF_LINK; CONFIG_BPF_LSM
+    out.fentry = has_function(types, "register_ftrace_direct");
+    out.kprobe = has_function(types, "create_local_trace_kprobe");
+    out.netfilter = has_function(types, "bpf_nf_link_attach");
+    out.lsm = has_function(types, "bpf_lsm_file_open");
+    // CONFIG_FUNCTION_ERROR_INJECTION
+    out.error_injection = has_function(types, "within_error_injection_list");
+    // "bpf: Allow uprobe program to change context registers"; 6.18 has the member, and may still refuse
+    out.register_writes = has_member(types, "bpf_prog_aux", "kprobe_write_ctx");
+    return out;
+}
+
+std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind, const std::string& function) const {
+    switch (plan::traits(kind).decision) {
+    case plan::Decision::None:
+        return "";
+    case plan::Decision::Verdict:
+        return netfilter ? "" : "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
+    case plan::Decision::Refusal:
+        return lsm ? "" : "it is built without them (CONFIG_BPF_LSM)";
+    case plan::Decision::Result:
+        break;
+    }
+    if (!fentry)
+        return "it has no trampolines (fentry; CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)";
+    // Which functions are on the list, and whether system calls are taken without it, is not in types.
+    if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
+        return "";
+    return only_security_functions;
+}
+
+} // namespace sonde

@@ -1,0 +1,45 @@
+#include "runtime/kernel/kernel_addresses.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/kallsyms.h"
+
+namespace sonde {
+
+Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
+    std::set<std::string, std::less<>> wanted;
+    for (const plan::Global& global : plan.globals)
+        if (!global.address_of.empty())
+            wanted.insert(global.address_of);
+    std::map<std::string, uint64_t> out;
+    if (wanted.empty())
+        return out;
+    Result<std::string> text = read_kallsyms();
+    if (!text)
+        return std::move(text).error();
+    bool shown = false; // what belongs to each CPU may be at 0, but not everything is
+    for (std::string_view rest = *text; auto symbol = next_symbol(rest);) {
+        shown = shown || symbol->address != 0;
+        std::string name(symbol->name); // as it is written in a plan
+        if (!symbol->module.empty())
+            name += fmt::format("\t[{}]", symbol->module);
+        if (auto found = wanted.find(name); found != wanted.end())
+            out.emplace(*found, symbol->address);
+    }
+    for (std::string name : wanted)
+        if (!shown || !out.contains(name)) {
+            std::replace(name.begin(), name.end(), '\t', ' '); // in front of a module
+            return Error(fmt::format("the kernel does not tell where `{}` is, which the script reads: {}", name,
+                                     shown ? "/proc/kallsyms does not have it (CONFIG_KALLSYMS_ALL)"
+                                           : "it shows no addresses, which takes root, and "
+                                             "/proc/sys/kernel/kptr_restrict below 2"));
+        }
+    return out;
+}
+
+} // namespace sonde

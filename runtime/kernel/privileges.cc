@@ -1,0 +1,139 @@
+// Capabilities are a thread's: each of the session's gives up its own. The system calls are made directly: libcap is
+// not needed for two of them.
+#include "runtime/kernel/privileges.h"
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace sonde {
+namespace {
+
+// Of linux/capability.h, which headers before 5.8 do not have all.
+constexpr int cap_perfmon = 38, cap_bpf = 39, cap_checkpoint_restore = 40;
+
+struct Wanted {
+    int bit;
+    const char* name;
+    const char* why;
+};
+// CAP_SYS_ADMIN includes them.
+constexpr Wanted for_tracing[] = {{cap_bpf, "CAP_BPF", "to load handlers"},
+                                  {cap_perfmon, "CAP_PERFMON", "to attach them and to let them read memory"}};
+
+bool has_control_files(const plan::Plan& plan) { return plan.has(plan::is_file); }
+bool needs_admin(const plan::Plan& plan) { return has_control_files(plan) || plan.has(plan::is_event); }
+bool always(const plan::Plan&) { return true; }
+
+struct Kept {
+    int bit;
+    bool (*needed)(const plan::Plan&);
+};
+constexpr Kept kept_by_session[] = {
+    {cap_bpf, always},                // tables of files that are met later
+    {cap_perfmon, always},            // events in threads and processes that begin later
+    {CAP_SYS_PTRACE, always},         // /proc/PID/maps and /proc/PID/root of others' processes
+    {cap_checkpoint_restore, always}, // /proc/PID/map_files
+    {CAP_DAC_READ_SEARCH, always},    // their programs' files
+    {CAP_DAC_OVERRIDE, always},       // the next file of -S, ftrace()
+    {CAP_KILL, always},               // processes that are held while they are armed, the command at the end
+    {CAP_SYS_NICE, always},           // handlers of the session that hold a lock
+    {CAP_SYSLOG, always},             // the kernel's addresses, printk()
+    {CAP_SYS_ADMIN, needs_admin},     // taking the mount off again, counting what probes cost (overload.h)
+};
+
+struct Sets {
+    __user_cap_data_struct words[2];
+};
+
+bool read_sets(Sets& sets) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    return syscall(SYS_capget, &header, sets.words) == 0;
+}
+
+// Nothing to be done if it fails: the thread keeps what it had.
+void write_sets(const Sets& before, Sets& now) {
+    for (int word : {0, 1})
+        now.words[word].inheritable = before.words[word].inheritable;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    static_cast<void>(syscall(SYS_capset, &header, now.words));
+}
+
+void keep(int bit, const Sets& before, Sets& now) {
+    const int word = bit / 32;
+    now.words[word].effective |= before.words[word].effective & (1u << bit % 32);
+    now.words[word].permitted |= before.words[word].permitted & (1u << bit % 32);
+}
+
+bool has(const Sets& sets, int bit) { return sets.words[bit / 32].effective & (1u << bit % 32); }
+
+std::string own_path() {
+    std::error_code failed;
+    std::string out = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+    return failed ? "sonde" : out;
+}
+
+} // namespace
+
+bool has_capability(int capability) {
+    Sets sets{};
+    return read_sets(sets) && has(sets, capability);
+}
+
+std::string missing_capabilities() {
+    Sets sets{};
+    std::string missing, names; // setcap(8) replaces what a file has: all are named
+    if (read_sets(sets) && !has(sets, CAP_SYS_ADMIN))
+        for (const Wanted& one : for_tracing) {
+            names += fmt::format("{}{}", names.empty() ? "" : ",", one.name);
+            if (!has(sets, one.bit))
+                missing += fmt::format("{}{} ({})", missing.empty() ? "" : " and ", one.name, one.why);
+        }
+    if (missing.empty())
+        return "";
+    for (char& letter : names)
+        letter = static_cast<char>(std::tolower(letter));
+    return fmt::format(
+        "tracing needs {}, which this process does not have: run sonde as root, or give the program both once with "
+        "`setcap {}=ep {}`",
+        missing, names, own_path());
+}
+
+std::string why_no_changes(const std::string& changes) {
+    if (changes.empty() || has_capability(CAP_SYS_ADMIN))
+        return "";
+    return fmt::format("the script changes what the kernel or a program does ({}), which needs CAP_SYS_ADMIN, and this "
+                       "process does not have it\n  CAP_BPF and CAP_PERFMON are for scripts that only watch: run this "
+                       "one as root, or take the change out",
+                       changes);
+}
+
+void keep_capabilities(std::initializer_list<int> kept) {
+    Sets sets{}, out{};
+    if (!read_sets(sets))
+        return;
+    for (int bit : kept)
+        keep(bit, sets, out);
+    write_sets(sets, out);
+}
+
+void drop_privileges(const plan::Plan& plan) {
+    Sets sets{}, out{};
+    if (!read_sets(sets))
+        return;
+    // On a machine whose administrator has given CAP_SYS_ADMIN alone, that one stands for the others.
+    const bool admin_alone = has(sets, CAP_SYS_ADMIN) && !has(sets, cap_bpf);
+    for (const Kept& one : kept_by_session)
+        if (one.needed(plan) || (one.bit == CAP_SYS_ADMIN && admin_alone))
+            keep(one.bit, sets, out);
+    write_sets(sets, out);
+}
+
+} // namespace sonde

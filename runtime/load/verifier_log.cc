@@ -1,0 +1,142 @@
+// The verifier prints `; source text @ file:line` before the instructions of a line (BTF line information); the last
+// one before the error is the line at fault.
+#include "runtime/load/verifier_log.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "runtime/kernel/lockdown.h"
+#include "runtime/kernel/privileges.h"
+
+namespace sonde {
+
+namespace {
+
+// Lines of the log that are the walk itself or its statistics, not a reason: `12: (bf) r1 = r6`, `from 3 to 7: R0=1`,
+// `R1=scalar()`, `mark_precise: ...`, `processed 12 insns`.
+bool is_reason(const std::string& line) {
+    size_t digits = line.find_first_not_of("0123456789");
+    if (digits == std::string::npos || (digits > 0 && line[digits] == ':'))
+        return false;
+    for (const char* start : {"processed ", "insns processed ", "verification time", "stack depth", "-- ", "libbpf",
+                              "from ", "mark_precise", "last_idx", "first_idx", "regs=", "parent ", "Func#", "func#",
+                              "Validating ", "max_states", "peak_states", "arg#"})
+        if (line.starts_with(start))
+            return line.starts_with("arg#") && line.find("expected") != std::string::npos;
+    // A register's state, `R1=...` or `R1_w=...`; `R1 type=...` is a reason.
+    size_t end = line.find_first_not_of("0123456789", 1);
+    return !(line[0] == 'R' && end != std::string::npos && end > 1 && (line[end] == '=' || line[end] == '_'));
+}
+
+// What an old kernel's BPF lacks, by how its verifier says it does not know it; empty if that is not it.
+std::string missing_in_old_kernel(const std::string& log) {
+    constexpr struct {
+        const char* said;
+        const char* what;
+    } signs[] = {
+        {"BPF_STX uses reserved fields", "atomic operations that give a value, which came with Linux 5.12"},
+        {"in func_info doesn't match number of subprogs", "functions that are passed on, which came with Linux 5.13"},
+        {"invalid func unknown#", "functions that came with Linux 5.15 and 5.17"},
+    };
+    for (const auto& sign : signs)
+        if (log.find(sign.said) != std::string::npos)
+            return sign.what;
+    return "";
+}
+
+// "combined stack size of 5 calls is 576. Too large", at no place. Empty: it is another reason.
+std::string stack_needed(const std::string& reason) {
+    constexpr std::string_view before = " calls is ";
+    const size_t at = reason.starts_with("combined stack size of ") ? reason.find(before) : std::string::npos;
+    if (at == std::string::npos)
+        return {};
+    const size_t number = at + before.size();
+    return reason.substr(number, reason.find('.', number) - number);
+}
+
+// How to go on where C calls functions that the kernel has for BPF.
+std::string advice_for_calls(const std::string& reason) {
+    if (reason.starts_with("calling kernel function ") && reason.ends_with(" is not allowed"))
+        return "\n  each kernel lets some kinds of probes call it: try it at a function of the kernel with "
+               "--attach=fentry, or at "
+               "perf.*";
+    if (reason.find("reference leak") != std::string::npos || reason.starts_with("Unreleased reference"))
+        return "\n  what such a function gives (bpf_task_from_pid) is to be given back on every way (bpf_task_release)";
+    if (reason.find("NULL pointer passed to trusted") != std::string::npos ||
+        reason.find("trusted_ptr_") != std::string::npos)
+        return "\n  it takes what another such function has given, once that is known not to be NULL, or "
+               "`bpf_get_current_task_btf()`; an address that was read is not enough";
+    return "";
+}
+
+} // namespace
+
+std::string explain_verifier_log(const std::string& log) {
+    if (std::string missing = missing_in_old_kernel(log); !missing.empty())
+        return fmt::format("this kernel is too old for what the handler does: its BPF has no {}\n"
+                           "  handlers in the kernel need Linux 5.17 or later; those of begin, end, timers and control "
+                           "files run in sonde's own process, and need none of this",
+                           missing);
+    if (log.find("cannot use helper bpf_probe_read") != std::string::npos && lockdown() == "confidentiality")
+        return "the kernel is locked down (confidentiality), and then no BPF program may read memory, which handlers "
+               "do";
+    std::string place, text, error;
+    size_t at = 0;
+    while (at < log.size()) {
+        size_t end = log.find('\n', at);
+        if (end == std::string::npos)
+            end = log.size();
+        std::string line = log.substr(at, end - at);
+        at = end + 1;
+        if (line.starts_with("; ")) {
+            size_t mark = line.rfind(" @ ");
+            place = mark == std::string::npos ? "" : line.substr(mark + 3);
+            text = line.substr(2, mark == std::string::npos ? std::string::npos : mark - 2);
+        } else if (!line.empty() && is_reason(line)) {
+            // That comes after the reason.
+            if (!error.empty() && line.starts_with("Caller passes invalid args"))
+                error += "; " + line;
+            else
+                error = line;
+        }
+    }
+    // The second: more branches whose other way is still to be looked at than BPF_COMPLEXITY_LIMIT_JMP_SEQ.
+    if (log.find("BPF program is too large") != std::string::npos ||
+        error.find("jumps is too complex") != std::string::npos)
+        error = "it takes more steps to check than the kernel allows: use fewer branches in loops, fewer loops in each "
+                "other, or several probes";
+    if (const auto needed = stack_needed(error); !needed.empty())
+        return fmt::format(
+            "the handler's calls need {} bytes of stack together, and BPF has 512: before Linux 6.9 each "
+            "loop is a call. Use fewer loops in each other, fewer variables around them, or several "
+            "probes",
+            needed);
+    std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
+    return fmt::format("the kernel's verifier refuses the handler{}: {}{}", where,
+                       error.empty() ? "no reason given" : error, advice_for_calls(error));
+}
+
+// Of another than the machine's first one, whose numbers of users are all its own.
+static bool in_user_namespace() {
+    Result<std::string> map = read_file("/proc/self/uid_map");
+    unsigned long inside = 0, outside = 0, count = 0;
+    return map && (std::sscanf(map->c_str(), "%lu %lu %lu", &inside, &outside, &count) != 3 || inside != 0 ||
+                   outside != 0 || count != 4294967295UL);
+}
+
+std::string explain_permission() {
+    if (std::string missing = missing_capabilities(); !missing.empty())
+        return missing;
+    if (lockdown() == "confidentiality")
+        return "the kernel is locked down (confidentiality), which forbids tracing";
+    if (in_user_namespace())
+        return "this process is root in a user namespace only (`unshare -r`, a container without root), and the kernel "
+               "lets nobody trace from there: run sonde outside of it, as the machine's root";
+    return "the kernel does not permit it";
+}
+
+} // namespace sonde

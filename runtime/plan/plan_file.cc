@@ -1,0 +1,284 @@
+// One function lists every field, for writing and for reading alike, so that the two cannot drift.
+#include "runtime/plan/plan_file.h"
+
+#include <cstring>
+#include <initializer_list>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/replace_file.h"
+#include "base/trusted_file.h"
+#include "runtime/plan/plan_check.h"
+#include "runtime/plan/stack.h"
+
+namespace sonde::plan {
+namespace {
+
+constexpr char magic[8] = {'s', 'o', 'n', 'd', 'e', 'p', 'l', '\n'};
+
+class Writer {
+  public:
+    static constexpr bool reading = false;
+    std::vector<uint8_t> out;
+    template <typename T> void number(T& value) {
+        const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+        out.insert(out.end(), bytes, bytes + sizeof value);
+    }
+    uint64_t count(uint64_t size) {
+        number(size);
+        return size;
+    }
+    void bytes(void* data, uint64_t size) {
+        if (size == 0)
+            return;
+        out.insert(out.end(), static_cast<uint8_t*>(data), static_cast<uint8_t*>(data) + size);
+    }
+    bool ok() const { return true; }
+};
+
+class Reader {
+  public:
+    static constexpr bool reading = true;
+    explicit Reader(std::span<const uint8_t> in) : in_(in) {}
+    template <typename T> void number(T& value) { bytes(&value, sizeof value); }
+    // Bounded by what is left: every element takes at least a byte.
+    uint64_t count(uint64_t) {
+        uint64_t size = 0;
+        number(size);
+        if (size > in_.size())
+            ok_ = false;
+        return ok_ ? size : 0;
+    }
+    void bytes(void* data, uint64_t size) {
+        if (size == 0)
+            return;
+        if (!ok_ || size > in_.size()) {
+            ok_ = false;
+            if (size < 64)
+                std::memset(data, 0, size);
+            return;
+        }
+        std::memcpy(data, in_.data(), size);
+        in_ = in_.subspan(size);
+    }
+    bool ok() const { return ok_; }
+    bool at_end() const { return in_.empty(); }
+
+  private:
+    std::span<const uint8_t> in_;
+    bool ok_ = true;
+};
+
+// Takes down which fields there are instead of what is in them.
+class Describer {
+  public:
+    Hash hash;
+    template <typename T> void number(T&) { hash.add(sizeof(T)); }
+    uint64_t count(uint64_t) {
+        hash.add(uint64_t{0});
+        return 0;
+    }
+    void bytes(void*, uint64_t) {}
+    bool ok() const { return true; }
+};
+
+template <typename A, typename T> void fields(A& a, T& value);
+
+template <typename A> void field(A& a, std::string& text) {
+    text.resize(a.count(text.size()));
+    a.bytes(text.data(), text.size());
+}
+template <typename A> void field(A& a, bool& flag) {
+    uint8_t byte = flag;
+    a.number(byte);
+    flag = byte != 0;
+}
+template <typename A, typename T> void field(A& a, std::vector<T>& list) {
+    uint64_t count = a.count(list.size());
+    if constexpr (std::is_same_v<T, uint8_t>) {
+        list.resize(count);
+        a.bytes(list.data(), list.size());
+    } else if constexpr (std::is_same_v<A, Describer>) {
+        T item{};
+        fields(a, item);
+    } else if constexpr (A::reading) {
+        // One by one, so that a false count takes no more memory than the file has data for.
+        for (uint64_t i = 0; i < count && a.ok(); i++)
+            fields(a, list.emplace_back());
+    } else {
+        for (T& item : list)
+            fields(a, item);
+    }
+}
+template <typename A, typename T> void field(A& a, T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+        a.number(value);
+    else
+        fields(a, value);
+}
+template <typename A, typename... T> void all(A& a, T&... values) { (field(a, values), ...); }
+
+template <typename A> void members(A& a, StatsNeeds& v) {
+    all(a, v.variance, v.histogram, v.low, v.high, v.width, v.variance_shift, v.elision, v.bar_width, v.unicode,
+        v.quantiles);
+}
+template <typename A> void members(A& a, Directive& v) {
+    all(a, v.kind, v.conversion, v.flag, v.width_is_arg, v.precision_is_arg, v.width, v.precision, v.text, v.stats,
+        v.name, v.about);
+}
+template <typename A> void members(A& a, Format& v) { all(a, v.directives, v.is_hit); }
+template <typename A> void members(A& a, Site& v) { all(a, v.message, v.near); }
+template <typename A> void members(A& a, Value& v) { all(a, v); }
+template <typename A> void members(A& a, std::string& v) { field(a, v); }
+template <typename A> void members(A& a, KeyPart& v) {
+    all(a, v.type, v.offset, v.size, v.is_signed, v.is_text, v.name, v.role);
+}
+template <typename A> void members(A& a, Global& v) {
+    all(a, v.name, v.type, v.keys, v.stats, v.offset, v.in_kernel, v.map, v.capacity, v.wrap, v.key_size, v.value_size,
+        v.initial_long, v.initial_string, v.address_of, v.is_own, v.auto_print, v.is_settable, v.print_as_pointer,
+        v.only_grows, v.labels);
+}
+template <typename A> void members(A& a, PerfSpec& v) { all(a, v.type, v.config, v.sample, v.is_frequency); }
+template <typename A> void members(A& a, Counter& v) { all(a, v.name, v.perf); }
+template <typename A> void members(A& a, WatchSpec& v) {
+    all(a, v.address, v.length, v.reads, v.is_kernel, v.is_relative, v.is_symbol);
+}
+template <typename A> void members(A& a, HookSpec& v) { all(a, v.family, v.hook, v.priority); }
+template <typename A> void members(A& a, FileSpec& v) { all(a, v.mode, v.max_size); }
+template <typename A> void members(A& a, NarrowCall& v) { all(a, v.number, v.arguments); }
+template <typename A> void members(A& a, Point& v) {
+    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.number, v.narrow_calls, v.build_id, v.offset,
+        v.entry_offset, v.ref_ctr_offset, v.program, v.pid, v.perf, v.watch, v.hook, v.file, v.row);
+}
+template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }
+template <typename A> void members(A& a, Probe& v) {
+    all(a, v.name, v.place, v.kind, v.in_kernel, v.symbol, v.entry_program, v.entry_map, v.at_instruction,
+        v.reads_registers, v.is_session, v.sleepable, v.has_condition, v.order, v.timer, v.lock, v.locked_for,
+        v.frame_size, v.points);
+}
+template <typename A> void members(A& a, ProbedCode& v) {
+    all(a, v.offset, v.bytes, v.length, v.encoding, v.hazard, v.instead, v.nearest);
+}
+template <typename A> void members(A& a, ModuleTypes& v) { all(a, v.name, v.fingerprint); }
+template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
+template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }
+template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, v.scripts, v.library); }
+template <typename A> void members(A& a, GroupName& v) { all(a, v.kind, v.name, v.root); }
+template <typename A> void members(A& a, Plan& v) {
+    all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
+        v.max_action_interruptible, v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.changes,
+        v.filter_target, v.filter_groups, v.names_groups, v.timing, v.tells_context, v.tells_hits, v.suppress_errors,
+        v.names_module, v.marks);
+    all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
+        v.kernel_types, v.module_types, v.files, v.origin, v.groups);
+}
+template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
+
+// A file begins with this.
+struct Header {
+    char magic[8];
+    uint64_t shape; // of the fields in the version that wrote it
+    uint64_t size;  // of what follows
+    uint64_t hash;  // of what follows; against accidents, not against malice (docs/security.md)
+};
+static_assert(sizeof(Header) == 32);
+
+// What a plan's code shares with the runtime that loads it: the session's words, and the tables of files that it
+// unwinds and finds names by. Its routines are in the plan, and the tables are compiled where it runs.
+void add_shared_layout(Hash& hash) {
+    for (uint64_t number : {sizeof(SessionWords), offsetof(SessionWords, tai_offset_ns), sizeof(sonde_table_head),
+                            sizeof(sonde_table_row), sizeof(sonde_stacks), sizeof(sonde_rules), sizeof(sonde_shared),
+                            sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping)})
+        hash.add(number);
+    for (uint64_t number : std::initializer_list<uint64_t>{
+             SONDE_RULE_STEPS, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_RBP_OF_GO, SONDE_REGISTERS,
+             SONDE_SAVED_WIDE, SONDE_SAVED_NARROW, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
+             SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID})
+        hash.add(number);
+}
+
+// Changes whenever a field is added, taken away or gets another size, so that no version has to be counted by hand; and
+// with the layout of what the handlers' code shares with the runtime.
+uint64_t shape_of_plans() {
+    static const uint64_t shape = [] {
+        Describer describer;
+        Plan plan;
+        fields(describer, plan);
+        add_shared_layout(describer.hash);
+        return describer.hash.value();
+    }();
+    return shape;
+}
+
+uint64_t hash_of(std::span<const uint8_t> bytes) {
+    Hash hash;
+    hash.add(bytes);
+    return hash.value();
+}
+
+} // namespace
+
+std::vector<uint8_t> save(const Plan& plan) {
+    Writer writer;
+    writer.out.resize(sizeof(Header));
+    Plan copy = plan;
+    fields(writer, copy);
+    std::vector<uint8_t> out = std::move(writer.out);
+    seal(out);
+    return out;
+}
+
+void seal(std::vector<uint8_t>& file) {
+    CHECK(file.size() >= sizeof(Header));
+    auto contents = std::span<const uint8_t>(file).subspan(sizeof(Header));
+    Header header{{}, shape_of_plans(), contents.size(), hash_of(contents)};
+    std::memcpy(header.magic, magic, sizeof magic);
+    std::memcpy(file.data(), &header, sizeof header);
+}
+
+Result<Plan> load(std::span<const uint8_t> bytes) {
+    Header header;
+    if (bytes.size() < sizeof magic || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
+        return Error("it is no saved plan");
+    if (bytes.size() < sizeof header)
+        return Error("it is truncated: it ends in its header");
+    std::memcpy(&header, bytes.data(), sizeof header);
+    if (header.shape != shape_of_plans())
+        return Error("another version of sonde saved it: translate the script again with this one");
+    std::span<const uint8_t> contents = bytes.subspan(sizeof header);
+    if (header.size != contents.size())
+        return Error(fmt::format("it is {}: its header says {} bytes, and {} are there",
+                                 contents.size() < header.size ? "truncated" : "corrupt", header.size,
+                                 contents.size()));
+    if (header.hash != hash_of(contents))
+        return Error("it is corrupt: its checksum is not that of its contents");
+    Reader reader(contents);
+    Plan plan;
+    fields(reader, plan);
+    if (!reader.ok() || !reader.at_end())
+        return Error("it is corrupt: its parts do not add up to its size");
+    if (Result<void> checked = check(plan); !checked)
+        return std::move(checked).error();
+    return plan;
+}
+
+Result<void> save_file(const Plan& plan, const std::string& path) {
+    std::vector<uint8_t> bytes = save(plan);
+    return replace_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+Result<Plan> load_file(const std::string& path) {
+    Result<std::string> text = read_code_file(path);
+    if (!text)
+        return std::move(text).error().in(fmt::format("cannot run `{}`", path));
+    Result<Plan> plan = load(std::span(reinterpret_cast<const uint8_t*>(text->data()), text->size()));
+    if (!plan)
+        return std::move(plan).error().in(fmt::format("cannot run `{}`", path));
+    return plan;
+}
+
+} // namespace sonde::plan

@@ -1,0 +1,282 @@
+// Pages of a file that nobody has written to are the file's own, so only private copies are read: /proc/PID/pagemap
+// says which these are (Documentation/admin-guide/mm/pagemap.rst). That makes it cheap: for a process, a few numbers
+// for each page that has a place.
+#include "runtime/processes/memory_check.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/elf_file.h"
+#include "base/fd.h"
+#include "base/process_maps.h"
+#include "base/processes.h"
+
+namespace sonde {
+namespace {
+
+constexpr char breakpoint = '\xcc';
+constexpr char call = '\xe8';
+constexpr size_t call_length = 5;
+
+const uint64_t page_size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+
+uint64_t page_of(uint64_t address) { return address & ~(page_size - 1); }
+
+std::string to_hex(std::string_view bytes) {
+    std::string out;
+    for (unsigned char byte : bytes)
+        out += fmt::format("{}{:02x}", out.empty() ? "" : " ", byte);
+    return out;
+}
+
+struct ProbedCodeFile {
+    const plan::ProbedFile* file;
+    int fd;
+    uint64_t inode = 0, device = 0;              // as /proc/PID/maps has them
+    std::vector<const plan::ProbedCode*> places; // instructions, by their offsets
+};
+
+// A mapping of our own says by which numbers the kernel knows the file.
+std::optional<std::pair<uint64_t, uint64_t>> numbers_of(int fd) {
+    void* mapped = mmap(nullptr, page_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapped == MAP_FAILED)
+        return std::nullopt;
+    std::optional<std::pair<uint64_t, uint64_t>> out;
+    for (const ProcessMapping& mapping : read_own_maps())
+        if (mapping.covers(reinterpret_cast<uint64_t>(mapped)))
+            out = std::pair(mapping.device, mapping.inode);
+    munmap(mapped, page_size);
+    return out;
+}
+
+// Whether the kernel puts a breakpoint of its own, for another tracer, into a mapping of the file that comes into being
+// now.
+bool is_probed_by_others(int fd, uint64_t offset) {
+    const uint64_t page = page_of(offset);
+    void* mapped = mmap(nullptr, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, static_cast<off_t>(page));
+    if (mapped == MAP_FAILED)
+        return false;
+    const bool out = static_cast<const char*>(mapped)[offset - page] == breakpoint;
+    munmap(mapped, page_size);
+    return out;
+}
+
+std::vector<ProbedCodeFile> code_files(const plan::Plan& plan, const ProbedFiles& files) {
+    std::vector<ProbedCodeFile> out;
+    for (const plan::ProbedFile& file : plan.files) {
+        ProbedCodeFile one{&file, files.fd(file.path), 0, 0, {}};
+        for (const plan::ProbedCode& code : file.code)
+            if (code.length > 0)
+                one.places.push_back(&code);
+        const auto numbers = one.places.empty() ? std::nullopt : numbers_of(one.fd);
+        if (!numbers)
+            continue;
+        std::tie(one.device, one.inode) = *numbers;
+        std::ranges::sort(one.places, {}, &plan::ProbedCode::offset);
+        out.push_back(std::move(one));
+    }
+    return out;
+}
+
+// One process.
+class ProcessMemory {
+  public:
+    ProcessMemory(int64_t process, std::vector<ProcessMapping> mappings)
+        : process_(process), mappings_(std::move(mappings)),
+          pages_(open(fmt::format("/proc/{}/pagemap", process).c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+    const std::vector<ProcessMapping>& mappings() const { return mappings_; }
+
+    // What is there in place of the file's instruction; empty: the file's, or nothing that can be read.
+    std::string difference(const plan::ProbedCode& code, uint64_t address) {
+        const uint64_t last = address + code.length - 1;
+        if (!is_private(address) && (page_of(last) == page_of(address) || !is_private(last)))
+            return "";
+        std::string found(code.length, '\0');
+        iovec here{found.data(), found.size()}, there{reinterpret_cast<void*>(address), found.size()};
+        const ssize_t got = process_vm_readv(static_cast<pid_t>(process_), &here, 1, &there, 1, 0);
+        if (got != static_cast<ssize_t>(found.size()) || code.bytes.starts_with(found))
+            return "";
+        return found;
+    }
+
+    // Since Linux 6.18 a probed nop of 5 bytes becomes a call of the kernel's own code.
+    bool is_call_of_kernel(const std::string& found, uint64_t address) const {
+        if (found.size() != call_length || found[0] != call)
+            return false;
+        int32_t distance = 0;
+        std::memcpy(&distance, found.data() + 1, sizeof distance);
+        const uint64_t target = address + call_length + static_cast<uint64_t>(int64_t{distance});
+        return std::ranges::any_of(mappings_, [&](const ProcessMapping& one) {
+            return one.covers(target) && one.path == "[uprobes-trampoline]";
+        });
+    }
+
+  private:
+    // A page that this process has of its own, in memory or swapped out.
+    bool is_private(uint64_t address) {
+        constexpr uint64_t present = 1ull << 63, swapped = 1ull << 62, of_file = 1ull << 61;
+        const uint64_t number = address / page_size;
+        if (number < first_ || number >= first_ + known_.size()) {
+            known_.resize(512);
+            first_ = number;
+            const ssize_t got = pages_ ? pread(pages_.get(), known_.data(), known_.size() * sizeof(uint64_t),
+                                               static_cast<off_t>(number * sizeof(uint64_t)))
+                                       : -1;
+            if (got < static_cast<ssize_t>(sizeof(uint64_t))) { // not told: the page is read
+                known_.clear();
+                return true;
+            }
+            known_.resize(static_cast<size_t>(got) / sizeof(uint64_t));
+        }
+        const uint64_t page = known_[number - first_];
+        return (page & swapped) || ((page & present) && !(page & of_file));
+    }
+
+    int64_t process_;
+    std::vector<ProcessMapping> mappings_;
+    Fd pages_;
+    uint64_t first_ = 0;
+    std::vector<uint64_t> known_; // of pages from `first_` on
+};
+
+class Checker {
+  public:
+    Checker(const plan::Plan& plan, const ProbedFiles& files) : plan_(plan), files_(code_files(plan, files)) {
+        for (const ProbedCodeFile& file : files_)
+            inodes_.insert(file.inode);
+    }
+
+    bool has_nothing() const { return files_.empty(); }
+
+    void look_at(int64_t process) {
+        bool hidden = false;
+        std::vector<ProcessMapping> mappings = read_maps_of_files(process, inodes_, hidden);
+        out_.hidden += hidden ? 1 : 0;
+        if (mappings.empty())
+            return;
+        ProcessMemory memory(process, std::move(mappings));
+        for (const ProbedCodeFile& file : files_)
+            compare(process, memory, file);
+    }
+
+    MemoryCheck take() { return std::move(out_); }
+
+  private:
+    static bool is_of(const ProcessMapping& mapping, const ProbedCodeFile& file) {
+        return mapping.inode == file.inode && mapping.device == file.device;
+    }
+
+    void compare(int64_t process, ProcessMemory& memory, const ProbedCodeFile& file) {
+        size_t covered = 0;
+        const ProcessMapping* any = nullptr;
+        for (const ProcessMapping& mapping : memory.mappings()) {
+            if (!is_of(mapping, file))
+                continue;
+            any = &mapping;
+            // Breakpoints go into private mappings that are not written to.
+            if (mapping.shared || mapping.writable)
+                continue;
+            const uint64_t end = mapping.offset + (mapping.end - mapping.start);
+            for (auto at = std::ranges::lower_bound(file.places, mapping.offset, {}, &plan::ProbedCode::offset);
+                 at != file.places.end() && (*at)->offset < end; ++at) {
+                covered += mapping.executable ? 1 : 0;
+                compare(process, memory, file, **at, mapping.start + ((*at)->offset - mapping.offset));
+            }
+        }
+        if (any && covered < file.places.size() && is_moved(memory, file, *any))
+            out_.moved.emplace(process, file.file->path);
+    }
+
+    void compare(int64_t process, ProcessMemory& memory, const ProbedCodeFile& file, const plan::ProbedCode& code,
+                 uint64_t address) {
+        const std::string found = memory.difference(code, address);
+        if (found.empty() || memory.is_call_of_kernel(found, address))
+            return;
+        const bool is_breakpoint = found[0] == breakpoint && code.bytes.substr(1).starts_with(found.substr(1));
+        // Another tracer may have taken its probe away since the memory was read.
+        if (is_breakpoint && (is_probed_by_others(file.fd, code.offset) || memory.difference(code, address).empty()))
+            return;
+        if (out_.first_change.empty())
+            out_.first_change = fmt::format(
+                "{}: process {} ({}) has {} there at {:#x}, and the file has {}; {}", name_of(file, code), process,
+                process_program(process), to_hex(found), address, to_hex(code.bytes.substr(0, code.length)),
+                is_breakpoint ? "it is a debugger's breakpoint, or another tracer's for this process alone"
+                              : "its code was patched in memory");
+        out_.changed[file.file->path].insert(code.offset);
+    }
+
+    std::string name_of(const ProbedCodeFile& file, const plan::ProbedCode& code) const {
+        for (const plan::Point& point : plan_.rows)
+            if (point.path == file.file->path && (point.offset == code.offset || point.entry_offset == code.offset))
+                return point.pp;
+        return fmt::format("{}+{:#x}", file.file->path, code.offset);
+    }
+
+    // Whether executable memory of the process' own lies where a place was mapped once.
+    static bool is_moved(const ProcessMemory& memory, const ProbedCodeFile& file, const ProcessMapping& any) {
+        Result<ElfFile> elf = ElfFile::open_any_width(fmt::format("/proc/self/fd/{}", file.fd));
+        if (!elf)
+            return false;
+        const auto address_of = [&](uint64_t offset) -> std::optional<uint64_t> {
+            for (const ElfSegment& segment : elf->segments())
+                if (offset >= page_of(segment.offset) && offset < segment.offset + segment.file_size)
+                    return segment.address + offset - segment.offset;
+            return std::nullopt;
+        };
+        const std::optional<uint64_t> mapped = address_of(any.offset);
+        if (!mapped)
+            return false;
+        for (const plan::ProbedCode* code : file.places) {
+            const std::optional<uint64_t> address = address_of(code->offset);
+            if (!address)
+                continue;
+            const uint64_t here = any.start + (*address - *mapped);
+            for (const ProcessMapping& mapping : memory.mappings())
+                if (mapping.covers(here) && mapping.executable && mapping.inode == 0 && !mapping.path.starts_with("[v"))
+                    return true;
+        }
+        return false;
+    }
+
+    const plan::Plan& plan_;
+    std::vector<ProbedCodeFile> files_;
+    std::set<uint64_t> inodes_;
+    MemoryCheck out_;
+};
+
+} // namespace
+
+size_t MemoryCheck::changes() const {
+    size_t out = 0;
+    for (const auto& [path, offsets] : changed)
+        out += offsets.size();
+    return out;
+}
+
+MemoryCheck check_memory_of_processes(const plan::Plan& plan, const ProbedFiles& files,
+                                      const std::function<bool()>& stop) {
+    Checker checker(plan, files);
+    if (checker.has_nothing())
+        return {};
+    for (const int64_t process : all_processes()) {
+        if (stop())
+            break;
+        if (process != getpid())
+            checker.look_at(process);
+    }
+    return checker.take();
+}
+
+} // namespace sonde

@@ -1,0 +1,63 @@
+// --live: the script's globals on a screen, as they are now, while the session runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/sinks/live/capture.h"
+#include "runtime/sinks/live/tables.h"
+#include "runtime/sinks/live/terminal.h"
+#include "runtime/sinks/live/view.h"
+#include "runtime/values/json_lines.h"
+
+namespace sonde {
+
+class Output;
+struct SessionData;
+
+struct LiveSettings {
+    double interval_s = 1;    // from one picture to the next
+    bool raw = false;         // --raw
+    bool writes_json = false; // the pictures go to the output, too, as JSON lines
+};
+
+class Live {
+  public:
+    // Takes standard output and error (runtime/sinks/live/capture.h), before the output is opened and a command starts.
+    // Errors: there is no terminal; the script shows nothing, or wants the keyboard itself.
+    static Result<std::unique_ptr<Live>> start(SessionData& data, Output& output, const LiveSettings& settings);
+    Live(const Live&) = delete;
+    Live& operator=(const Live&) = delete;
+
+    void begin_screen();
+    void end_screen();
+    int fd() const { return terminal_->fd(); } // readable when a key was pressed
+    // Looks and draws if it is time to, or if keys were pressed. Gives whether the session is to end.
+    bool turn();
+    // When the next picture is due, on the monotonic clock.
+    int64_t next_ns() const { return next_ns_; }
+
+  private:
+    Live(SessionData& data, Output& output, const LiveSettings& settings, std::unique_ptr<Terminal> terminal);
+    void look();
+    void act(const LiveView::Wish& wish);
+    std::string save(size_t global);
+    std::vector<std::string> detail(const LiveTable& table, const LiveRow& row, size_t columns);
+    void write_json();
+
+    SessionData& data_;
+    Output& output_;
+    const LiveSettings settings_;
+    const JsonLines json_lines_;
+    int64_t next_ns_ = 0;
+    std::unique_ptr<Terminal> terminal_;
+    std::unique_ptr<Capture> capture_;
+    LiveTables tables_;
+    LiveView view_;
+    ScreenSize drawn_; // the size of the last picture
+};
+
+} // namespace sonde

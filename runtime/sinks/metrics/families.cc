@@ -1,0 +1,416 @@
+#include "runtime/sinks/metrics/families.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "runtime/values/array_values.h"
+#include "runtime/values/histogram.h"
+
+namespace sonde {
+namespace {
+
+// Characters that a name may have; runs of others become one _, and none at either end.
+std::string mangle(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 0x80;
+        if (good || c == '_')
+            out += c;
+        else if (!out.empty() && out.back() != '_')
+            out += '_';
+    }
+    // `execname()` is execname: what became of its brackets goes, the script's own _ stay.
+    if (!text.empty() && text.back() != '_')
+        while (!out.empty() && out.back() == '_')
+            out.pop_back();
+    return !out.empty() && std::isdigit(static_cast<unsigned char>(out[0])) != 0 ? "_" + out : out;
+}
+
+// The first of NAME, NAME_2, NAME_3 ... that `is_free` of.
+template <typename IsFree> std::string first_free(const std::string& name, IsFree is_free) {
+    if (is_free(name))
+        return name;
+    for (int number = 2;; number++)
+        if (std::string next = fmt::format("{}_{}", name, number); is_free(next))
+            return next;
+}
+
+// All names that samples of such a family have, and the family's own.
+std::vector<std::string> sample_names(const std::string& name, MetricKind kind) {
+    switch (kind) {
+    case MetricKind::Gauge:
+        return {name};
+    case MetricKind::Counter:
+        return {name, name + "_total", name + "_created"};
+    case MetricKind::Histogram:
+        return {name, name + "_bucket", name + "_sum", name + "_count", name + "_created"};
+    case MetricKind::Info:
+        return {name, name + "_info"};
+    }
+    return {};
+}
+
+// The names of a global's labels. `taken`: of labels that the family has by itself.
+std::vector<std::string> label_names(const plan::Global& global, std::set<std::string> taken) {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < global.keys.size(); i++) {
+        const std::string wanted = i < global.labels.size() ? global.labels[i] : name_of_key(global, i);
+        out.push_back(first_free(label_name(wanted, fmt::format("key{}", i + 1)),
+                                 [&](const std::string& name) { return taken.insert(name).second; }));
+    }
+    return out;
+}
+
+// Values up to each power of two, from buckets for percentiles, which never reach beyond one.
+std::map<int64_t, uint64_t> powers_of_two(const uint64_t* buckets) {
+    std::map<int64_t, uint64_t> out;
+    for (uint64_t i = 0; i < SONDE_QUANTILE_BUCKETS; i++) {
+        if (buckets[i] == 0)
+            continue;
+        const uint64_t step = i < SONDE_QUANTILE_HALF ? SONDE_QUANTILE_HALF - i : i - SONDE_QUANTILE_HALF;
+        const auto bits = static_cast<unsigned>(std::bit_width(sonde_quantile_low(step)));
+        const bool negative = i < SONDE_QUANTILE_HALF;
+        // -4 .. -7 are up to -4, 4 .. 7 up to 7.
+        const int64_t bound = negative ? -static_cast<int64_t>(1ull << (bits - 1))
+                                       : static_cast<int64_t>(bits >= 63 ? INT64_MAX : (1ull << bits) - 1);
+        out[bound] += buckets[i];
+    }
+    return out;
+}
+
+// How many values each bucket has, by its upper bound; those without values, and the last one, which has no bound, are
+// not there.
+std::map<int64_t, uint64_t> bucket_counts(const plan::StatsNeeds& needs, const Statistic& statistic) {
+    if (needs.buckets() == 0)
+        return powers_of_two(statistic.buckets.data());
+    std::map<int64_t, uint64_t> out;
+    for (uint32_t i = 0; i < needs.buckets(); i++)
+        if (const BucketBounds bounds = bucket_bounds(needs, i);
+            statistic.buckets[i] && bounds.high && *bounds.high != INT64_MAX)
+            out[*bounds.high] += statistic.buckets[i];
+    return out;
+}
+
+// The bounds that every histogram of a kind has, whatever its values: buckets of several series, machines and moments
+// are added up by their bounds. Powers of two up to 2^36, a minute in nanoseconds; larger and negative ones come as
+// values do.
+std::set<int64_t> usual_bounds(const plan::StatsNeeds& needs) {
+    std::set<int64_t> out;
+    if (needs.buckets() == 0 || needs.histogram == plan::StatsNeeds::Log) {
+        constexpr int64_t most = int64_t{1} << 36;
+        for (int64_t bound = 0; bound < most; bound = 2 * bound + 1)
+            out.insert(bound);
+        return out;
+    }
+    for (uint32_t i = 0; i < needs.buckets(); i++)
+        if (const BucketBounds bounds = bucket_bounds(needs, i);
+            bounds.high && *bounds.high >= 0 && *bounds.high != INT64_MAX)
+            out.insert(*bounds.high);
+    return out;
+}
+
+// Those, and what one of the elements has beyond.
+std::set<int64_t> bounds_of(const plan::StatsNeeds& needs, const std::vector<ArrayElement>& elements) {
+    std::set<int64_t> out;
+    if (!plan::keeps_distribution(needs))
+        return out;
+    out = usual_bounds(needs);
+    for (const ArrayElement& element : elements)
+        for (const auto& [bound, count] : bucket_counts(needs, statistic_of(needs, element.payload.data())))
+            out.insert(bound);
+    return out;
+}
+
+void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, const std::set<int64_t>& bounds,
+                    MetricPoint& point) {
+    point.sum = statistic.block.sum;
+    point.count = statistic.block.count;
+    if (!plan::keeps_distribution(needs))
+        return;
+    // Handlers add to a statistic's parts one after the other: a count of its own could differ from the buckets'.
+    point.count = 0;
+    const size_t buckets = needs.buckets() ? size_t{needs.buckets()} : size_t{SONDE_QUANTILE_BUCKETS};
+    for (size_t i = 0; i < buckets; i++)
+        point.count += statistic.buckets[i];
+    const std::map<int64_t, uint64_t> counts = bucket_counts(needs, statistic);
+    auto next = counts.begin();
+    uint64_t up_to_here = 0;
+    for (const int64_t bound : bounds) {
+        for (; next != counts.end() && next->first <= bound; ++next)
+            up_to_here += next->second;
+        point.buckets.emplace_back(bound, up_to_here);
+    }
+}
+
+// Series of a point: a histogram is its buckets, the one without a bound, its count and its sum.
+size_t series_of(MetricKind kind, size_t bounds) { return kind == MetricKind::Histogram ? bounds + 3 : 1; }
+
+MetricFamily own(std::string name, std::string help, MetricKind kind, std::vector<std::string> labels) {
+    MetricFamily out;
+    out.name = std::move(name);
+    out.help = std::move(help);
+    out.kind = kind;
+    out.labels = std::move(labels);
+    return out;
+}
+
+MetricPoint number_point(std::vector<std::string> labels, uint64_t number) {
+    MetricPoint out;
+    out.labels = std::move(labels);
+    out.number = static_cast<int64_t>(number);
+    return out;
+}
+MetricPoint real_point(std::vector<std::string> labels, double real) {
+    MetricPoint out;
+    out.labels = std::move(labels);
+    out.real = real;
+    return out;
+}
+
+// What the session says of itself.
+void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
+             const std::vector<uint64_t>& left_out, std::vector<MetricFamily>& out) {
+    MetricFamily info = own("sonde_script", "the script that runs", MetricKind::Info, {"script"});
+    info.points.push_back(number_point({plan.script}, 1));
+    out.push_back(std::move(info));
+    MetricFamily start =
+        own("sonde_session_start_time_seconds", "when the session began, since 1970", MetricKind::Gauge, {});
+    start.unit = "seconds";
+    start.is_real = true;
+    start.points.push_back(real_point({}, static_cast<double>(picture.began_ns) / 1e9));
+    out.push_back(std::move(start));
+    MetricFamily took =
+        own("sonde_scrape_duration_seconds", "how long this picture of the session took", MetricKind::Gauge, {});
+    took.unit = "seconds";
+    took.is_real = true;
+    took.points.push_back(real_point({}, static_cast<double>(picture.took_ns) / 1e9));
+    out.push_back(std::move(took));
+    MetricFamily errors = own("sonde_errors", "errors of handlers", MetricKind::Counter, {});
+    errors.points.push_back(number_point({}, picture.errors));
+    out.push_back(std::move(errors));
+    MetricFamily skipped = own("sonde_skipped", "hits whose handler did not run", MetricKind::Counter, {});
+    skipped.points.push_back(number_point({}, picture.skipped));
+    out.push_back(std::move(skipped));
+
+    if (const std::optional<OtlpNumbers>& pushes = picture.pushes) {
+        MetricFamily pushed =
+            own("sonde_otlp_pushes", "pushes that the collector took", MetricKind::Counter, {"signal"});
+        MetricFamily dropped =
+            own("sonde_otlp_dropped", "pushes of metrics, lines and spans that the collector did not get",
+                MetricKind::Counter, {"signal"});
+        for (size_t signal = 0; signal < otlp_signal_count; signal++) {
+            pushed.points.push_back(number_point({otlp_signals[signal].name}, pushes->pushed[signal]));
+            dropped.points.push_back(number_point({otlp_signals[signal].name}, pushes->dropped[signal]));
+        }
+        out.push_back(std::move(pushed));
+        out.push_back(std::move(dropped));
+        MetricFamily retries = own("sonde_otlp_retries", "pushes that were to be tried again", MetricKind::Counter, {});
+        retries.points.push_back(number_point({}, pushes->retries));
+        out.push_back(std::move(retries));
+        MetricFamily unseen =
+            own("sonde_otlp_unseen_returns", "spans of calls that were not seen to return", MetricKind::Counter, {});
+        unseen.points.push_back(number_point({}, pushes->unseen_returns));
+        out.push_back(std::move(unseen));
+    }
+
+    const std::vector<std::string> labels = {"probe", "place"};
+    MetricFamily hits = own("sonde_probe_hits", "hits of the probe", MetricKind::Counter, labels);
+    MetricFamily spent = own("sonde_probe_seconds", "how long the probe's handlers ran, of all processors together",
+                             MetricKind::Counter, labels);
+    spent.unit = "seconds";
+    spent.is_real = true;
+    MetricFamily by_kind[] = {
+        own("sonde_probe_skipped", "hits whose handler did not run: no memory, no lock", MetricKind::Counter, labels),
+        own("sonde_probe_lost", "records that found no room on their way out of the kernel", MetricKind::Counter,
+            labels),
+        own("sonde_probe_missed", "hits that the kernel did not give to the handler", MetricKind::Counter, labels),
+        own("sonde_probe_errors", "hits whose handler an error ended", MetricKind::Counter, labels)};
+    // Several of a plan's probes may stand at one place, as `probe begin, begin`: their numbers are one series.
+    std::map<std::pair<std::string, std::string>, ProbeNumbers> sums;
+    for (size_t i = 0; i < plan.probes.size(); i++) {
+        const plan::Probe& probe = plan.probes[i];
+        const ProbeNumbers& one = picture.probes[i];
+        ProbeNumbers& sum = sums[{probe.points.empty() ? probe.name : probe.points[0].pn, probe.place}];
+        sum.hits += one.hits;
+        sum.skipped += one.skipped;
+        sum.lost += one.lost;
+        sum.missed += one.missed;
+        sum.failed += one.failed;
+        sum.spent_ns += one.spent_ns;
+        sum.measured |= one.measured;
+    }
+    for (const auto& [at, sum] : sums) {
+        const std::vector<std::string> values = {at.first, at.second};
+        if (sum.measured) {
+            hits.points.push_back(number_point(values, sum.hits));
+            spent.points.push_back(real_point(values, static_cast<double>(sum.spent_ns) / 1e9));
+        }
+        const uint64_t numbers[] = {sum.skipped, sum.lost, sum.missed, sum.failed};
+        for (size_t kind = 0; kind < std::size(by_kind); kind++)
+            by_kind[kind].points.push_back(number_point(values, numbers[kind]));
+    }
+    out.push_back(std::move(hits));
+    out.push_back(std::move(spent));
+    for (MetricFamily& family : by_kind)
+        out.push_back(std::move(family));
+
+    MetricFamily over =
+        own("sonde_series_left_out", "series that are not here, since there would be more than --metrics-series allows",
+            MetricKind::Gauge, {"global"});
+    MetricFamily unserved =
+        own("sonde_globals_left_out", "globals that are no metrics", MetricKind::Gauge, {"global", "reason"});
+    for (size_t i = 0; i < plan.globals.size(); i++) {
+        const plan::Global& global = plan.globals[i];
+        if (!global.is_own)
+            continue;
+        if (names.globals[i].not_served.empty())
+            over.points.push_back(number_point({global.name}, left_out[i]));
+        else
+            unserved.points.push_back(number_point({global.name, names.globals[i].not_served}, 1));
+    }
+    out.push_back(std::move(over));
+    out.push_back(std::move(unserved));
+}
+
+} // namespace
+
+std::string metric_name(const std::string& text, const std::string& otherwise) {
+    std::string out = mangle(text);
+    return out.find_first_not_of('_') == std::string::npos ? otherwise : out;
+}
+
+std::string label_name(const std::string& text, const std::string& otherwise) {
+    std::string out = mangle(text);
+    out.erase(0, std::min(out.find_first_not_of('_'), out.size()));
+    if (!out.empty() && std::isdigit(static_cast<unsigned char>(out[0])) != 0)
+        out.insert(0, "_");
+    return out.empty() ? otherwise : out;
+}
+
+// How many series each family may have, of those that it would have: one that is small has all of its own, and what
+// that leaves is shared out evenly among the large ones (max-min fairness). Numbers that are no arrays are always
+// there: there are as many as the script declares.
+std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_t most) {
+    std::vector<uint64_t> out(wanted.size());
+    std::vector<size_t> arrays;
+    for (size_t i = 0; i < wanted.size(); i++) {
+        if (wanted[i].is_array) {
+            arrays.push_back(i);
+            continue;
+        }
+        out[i] = wanted[i].series;
+        most -= std::min(most, out[i]);
+    }
+    std::ranges::stable_sort(arrays, {}, [&](size_t i) { return wanted[i].series; });
+    for (size_t at = 0; at < arrays.size(); at++) {
+        const uint64_t share = most / (arrays.size() - at);
+        uint64_t& mine = out[arrays[at]];
+        mine = std::min(wanted[arrays[at]].series, share);
+        most -= mine;
+    }
+    return out;
+}
+
+MetricNames name_metrics(const plan::Plan& plan) {
+    MetricNames out;
+    std::set<std::string> taken;
+    for (const plan::Global& global : plan.globals) {
+        MetricNames::Of& of = out.globals.emplace_back();
+        if (!global.is_own)
+            continue;
+        if (std::ranges::any_of(global.keys, is_stack, &plan::KeyPart::role)) {
+            of.not_served = "its key is a stack";
+            continue;
+        }
+        of.kind = global.type == plan::Value::String  ? MetricKind::Info
+                  : global.type == plan::Value::Stats ? MetricKind::Histogram
+                  : global.only_grows                 ? MetricKind::Counter
+                                                      : MetricKind::Gauge;
+        std::string wanted = metric_name(global.name, "global");
+        for (const char* ending : {"_total", "_info"})
+            if (of.kind == (std::strcmp(ending, "_info") == 0 ? MetricKind::Info : MetricKind::Counter) &&
+                wanted.size() > std::strlen(ending) && wanted.ends_with(ending))
+                wanted.resize(wanted.size() - std::strlen(ending));
+        // Names of the session's own begin so.
+        if (wanted.starts_with("sonde_"))
+            wanted.insert(0, "script_");
+        of.name = first_free(wanted, [&](const std::string& name) {
+            const std::vector<std::string> all = sample_names(name, of.kind);
+            return std::ranges::none_of(all, [&](const std::string& one) { return taken.contains(one); });
+        });
+        for (std::string& name : sample_names(of.name, of.kind))
+            taken.insert(std::move(name));
+        std::set<std::string> used;
+        if (of.kind == MetricKind::Histogram)
+            used.insert("le");
+        if (of.kind == MetricKind::Info)
+            used.insert("value");
+        of.labels = label_names(global, used);
+        if (of.kind == MetricKind::Info)
+            of.labels.emplace_back("value");
+    }
+    return out;
+}
+
+std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
+                                        uint64_t most_series) {
+    std::vector<MetricFamily> out;
+    std::vector<std::set<int64_t>> bounds(plan.globals.size());
+    std::vector<FamilyDemand> wanted(plan.globals.size());
+    for (size_t i = 0; i < plan.globals.size(); i++) {
+        const plan::Global& global = plan.globals[i];
+        if (names.globals[i].name.empty())
+            continue;
+        if (global.type == plan::Value::Stats)
+            bounds[i] = bounds_of(global.stats, picture.globals[i]);
+        wanted[i] = {picture.globals[i].size() * series_of(names.globals[i].kind, bounds[i].size()),
+                     !global.keys.empty()};
+    }
+    const std::vector<uint64_t> shares = share_out(wanted, most_series);
+    std::vector<uint64_t> left_out(plan.globals.size());
+    for (size_t i = 0; i < plan.globals.size(); i++) {
+        const plan::Global& global = plan.globals[i];
+        const MetricNames::Of& of = names.globals[i];
+        if (of.name.empty())
+            continue;
+        MetricFamily family =
+            own(of.name, fmt::format("the global {} of {}", global.name, plan.script), of.kind, of.labels);
+        family.is_by_twos = global.type == plan::Value::Stats && plan::keeps_distribution(global.stats) &&
+                            global.stats.histogram != plan::StatsNeeds::Linear;
+        const size_t each = series_of(of.kind, bounds[i].size());
+        uint64_t room = shares[i];
+        for (const ArrayElement& element : picture.globals[i]) {
+            if (room < each) {
+                left_out[i] += each;
+                family.is_cut = true;
+                continue;
+            }
+            room -= each;
+            MetricPoint point;
+            const char* payload = element.payload.data();
+            if (global.type == plan::Value::Long)
+                std::memcpy(&point.number, payload, sizeof point.number);
+            else if (global.type == plan::Value::Stats)
+                fill_histogram(global.stats, statistic_of(global.stats, payload), bounds[i], point);
+            for (KeyValue& key : key_values(plan, global, element))
+                point.labels.push_back(key.is_text ? std::move(key.text) : std::to_string(key.number));
+            if (of.kind == MetricKind::Info) {
+                point.number = 1;
+                point.labels.push_back(string_at(payload, plan.max_string));
+            }
+            family.points.push_back(std::move(point));
+        }
+        out.push_back(std::move(family));
+    }
+    add_own(plan, names, picture, left_out, out);
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,46 @@
+// A timeline as a trace that Perfetto shows (ui.perfetto.dev, trace_processor).
+//
+// It is written while the session runs, and is a trace at any moment: a session that is killed leaves what it had.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "runtime/sinks/pictures/timeline_file.h"
+
+namespace sonde {
+
+class ProtobufMessage;
+
+class PerfettoTrace : public TimelineFile {
+  public:
+    PerfettoTrace(std::string file, Fd fd);
+
+    void session(uint64_t track, const std::string& name) override;
+    void process(uint64_t track, int64_t pid, const std::string& name) override;
+    void thread(uint64_t track, uint64_t process, int64_t pid, int64_t tid, const std::string& name) override;
+    void counter(uint64_t track, const std::string& name) override;
+    void begin(uint64_t track, int64_t time, std::string_view name) override;
+    void end(uint64_t track, int64_t time, std::string_view note) override;
+    void moment(uint64_t track, int64_t time, const Moment& moment) override;
+    void value(uint64_t track, int64_t time, int64_t value) override;
+    void write() override;
+    Result<void> finish(int64_t time) override;
+
+  private:
+    void clocks();
+    void descriptor(const ProtobufMessage& track);
+    void event(int64_t time, const ProtobufMessage& event);
+    void packet(ProtobufMessage& packet);
+
+    std::string file_;
+    Fd fd_;
+    Result<void> written_;
+    std::string buffer_;
+    int64_t to_boot_; // from times since 1970 to those since the machine was started, which traces have
+};
+
+} // namespace sonde

@@ -1,0 +1,184 @@
+#include "runtime/sinks/pictures/timeline.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "runtime/sinks/pictures/perfetto_trace.h"
+#include "runtime/sinks/pictures/timeline_picture.h"
+#include "runtime/text/messages.h"
+#include "runtime/values/format.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t write_every_ns = 1'000'000'000, sample_every_ns = 10'000'000;
+const std::string idle_name = "idle";
+constexpr size_t longest_name = 100; // of a moment: what is printed is whole beside it
+
+bool is_printed(const plan::Format& format) {
+    return !format.is_hit && std::ranges::any_of(format.directives, [](const plan::Directive& d) {
+        return d.about == plan::About::Script;
+    });
+}
+
+bool is_counter(const plan::Global& global) {
+    return global.keys.empty() && global.type == plan::Value::Long && !global.name.starts_with("_");
+}
+
+Result<std::unique_ptr<TimelineFile>> open_timeline(const std::string& file) {
+    Result<Fd> fd = open_file(file, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!fd)
+        return std::move(fd).error();
+    if (TimelinePicture::is_name(file))
+        return std::unique_ptr<TimelineFile>(new TimelinePicture(file, *std::move(fd)));
+    return std::unique_ptr<TimelineFile>(new PerfettoTrace(file, *std::move(fd)));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const std::string& file) {
+    const bool has_hits = std::ranges::any_of(plan.probes, sonde::tells_hits);
+    if (!has_hits && std::ranges::none_of(plan.globals, is_counter) && std::ranges::none_of(plan.formats, is_printed))
+        return Error("--timeline: the script has nothing to show there: no probe of a program or the kernel, no number "
+                     "in a global, and it prints nothing");
+    Result<std::unique_ptr<TimelineFile>> opened = open_timeline(file);
+    if (!opened)
+        return std::move(opened).error();
+    if (has_hits && !plan.tells_hits)
+        warn("the plan was saved without --timeline, so that the file has no hits", Weight::Answer);
+    return std::unique_ptr<Timeline>(new Timeline(plan, *std::move(opened)));
+}
+
+Timeline::Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file)
+    : plan_(plan), file_(std::move(file)), rows_(find_hit_rows(plan)) {
+    session_.track = next_track_++;
+    file_->session(session_.track, "session: " + plan_.script);
+    for (const plan::Global& global : plan.globals)
+        if (is_counter(global)) {
+            counters_.push_back({&global, next_track_++, 0, false});
+            file_->counter(counters_.back().track, global.name);
+        }
+}
+
+uint64_t Timeline::process_track(const HitTask& task) {
+    auto& [number, name] = processes_[task.pid];
+    if (number == 0)
+        number = next_track_++;
+    const std::string& now = task.is_idle() ? idle_name : process_names_.of(task);
+    if (now != name)
+        file_->process(number, task.pid, name = now);
+    return number;
+}
+
+Timeline::Thread& Timeline::thread_of(const HitTask& task) {
+    if (task.is_session())
+        return session_;
+    const uint64_t process = process_track(task);
+    Thread& thread = threads_[key_of(task)];
+    if (thread.track == 0)
+        thread.track = next_track_++;
+    else if (thread.name == task.name)
+        return thread;
+    thread.name = task.name;
+    file_->thread(thread.track, process, task.pid, task.tid, task.name);
+    return thread;
+}
+
+void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
+    switch (row.role) {
+    case HitRole::None:
+        return;
+    case HitRole::Begin:
+        if (row.is_wait && thread.is_waiting) { // kernels do not tell every switch
+            file_->end(thread.track, time, "not seen: when it came back");
+            thread.open.pop_back();
+        }
+        thread.open.push_back(row.function);
+        thread.is_waiting = row.is_wait;
+        return file_->begin(thread.track, time, row.name);
+    case HitRole::Instant:
+        return file_->moment(thread.track, time, {row.name, row.name});
+    case HitRole::End:
+        break;
+    }
+    const size_t ending = calls_that_end(thread.open, row.function);
+    thread.is_waiting = false;
+    if (ending == 0 && row.is_wait) // it waited already when the session began
+        return;
+    if (ending == 0)
+        return file_->moment(thread.track, time, {row.name + " returns", "the call's entry was not seen"});
+    for (size_t inner = 1; inner < ending; inner++)
+        file_->end(thread.track, time, "not seen: a function further out returned");
+    thread.open.resize(thread.open.size() - ending);
+    file_->end(thread.track, time, "");
+}
+
+void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> payload, Symbols& symbols) {
+    const plan::Format& format = plan_.formats[header.format];
+    const HitTask task = task_of(format, payload);
+    Thread& thread = thread_of(task);
+    // A thread's records come in order; its clock may have been set back between them.
+    const int64_t time = thread.last = std::max(thread.last, task.time_ns ? task.time_ns : real_time_ns());
+    if (format.is_hit) {
+        if (header.row < rows_.size())
+            hit(thread, rows_[header.row], time);
+        return;
+    }
+    std::string text = render_print(format, payload, &symbols);
+    while (text.ends_with('\n'))
+        text.pop_back();
+    if (!text.empty())
+        file_->moment(thread.track, time, {text.substr(0, std::min(text.find('\n'), longest_name)), text, true});
+}
+
+int64_t Timeline::until_sample(int64_t now) const { return std::max<int64_t>(0, sampled_ + sample_every_ns - now); }
+
+void Timeline::count(Counter& counter, int64_t time, const char* data) {
+    int64_t value = 0;
+    std::memcpy(&value, data + counter.global->offset, sizeof value);
+    if (counter.told && counter.last == value)
+        return;
+    counter.last = value;
+    counter.told = true;
+    file_->value(counter.track, time, value);
+}
+
+void Timeline::sample(int64_t now, const char* data) {
+    if (until_sample(now) > 0)
+        return;
+    sampled_ = now;
+    const int64_t time = real_time_ns();
+    for (Counter& counter : counters_)
+        count(counter, time, data);
+    if (now - wrote_ >= write_every_ns) {
+        wrote_ = now;
+        file_->write();
+    }
+}
+
+Result<void> Timeline::finish(const char* data, uint64_t lost) {
+    const int64_t time = real_time_ns();
+    for (Counter& counter : counters_) {
+        counter.told = false; // the last value is said again: it lasted until now
+        count(counter, time, data);
+    }
+    // A thread that has ended left its processor for good, and does not wait.
+    for (auto& [key, thread] : threads_)
+        if (const auto& [pid, tid, idle] = key;
+            thread.is_waiting && pid && access(fmt::format("/proc/{}/task/{}", pid, tid).c_str(), F_OK) != 0)
+            file_->end(thread.track, thread.last, "the thread has ended");
+    if (lost)
+        file_->moment(
+            session_.track, std::max(session_.last, time),
+            {fmt::format("{} records were lost", lost), "the buffer between the kernel and sonde was full (-s)"});
+    return file_->finish(time);
+}
+
+} // namespace sonde

@@ -1,0 +1,74 @@
+#include "runtime/text/messages.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/terminal_text.h"
+
+namespace sonde {
+namespace {
+
+Messages* in_charge = nullptr;
+bool warnings_off = false;
+// A reader of standard error that took nothing for so long is left alone.
+constexpr int64_t unread_ns = 2'000'000'000;
+constexpr uint64_t most_bytes = 8 << 20;
+
+} // namespace
+
+void say(std::string text) {
+    if (isatty(STDERR_FILENO) == 1 && !(in_charge && in_charge->raw_))
+        text = terminal_text(text);
+    text += '\n';
+    if (!in_charge) {
+        std::fwrite(text.data(), 1, text.size(), stderr);
+        return;
+    }
+    Writer& writer = in_charge->writer();
+    if (!writer.push(Writer::Said, text))
+        writer.count_lost(Writer::Said, text);
+}
+
+void set_warnings_off(bool off) { warnings_off = off; }
+
+void warn(std::string_view text, Weight weight) {
+    if (weight == Weight::Answer || !warnings_off)
+        say("WARNING: " + std::string(text));
+}
+
+Result<std::unique_ptr<Messages>> Messages::start(Writer& printed, bool is_same_file, bool raw) {
+    std::unique_ptr<Messages> out(new Messages(printed));
+    if (!is_same_file) {
+        Result<std::unique_ptr<Writer>> own = Writer::start(most_bytes);
+        if (!own)
+            return std::move(own).error();
+        out->own_ = *std::move(own);
+    }
+    out->raw_ = raw;
+    std::fflush(stderr);
+    in_charge = out.get();
+    return out;
+}
+
+Messages::~Messages() {
+    finish([] { return false; });
+    in_charge = nullptr;
+}
+
+void Messages::settle(const Writer::GiveUp& give_up) {
+    writer().wait_until_written({Patience::forever, unread_ns}, give_up);
+}
+
+void Messages::finish(const Writer::GiveUp& give_up) {
+    settle(give_up);
+    if (Writer::Loss lost = writer().lost(Writer::Said); lost.lines) {
+        warn(std::to_string(lost.lines) + " lines on standard error were lost: its reader did not keep up",
+             Weight::Answer);
+        settle(give_up);
+    }
+    if (own_)
+        own_->stop();
+}
+
+} // namespace sonde

@@ -1,0 +1,164 @@
+#include "runtime/values/calls.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "runtime/values/printed_values.h"
+
+namespace sonde {
+namespace {
+
+constexpr std::string_view call_suffix = ".call";
+
+constexpr std::string_view off_processor = "off the processor";
+
+// The point without what tells an entry from a return: the same text is the same function.
+std::string_view stem_of(std::string_view point) {
+    for (std::string_view suffix : {return_suffix, call_suffix})
+        if (point.ends_with(suffix))
+            return point.substr(0, point.size() - suffix.size());
+    return point;
+}
+
+// Which of two points of a pair one is.
+struct Half {
+    std::string stem; // of both the same
+    bool is_end = false;
+    bool is_wait = false;
+    std::string name; // of what lies between them
+};
+
+// Words at the end of a point's text that say that something begins or ends there. Tracepoints have theirs as kernels
+// name them, marks as interpreters and databases do.
+struct Ends {
+    std::string_view within, begin, end;
+};
+constexpr Ends named_ends[] = {
+    {"kernel.trace(", "_entry\")", "_exit\")"},  {"kernel.trace(", "_begin\")", "_end\")"},
+    {"kernel.trace(", "_enter\")", "_exit\")"},  {".mark(", "__entry\")", "__return\")"},
+    {".mark(", "__start\")", "__done\")"},       {".mark(", "__begin\")", "__end\")"},
+    {"process", ".thread.begin", ".thread.end"},
+};
+
+// A system call's name, a function's, or the point without the program.
+std::string name_of(const plan::Point& point) {
+    std::string_view stem = stem_of(point.pp);
+    constexpr std::string_view program = "process(\"", of_program = "\").", call = "syscall.";
+    if (stem.starts_with(call))
+        return std::string(stem.substr(call.size()));
+    if (size_t end = stem.find(of_program); stem.starts_with(program) && end != std::string_view::npos)
+        stem = stem.substr(end + of_program.size());
+    const bool is_function = stem.find("function(") != std::string_view::npos;
+    return is_function && !point.function.empty() ? point.function : std::string(stem);
+}
+
+// What a pair of named_ends is called: `function` of process("python3").mark("function__entry").
+std::string name_of_pair(std::string_view stem) {
+    const size_t quote = stem.rfind('"'), colon = stem.rfind(':');
+    if (quote == std::string_view::npos)
+        return "thread";
+    return std::string(stem.substr(std::max(quote, colon == std::string_view::npos ? 0 : colon) + 1));
+}
+
+Half half_of(const plan::Point& point) {
+    // Both are hits of one tracepoint, the first as the task's that leaves, the second as the one's that comes.
+    for (const auto& [alias, is_end] : {std::pair("scheduler.cpu_off", false), {"scheduler.cpu_on", true}})
+        if (point.pn == alias)
+            return {std::string(off_processor), is_end, true, std::string(off_processor)};
+    const std::string_view text = point.pp;
+    for (const Ends& ends : named_ends)
+        for (const auto& [word, is_end] : {std::pair(ends.begin, false), {ends.end, true}})
+            if (text.ends_with(word) && text.find(ends.within) != std::string_view::npos) {
+                const std::string_view stem = text.substr(0, text.size() - word.size());
+                return {std::string(stem), is_end, false, name_of_pair(stem)};
+            }
+    return {std::string(stem_of(text)), text.ends_with(return_suffix), false, name_of(point)};
+}
+
+// The probes of a function that its calls are made of: of several at one place the first, one without a condition
+// before the others. The others' hits say the same call again.
+struct Pair {
+    std::optional<size_t> entry, exit;
+};
+
+} // namespace
+
+std::vector<HitRow> find_hit_rows(const plan::Plan& plan) {
+    std::vector<HitRow> out(plan.rows.size());
+    std::map<std::string, Pair> pairs;
+    for (const bool with_condition : {false, true})
+        for (size_t i = 0; i < plan.probes.size(); i++) {
+            const plan::Probe& probe = plan.probes[i];
+            if (!tells_hits(probe) || probe.has_condition != with_condition)
+                continue;
+            for (const plan::Point& point : probe.points) {
+                const Half half = half_of(point);
+                Pair& pair = pairs[half.stem];
+                std::optional<size_t>& first = half.is_end ? pair.exit : pair.entry;
+                if (!first)
+                    first = i;
+            }
+        }
+    std::map<std::string, uint32_t> functions;
+    for (size_t i = 0; i < plan.probes.size(); i++)
+        for (const plan::Point& point : plan.probes[i].points) {
+            if (!tells_hits(plan.probes[i]) || point.row >= out.size())
+                continue;
+            HitRow& row = out[point.row];
+            const Half half = half_of(point);
+            const Pair& pair = pairs[half.stem];
+            row.is_return = half.is_end;
+            if (!pair.entry || !pair.exit) {
+                row.role = HitRole::Instant;
+                row.name = half.is_wait ? point.pn : name_of(point);
+                if (point.pp.ends_with(return_suffix))
+                    row.name += return_suffix;
+                continue;
+            }
+            row.name = half.name;
+            row.is_wait = half.is_wait;
+            row.function = functions.emplace(half.stem, static_cast<uint32_t>(functions.size())).first->second;
+            if ((half.is_end ? *pair.exit : *pair.entry) == i)
+                row.role = half.is_end ? HitRole::End : HitRole::Begin;
+        }
+    return out;
+}
+
+HitTask task_of(const plan::Format& format, std::span<const uint8_t> payload) {
+    HitTask out;
+    read_values(format, payload, [&](PrintedValue& value) {
+        switch (value.directive->about) {
+        case plan::About::Time:
+            out.time_ns = value.number;
+            break;
+        case plan::About::Process:
+            out.pid = value.number;
+            break;
+        case plan::About::Thread:
+            out.tid = value.number;
+            break;
+        case plan::About::TaskName:
+            out.name = value.text;
+            break;
+        case plan::About::Script:
+            break;
+        }
+    });
+    return out;
+}
+
+const std::string& ProcessNames::of(const HitTask& task) {
+    const auto [at, is_new] = names_.try_emplace(task.pid);
+    std::string& name = at->second;
+    if (task.pid == task.tid) { // it may have become another program since
+        name = task.name;
+    } else if (is_new) {
+        const Result<std::string> comm = read_file(fmt::format("/proc/{}/comm", task.pid));
+        name = comm && !comm->empty() ? comm->substr(0, comm->find('\n')) : task.name;
+    }
+    return name;
+}
+
+} // namespace sonde

@@ -1,0 +1,204 @@
+// printf as documented in the language reference, "Formatted output".
+#include "runtime/values/format.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/terminal_text.h"
+#include "runtime/plan/stack.h"
+#include "runtime/symbols/frames.h"
+#include "runtime/symbols/no_stacks.h"
+#include "runtime/symbols/symbols.h"
+#include "runtime/values/histogram.h"
+#include "runtime/values/printed_values.h"
+
+namespace sonde {
+namespace {
+
+using plan::Directive;
+
+std::string padded(std::string text, char flag, int64_t width) {
+    size_t wanted = width > 0 ? static_cast<size_t>(std::min<int64_t>(width, 1 << 16)) : 0;
+    if (text.size() >= wanted)
+        return text;
+    return flag == '-' ? text + std::string(wanted - text.size(), ' ') : std::string(wanted - text.size(), ' ') + text;
+}
+
+// A conversion as the kernel's vsprintf does it: at least one digit, `0x` before 0 too, and the flag 0 fills up to the
+// width whatever the precision.
+std::string integer(const Directive& d, int64_t value, int64_t width, int64_t precision) {
+    constexpr int64_t longest = 1 << 16; // a field of a mistaken width is cut
+    char conversion = d.conversion == 'p' ? 'x' : d.conversion;
+    bool is_signed = conversion == 'd' || conversion == 'i', upper = conversion == 'X';
+    auto bits = static_cast<uint64_t>(value);
+    uint64_t magnitude = is_signed && value < 0 ? 0 - bits : bits;
+    bool alternative = d.flag == '#' || d.conversion == 'p';
+    std::string prefix, digits;
+    if (conversion == 'o') {
+        digits = fmt::format("{:o}", magnitude);
+        prefix = alternative ? "0" : "";
+    } else if (conversion == 'x' || upper) {
+        digits = upper ? fmt::format("{:X}", magnitude) : fmt::format("{:x}", magnitude);
+        prefix = !alternative ? "" : upper ? "0X" : "0x";
+    } else {
+        digits = std::to_string(magnitude);
+    }
+    if (is_signed)
+        prefix = value < 0 ? "-" : d.flag == '+' ? "+" : d.flag == ' ' ? " " : "";
+    auto zeros = [&](int64_t wanted) {
+        wanted = std::min(wanted, longest) - static_cast<int64_t>(digits.size());
+        if (wanted > 0)
+            digits.insert(0, static_cast<size_t>(wanted), '0');
+    };
+    zeros(precision);
+    if (d.flag == '0')
+        zeros(width - static_cast<int64_t>(prefix.size()));
+    return padded(prefix + digits, d.flag, std::min(width, longest));
+}
+
+std::string character(const Directive& d, int64_t value) {
+    auto c = static_cast<unsigned char>(value);
+    if (d.flag != '#')
+        return std::string(1, static_cast<char>(c));
+    static const std::string from = "\n\t\r\a\b\v\f'\\", to = "ntrabvf'\\";
+    if (size_t at = from.find(static_cast<char>(c)); at != std::string::npos)
+        return std::string("\\") + to[at];
+    return c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\{:03o}", c);
+}
+
+std::string at_place(const std::string& place) { return place.empty() ? "" : " at " + place; }
+
+// A line for an address, of a function that the program has; `place`: in the source, or "".
+std::string render_function(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                            uint64_t behind, const std::string& place) {
+    if (style == plan::BriefStack)
+        return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
+    // What has no name begins with the address already.
+    std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
+    return (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line + at_place(place) + "\n";
+}
+
+// A stack's lines for an address: one for each inlined function, innermost first, then that of the function whose code
+// it is. After a call it is the call that stands in the source; what a function has inlined, it calls where that was.
+std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                           bool behind_call) {
+    std::string out;
+    for (const FramePlace& place : places_at(symbols, process, address - behind_call, style == plan::StackWithLines))
+        if (place.inlined.empty())
+            out += render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place.source);
+        else if (style == plan::BriefStack)
+            out += fmt::format("{} (inlined)\n", place.inlined);
+        else
+            out += fmt::format(" {:#x} : {} (inlined) [{}]{}\n", address, place.inlined,
+                               symbols.text(process, address, SONDE_SYMBOL_PATH), at_place(place.source));
+    return out;
+}
+
+// The same from what was made before. Of the kernel's addresses there is none: modules come and go.
+void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+                 bool behind_call) {
+    auto make = [&] { return render_address(symbols, process, address, style, behind_call); };
+    if (static_cast<int64_t>(address) < 0)
+        out += make();
+    else
+        out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) * 2 + behind_call, make);
+}
+
+std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::StackStyle style) {
+    std::string out;
+    if (stack.state >= SONDE_STACK_NONE)
+        return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
+    for (size_t i = 0; i < stack.words.size(); i++)
+        add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
+    if (stack.state == SONDE_STACK_CUT)
+        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
+    else if (stack.state == SONDE_STACK_EARLY)
+        out += " ... callers may lack: how to unwind a program or library in this was not read yet, or could not be\n";
+    else if (stack.state == SONDE_STACK_GUESSED)
+        out += " ... callers may lack: code in this has no unwinding table, and need not have frame pointers\n";
+    else if (stack.state == SONDE_STACK_LOST && !stack.words.empty())
+        out += fmt::format(" ... and further: how to unwind {} is not known\n",
+                           symbols.text(stack.process, stack.words.back(), SONDE_SYMBOL_OFFSET));
+    return out;
+}
+
+std::string render_addresses(Symbols& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
+    std::string out;
+    if (process == 0)
+        process = symbols.process_of_stack(text);
+    for (const uint64_t address : addresses_in(text)) {
+        auto make = [&] {
+            return render_function(symbols, process, address, style, 0,
+                                   style == plan::StackWithLines ? symbols.source(process, address) : "");
+        };
+        constexpr uint64_t alone = 1 << 8; // without what is inlined
+        if (static_cast<int64_t>(address) < 0)
+            out += make();
+        else
+            out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) | alone, make);
+    }
+    return out;
+}
+
+} // namespace
+
+std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols,
+                         bool for_terminal) {
+    auto shown = [&](const std::string& text) { return for_terminal ? terminal_text(text) : text; };
+    std::string out;
+    read_values(format, bytes, [&](PrintedValue& value) {
+        const Directive& d = *value.directive;
+        if (d.about != plan::About::Script)
+            return;
+        switch (d.kind) {
+        case Directive::Literal:
+            out += d.text;
+            break;
+        case Directive::Integer:
+            out += integer(d, value.number, value.width, value.precision);
+            break;
+        case Directive::Char:
+            out += padded(d.conversion == 'C' ? character(d, value.number) : shown(character(d, value.number)), d.flag,
+                          value.width);
+            break;
+        case Directive::String:
+            if (value.precision >= 0 && value.text.size() > static_cast<size_t>(value.precision))
+                value.text.resize(static_cast<size_t>(value.precision));
+            out += padded(d.conversion == 'S' ? std::move(value.text) : shown(value.text), d.flag, value.width);
+            if (d.flag == '0')
+                out += '\0';
+            break;
+        case Directive::Binary: {
+            const size_t size = plan::binary_size(value.width, value.precision);
+            std::string text(reinterpret_cast<const char*>(&value.number), size);
+            if (const auto field = static_cast<size_t>(std::clamp<int64_t>(value.width, 0, 1 << 16)); field > size)
+                text.insert(d.flag == '-' ? size : 0, field - size, '\0');
+            out += shown(text);
+            break;
+        }
+        case Directive::Memory: {
+            std::string text;
+            for (char byte : value.text)
+                text += d.conversion == 'M' ? fmt::format("{:02x}", static_cast<uint8_t>(byte)) : std::string(1, byte);
+            out += padded(shown(text), d.flag, value.width);
+            break;
+        }
+        case Directive::Histogram:
+            out += render_histogram(d.stats, value.words.data());
+            break;
+        case Directive::Stack:
+            if (symbols)
+                out += shown(render_stack(*symbols, value, static_cast<plan::StackStyle>(d.conversion)));
+            break;
+        case Directive::Addresses:
+            if (symbols)
+                out += shown(
+                    render_addresses(*symbols, value.process, value.text, static_cast<plan::StackStyle>(d.conversion)));
+            break;
+        }
+    });
+    return out;
+}
+
+} // namespace sonde

@@ -1,0 +1,322 @@
+#include "runtime/values/json_lines.h"
+
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "runtime/plan/stack.h"
+#include "runtime/processes/process_numbers.h"
+#include "runtime/symbols/no_stacks.h"
+#include "runtime/symbols/symbols.h"
+#include "runtime/text/json.h"
+#include "runtime/values/array_values.h"
+#include "runtime/values/format.h"
+#include "runtime/values/histogram.h"
+#include "runtime/values/printed_values.h"
+
+namespace sonde {
+namespace {
+
+using plan::Directive;
+
+std::string line(const Json& json) { return json_text(json) + "\n"; }
+
+std::string hexadecimal(uint64_t number) { return fmt::format("{:#x}", number); }
+
+Json frame_json(const Frame& frame) {
+    Json out;
+    out["address"] = hexadecimal(frame.address);
+    if (!frame.function.empty())
+        out["function"] = frame.function;
+    if (!frame.function.empty() && !frame.is_inlined)
+        out["offset"] = frame.offset;
+    if (frame.is_inlined)
+        out["inlined"] = true;
+    if (!frame.file.empty())
+        out["file"] = frame.file;
+    if (!frame.source.empty())
+        out["source"] = frame.source;
+    return out;
+}
+
+Json statistic_json(const plan::StatsNeeds& needs, const plan::StatsBlock& block, const uint64_t* buckets) {
+    const StatsView view{&block, buckets};
+    Json out{{"count", block.count}};
+    if (block.count) {
+        out["min"] = view.min();
+        out["max"] = view.max();
+        out["sum"] = block.sum;
+        out["avg"] = view.avg();
+    }
+    if (needs.variance)
+        out["variance"] = view.variance();
+    if (needs.quantiles && block.count)
+        for (const NamedPercentile& one : told_percentiles)
+            out[one.name] = view.percentile(needs, one.millionths);
+    if (needs.buckets() == 0)
+        return out;
+    Json& rows = out["histogram"] = Json::array();
+    for (uint32_t i = 0; i < needs.buckets(); i++) {
+        if (buckets[i] == 0)
+            continue;
+        const BucketBounds bounds = bucket_bounds(needs, i);
+        Json row;
+        row["from"] = bounds.low ? Json(*bounds.low) : Json();
+        row["to"] = bounds.high ? Json(*bounds.high) : Json();
+        row["count"] = buckets[i];
+        rows.push_back(std::move(row));
+    }
+    return out;
+}
+
+Json number_json(const Directive& d, int64_t number) {
+    switch (d.conversion) {
+    case 'p':
+        return hexadecimal(static_cast<uint64_t>(number));
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+        return static_cast<uint64_t>(number);
+    default:
+        return number;
+    }
+}
+
+Json value_json(const PrintedValue& value, Symbols& symbols) {
+    const Directive& d = *value.directive;
+    switch (d.kind) {
+    case Directive::Literal:
+        return {};
+    case Directive::Integer:
+        return number_json(d, value.number);
+    case Directive::Binary:
+        return value.number;
+    case Directive::Char:
+        return std::string(1, static_cast<char>(value.number));
+    case Directive::String:
+        return value.text;
+    case Directive::Memory: {
+        std::string bytes;
+        for (char byte : value.text)
+            bytes += fmt::format("{:02x}", static_cast<uint8_t>(byte));
+        return bytes;
+    }
+    case Directive::Histogram: {
+        plan::StatsBlock block;
+        std::memcpy(&block, value.words.data(), sizeof block);
+        return statistic_json(d.stats, block, value.words.data() + sizeof block / 8);
+    }
+    case Directive::Stack: {
+        if (value.state >= SONDE_STACK_NONE)
+            return {{"none", why_no_stack(value.state)}};
+        Json frames = Json::array();
+        for (size_t i = 0; i < value.words.size(); i++)
+            for (const Frame& frame :
+                 frames_at(symbols, value.process, value.words[i], i > 0, d.conversion == plan::StackWithLines))
+                frames.push_back(frame_json(frame));
+        return {{"frames", std::move(frames)}, {"whole", value.state == SONDE_STACK_WHOLE}};
+    }
+    case Directive::Addresses: {
+        Json frames = Json::array();
+        const uint64_t process = value.process ? value.process : symbols.process_of_stack(value.text);
+        for (const uint64_t address : addresses_in(value.text))
+            for (const Frame& frame : frames_at(symbols, process, address, false, d.conversion == plan::StackWithLines))
+                frames.push_back(frame_json(frame));
+        return {{"frames", std::move(frames)}};
+    }
+    }
+    return {};
+}
+
+// A member that is not there yet: of two values of one name, the second is `name#2`.
+std::string free_name(const Json& object, const std::string& name) {
+    std::string out = name;
+    for (int i = 2; object.contains(out); i++)
+        out = fmt::format("{}#{}", name, i);
+    return out;
+}
+
+Json payload_json(const plan::Plan& plan, const plan::Global& global, const char* payload) {
+    switch (global.type) {
+    case plan::Value::Long: {
+        int64_t number = 0;
+        std::memcpy(&number, payload, sizeof number);
+        return global.print_as_pointer ? Json(hexadecimal(static_cast<uint64_t>(number))) : Json(number);
+    }
+    case plan::Value::String:
+        return string_at(payload, plan.max_string);
+    case plan::Value::Stats:
+        break;
+    }
+    const Statistic statistic = statistic_of(global.stats, payload);
+    return statistic_json(global.stats, statistic.block, statistic.buckets.data());
+}
+
+// The names of its functions.
+std::string stack_field(const std::vector<Frame>& innermost_first) {
+    std::vector<std::string> names;
+    for (auto frame = innermost_first.rbegin(); frame != innermost_first.rend(); ++frame)
+        names.push_back(frame_name(*frame));
+    return folded(names);
+}
+
+std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos)
+        return text;
+    std::string out = "\"";
+    for (char c : text)
+        out += c == '"' ? "\"\"" : std::string(1, c);
+    return out + "\"";
+}
+
+// A text that a spreadsheet would take for a formula gets an apostrophe in front: the text may be another user's, such
+// as a file name or an argument, and formulas run commands. Numbers are written as they are.
+std::string csv_text(const std::string& text) {
+    return !text.empty() && std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos ? "'" + text : text;
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+    std::string out;
+    for (const std::string& field : fields)
+        out += (out.empty() ? "" : ",") + csv_field(field);
+    return out + "\n";
+}
+
+} // namespace
+
+std::string JsonLines::start(int64_t realtime_ns) const {
+    Json out{{"type", "start"}, {"time", realtime_ns}, {"script", plan_.script}};
+    Json& probes = out["probes"] = Json::array();
+    for (const plan::Probe& probe : plan_.probes)
+        probes.push_back({{"place", probe.place},
+                          {"point", probe.points.empty() ? "" : probe.points[0].pn},
+                          {"points", probe.points.size()}});
+    return line(out);
+}
+
+std::string JsonLines::print(const plan::RecordHeader& header, std::span<const uint8_t> payload) const {
+    const plan::Format& format = plan_.formats[header.format];
+    Json out{{"type", "print"}}, task = Json::object(), values = Json::object();
+    if (header.row < plan_.rows.size())
+        out["probe"] = plan_.rows[header.row].pp;
+    read_values(format, payload, [&](PrintedValue& value) {
+        switch (value.directive->about) {
+        case plan::About::Time:
+            out["time"] = value.number + clock_correction_ns;
+            return;
+        case plan::About::Process:
+            task["pid"] = value.number;
+            return;
+        case plan::About::Thread:
+            task["tid"] = value.number;
+            return;
+        case plan::About::TaskName:
+            task["name"] = value.text;
+            return;
+        case plan::About::Script:
+            break;
+        }
+        const Directive::Kind kind = value.directive->kind;
+        const bool is_stack = kind == Directive::Stack || kind == Directive::Addresses;
+        const std::string name = is_stack ? "stack" : value.directive->name;
+        if (kind != Directive::Literal && !name.empty())
+            values[free_name(values, name)] = value_json(value, symbols_);
+    });
+    if (!task.empty())
+        out["task"] = std::move(task);
+    out["values"] = std::move(values);
+    out["text"] = render_print(format, payload, &symbols_);
+    return line(out);
+}
+
+std::string JsonLines::text(const char* type, std::string_view text) const {
+    return line({{"type", type}, {"text", text}});
+}
+
+std::string JsonLines::scalar(const plan::Global& global, const char* payload, int64_t time) const {
+    Json out{{"type", "global"}, {"name", global.name}};
+    if (time)
+        out["time"] = time;
+    out["value"] = payload_json(plan_, global, payload);
+    return line(out);
+}
+
+std::string JsonLines::array(const plan::Global& global, const std::vector<ArrayElement>& elements,
+                             int64_t time) const {
+    Json out{{"type", "array"}, {"name", global.name}};
+    if (time)
+        out["time"] = time;
+    Json& names = out["keys"] = Json::array();
+    for (size_t i = 0; i < global.keys.size(); i++)
+        names.push_back(name_of_key(global, i));
+    Json& rows = out["elements"] = Json::array();
+    for (const ArrayElement& element : elements) {
+        const std::vector<KeyValue> key = key_values(plan_, global, element);
+        Json parts = Json::array();
+        for (size_t i = 0; i < key.size(); i++) {
+            if (is_stack(global.keys[i].role)) {
+                Json frames = Json::array();
+                for (const Frame& frame : frames_of(symbols_, process_of(global, key, numbers_), key[i]))
+                    frames.push_back(frame_json(frame));
+                parts.push_back({{"frames", std::move(frames)}});
+            } else {
+                parts.push_back(key[i].is_text ? Json(key[i].text) : Json(key[i].number));
+            }
+        }
+        rows.push_back({{"key", std::move(parts)}, {"value", payload_json(plan_, global, element.payload.data())}});
+    }
+    return line(out);
+}
+
+std::string JsonLines::end(const Accounting& accounting, int status, uint64_t errors, uint64_t skipped) const {
+    Json out{{"type", "end"}, {"errors", errors}, {"skipped", skipped}};
+    out.update(accounting.json(plan_.script, status));
+    return line(out);
+}
+
+std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
+                      const plan::Global& global, const std::vector<ArrayElement>& elements) {
+    std::vector<std::string> fields;
+    for (size_t i = 0; i < global.keys.size(); i++)
+        fields.push_back(name_of_key(global, i));
+    if (global.type == plan::Value::Stats) {
+        for (const char* column : {"count", "min", "max", "sum", "avg"})
+            fields.emplace_back(fmt::format("{}.{}", global.name, column));
+        if (global.stats.quantiles)
+            for (const NamedPercentile& one : told_percentiles)
+                fields.emplace_back(fmt::format("{}.{}", global.name, one.name));
+    } else {
+        fields.push_back(global.name);
+    }
+    std::string out = csv_line(fields);
+    for (const ArrayElement& element : elements) {
+        fields.clear();
+        const std::vector<KeyValue> key = key_values(plan, global, element);
+        for (size_t i = 0; i < key.size(); i++)
+            fields.push_back(is_stack(global.keys[i].role)
+                                 ? csv_text(stack_field(frames_of(symbols, process_of(global, key, numbers), key[i])))
+                             : key[i].is_text ? csv_text(key[i].text)
+                                              : std::to_string(key[i].number));
+        if (global.type == plan::Value::Stats) {
+            const Statistic statistic = statistic_of(global.stats, element.payload.data());
+            const StatsView view{&statistic.block, statistic.buckets.data()};
+            const bool any = statistic.block.count != 0;
+            fields.push_back(std::to_string(statistic.block.count));
+            for (const int64_t number : {view.min(), view.max(), statistic.block.sum, view.avg()})
+                fields.push_back(any ? std::to_string(number) : "");
+            if (global.stats.quantiles)
+                for (const NamedPercentile& one : told_percentiles)
+                    fields.push_back(any ? std::to_string(view.percentile(global.stats, one.millionths)) : "");
+        } else {
+            const Json value = payload_json(plan, global, element.payload.data());
+            fields.push_back(value.is_string() ? csv_text(value.get<std::string>())
+                                               : std::to_string(value.get<int64_t>()));
+        }
+        out += csv_line(fields);
+    }
+    return out;
+}
+
+} // namespace sonde
