@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/processes.h"
 #include "codegen/session_legs.h"
+#include "driver/sinks.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/preemption.h"
@@ -137,24 +138,13 @@ SessionOptions session_options(const Options& options) {
     session.files = options.files;
     session.output = {options.output, options.output_bytes, options.output_files, options.format,
                       options.output_buffer};
+    session.make_sinks = sink_maker(options);
     session.output_wait_s = options.output_wait_s;
     session.raw = options.raw;
     session.time_limit_s = options.time_limit_s;
-    session.suppress_auto_print = options.no_global_display;
     session.verbose = options.verbose[4];
     session.timing = options.timing;
     session.one_by_one = options.unoptimized;
-    session.pictures = options.pictures;
-    session.flame_base = options.flame_base;
-    session.live_s = options.live_s;
-    session.metrics = options.metrics;
-    session.otlp = options.otlp;
-    session.otlp.series = options.metrics.series;
-    session.otlp.settings.ca_file = options.tls_ca;
-    session.pprof_push = options.pprof_push;
-    session.pprof_push.ca_file = options.tls_ca;
-    session.pprof_interval_s = options.pprof_interval_s;
-    session.report = options.report;
     session.tolerated = options.tolerated;
     session.overload = overload_limit(options);
     session.attach = options.attach;

@@ -39,10 +39,6 @@
 #include "runtime/plan/wrap.h"
 #include "runtime/processes/command.h"
 #include "runtime/processes/probed_files.h"
-#include "runtime/sinks/live/live.h"
-#include "runtime/sinks/metrics/otlp_pusher.h"
-#include "runtime/sinks/metrics/server.h"
-#include "runtime/text/json.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -169,7 +165,7 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
     do
         run_handler(session, rings, *probes[at++]);
     while (at < probes.size() && !session.options.one_by_one && is_same_point(*probes[first], *probes[at]) &&
-           !session.aborted);
+           !session.data.aborted);
     session.release_error();
     return at;
 }
@@ -177,7 +173,7 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
 // Until one calls exit() or fails.
 void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes) {
     for (size_t at = 0; at < probes.size() && !session.exiting;) {
-        session.look_after_pictures(now_ns(), true); // the handlers may delete what they are made of
+        session.turn_sinks(now_ns(), true);
         at = run_point(session, rings, probes, at);
     }
 }
@@ -194,7 +190,7 @@ void run_end_probes(Session& session, Rings& rings) {
         plan::Cause cause = plan::traits(kind).cause;
         return cause == plan::Cause::End || cause == plan::Cause::Failure;
     });
-    for (size_t at = 0; at < probes.size() && !session.aborted;) {
+    for (size_t at = 0; at < probes.size() && !session.data.aborted;) {
         if ((plan::traits(probes[at]->kind).cause == plan::Cause::Failure) == session.failed)
             at = run_point(session, rings, probes, at);
         else
@@ -494,11 +490,8 @@ class Run {
 
     const plan::Plan& plan_;
     const SessionOptions& options_;
-    rlimit files_before_{};              // how many files a command may open
-    std::unique_ptr<OtlpPusher> pusher_; // --otlp; null: without
+    rlimit files_before_{}; // how many files a command may open
     Session session_;
-    std::unique_ptr<Live> live_;             // --live; null: without
-    std::unique_ptr<MetricsServer> metrics_; // --metrics; null: without
     std::optional<ProbedFiles> probed_;
     SoundPlaces places_;
     std::optional<Signals> signals_;
@@ -525,14 +518,10 @@ Result<void> Run::begin_output() {
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
-    if (options_.live_s) {
-        Result<std::unique_ptr<Live>> live =
-            Live::start(session_.data, session_.output,
-                        {*options_.live_s, options_.raw, session_.is_json() && !options_.output.path.empty()});
-        if (!live)
-            return std::move(live).error();
-        live_ = *std::move(live);
-    }
+    Result<Sinks> sinks = options_.make_sinks(session_.data, session_.output);
+    if (!sinks)
+        return std::move(sinks).error();
+    session_.sinks = *std::move(sinks);
     if (Result<void> opened = session_.output.open(options_.output); !opened)
         return opened;
     Result<std::unique_ptr<Messages>> messages =
@@ -553,45 +542,11 @@ Result<void> Run::begin_output() {
         !session_.groups.has(options_.target_pid))
         warn(fmt::format("-x {}: that process is not in {}, and probes see only what is in both", options_.target_pid,
                          describe_groups(plan_.groups)));
-    if (session_.is_json() && !plan_.tells_context && !plan_.formats.empty())
-        warn("the plan was saved without --format=json, so what is printed tells neither time nor task");
-    if (session_.is_json())
-        session_.output.write(session_.json_lines.start(real_time_ns()));
     session_.held_back = std::make_unique<HeldBack>(session_.output, *session_.messages);
-    if (Result<void> found = session_.find_pictures(); !found)
-        return found;
-    if (options_.metrics.wanted()) {
-        Result<std::unique_ptr<MetricsServer>> metrics = MetricsServer::start(plan_, options_.metrics);
-        if (!metrics)
-            return std::move(metrics).error();
-        metrics_ = *std::move(metrics);
-        if (options_.metrics.port == "0" || options_.verbose)
-            say(fmt::format("the metrics are at {}/metrics", metrics_->url()));
-        if (const std::string exposure = metrics_->exposure(); !exposure.empty())
-            warn(exposure);
-    }
-    if (options_.otlp.wanted()) {
-        Result<std::unique_ptr<OtlpPusher>> pusher = OtlpPusher::start(plan_, options_.otlp);
-        if (!pusher)
-            return std::move(pusher).error();
-        pusher_ = *std::move(pusher);
-        if (const HttpTarget& target = options_.otlp.target;
-            !options_.otlp.settings.headers.empty() && !target.has_tls && !target.is_loopback())
-            warn(fmt::format("--otlp-header: what it sends goes over the network to {} as it is; https:// encrypts",
-                             target.host_and_port()));
-        session_.output.copy_to([this](std::string_view text) {
-            pusher_->note_printed(text, session_.spans ? session_.spans->within() : OtlpSpanId());
-        });
-        if (options_.otlp.wants(OtlpTraces)) {
-            Result<std::unique_ptr<CallSpans>> spans =
-                CallSpans::start(plan_, [this](OtlpSpan span) { pusher_->keep_span(std::move(span)); });
-            if (!spans)
-                return std::move(spans).error();
-            session_.spans = *std::move(spans);
-        }
-    }
-    // It is known now that it can be written.
-    return options_.report.empty() ? Result<void>() : write_file(options_.report, "");
+    for (const std::unique_ptr<Sink>& sink : session_.sinks)
+        if (Result<void> opened = sink->open(); !opened)
+            return opened;
+    return {};
 }
 
 Result<void> Run::load() {
@@ -698,15 +653,13 @@ Result<void> Run::trace_events() {
         if (Result<void> begun = attachment->begin(); !begun)
             return begun;
     session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
-    if (live_)
-        live_->begin_screen(); // before anything is printed
+    for (const std::unique_ptr<Sink>& sink : session_.sinks)
+        sink->start(); // before anything is printed: a live view takes the screen
     session_.held_back->release();
-    session_.look_after_pictures(now_ns(), true);
+    session_.turn_sinks(now_ns(), true);
     command_.release();
     session_.messages->settle(hurry());
     options_.armed();
-    if (metrics_)
-        metrics_->note_armed();
     pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command);
@@ -734,21 +687,18 @@ void Run::pump() {
     if (files_->control)
         files_->control->serve(files_->run, is_ending);
     while (!session_.exiting) {
-        const int64_t wait = session_.until_pictures(
+        const int64_t wait = session_.until_sinks(
             now_ns(), timers.until_next(session_.data.kernel ? poll_ms * 1000000ll : 1000000000ll));
-        wait_for_events(std::min({wait, live_ ? std::max<int64_t>(0, live_->next_ns() - now_ns()) : wait,
-                                  std::max<int64_t>(0, limit - (now_ns() - started))}));
-        if (live_ && live_->turn())
-            session_.exiting = session_.interrupted = true;
+        wait_for_events(std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started))));
         if (overload)
             guard(session_, *overload, attachments_);
         if (session_.data.kernel)
             session_.groups.refresh(*session_.data.kernel);
         session_.target_files.drain();
-        session_.follow_clock();
+        __atomic_store_n(&session_.data.words->tai_offset_ns, tai_offset_ns(), __ATOMIC_RELAXED);
         if (moved_text_)
             moved_text_->look();
-        session_.look_after_pictures(now_ns());
+        session_.turn_sinks(now_ns());
         if (signals_->take_switch())
             session_.output.switch_file();
         if (signals_->take_end()) {
@@ -790,17 +740,17 @@ void Run::pump() {
 
 // Waits, then takes what has come through descriptors.
 void Run::wait_for_events(int64_t most_ns) {
-    pollfd fds[] = {{signals_->fd(), POLLIN, 0},
-                    {rings_.control_fd(), POLLIN, 0},
-                    {rings_.event_fd(), POLLIN, 0},
-                    {session_.output.writer().failure_fd(), POLLIN, 0},
-                    {files_->control ? files_->control->fd() : -1, POLLIN, 0},
-                    {files_->input.fd(), POLLIN, 0},
-                    {live_ ? live_->fd() : -1, POLLIN, 0},
-                    {metrics_ ? metrics_->fd() : -1, POLLIN, 0},
-                    {pusher_ ? pusher_->fd() : -1, POLLIN, 0}};
+    std::vector<pollfd> fds = {{signals_->fd(), POLLIN, 0},
+                               {rings_.control_fd(), POLLIN, 0},
+                               {rings_.event_fd(), POLLIN, 0},
+                               {session_.output.writer().failure_fd(), POLLIN, 0},
+                               {files_->control ? files_->control->fd() : -1, POLLIN, 0},
+                               {files_->input.fd(), POLLIN, 0}};
+    const size_t first_sink = fds.size();
+    for (const std::unique_ptr<Sink>& sink : session_.sinks)
+        fds.push_back({sink->fd(), POLLIN, 0});
     const timespec timeout{most_ns / 1000000000, most_ns % 1000000000};
-    ppoll(fds, std::size(fds), &timeout, nullptr);
+    ppoll(fds.data(), fds.size(), &timeout, nullptr);
     session_.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
     rings_.drain();
     const auto is_ending = [this] { return session_.exiting; };
@@ -808,10 +758,9 @@ void Run::wait_for_events(int64_t most_ns) {
         files_->control->serve(files_->run, is_ending);
     if (fds[5].revents && !session_.exiting)
         files_->input.serve(is_ending);
-    if (fds[7].revents)
-        metrics_->serve(session_.data, pusher_.get());
-    if (fds[8].revents)
-        pusher_->serve(session_.data);
+    for (size_t i = 0; i < session_.sinks.size(); i++)
+        if (fds[first_sink + i].revents)
+            session_.sinks[i]->serve();
 }
 
 // The hit that ended the session has led to all of its place's handlers then (codegen/bpf/one_hit.h). One that never
@@ -826,9 +775,8 @@ void Run::wait_for_hit() const {
 
 // No kernel handler runs any more when it returns.
 void Run::stop() {
-    metrics_.reset();
-    if (live_)
-        live_->end_screen();
+    for (const std::unique_ptr<Sink>& sink : session_.sinks)
+        sink->stop();
     __atomic_store_n(&session_.data.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
     wait_for_hit();
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
@@ -845,9 +793,9 @@ void Run::stop() {
     files_->control.reset();
     command_.terminate();
     rings_.drain();
-    if (options_.otlp.wants(OtlpMetrics))
-        pusher_->serve(session_.data); // before the end's probes, which may delete what they have printed
-    session_.look_after_pictures(now_ns(), true);
+    for (const std::unique_ptr<Sink>& sink : session_.sinks)
+        sink->detached();
+    session_.turn_sinks(now_ns(), true);
 }
 
 int Run::status() const {
@@ -860,24 +808,22 @@ int Run::status() const {
 Result<int> Run::end() {
     session_.output.set_patience(patience_at_end(session_), hurry());
     run_end_probes(session_, rings_);
-    if (!session_.aborted)
-        session_.print_globals();
-    Result<void> drawn = session_.draw_pictures(hurry());
-    session_.print_hits();
+    Result<void> sunk;
+    const auto keep = [&sunk](Result<void> done) {
+        if (sunk)
+            sunk = std::move(done);
+    };
+    for (const std::unique_ptr<Sink>& sink : session_.sinks)
+        keep(sink->finish(hurry()));
+    if (options_.timing)
+        session_.tell_sinks(SinkText::HitTimes, session_.data.hit_report.text(plan_, session_.data.kernel.get()));
     finish_output(session_, *signals_);
     session_.count_losses();
-    if (Result<void> finished = session_.finish_timelines(); drawn)
-        drawn = std::move(finished);
-    if (session_.is_json()) {
-        session_.output.write(session_.json_lines.end(session_.accounting, status(), session_.data.words->errors,
-                                                      session_.data.words->skipped));
-        session_.output.finish(patience_at_end(session_));
-    }
-    if (session_.spans)
-        session_.spans->finish();
-    if (pusher_)
-        if (const std::string dropped = pusher_->finish(hurry()); !dropped.empty())
-            warn(dropped, Weight::Answer);
+    const SessionEnd how{session_.accounting, status(), session_.data.words->errors, session_.data.words->skipped,
+                         hurry()};
+    for (size_t i = session_.sinks.size(); i-- > 0;)
+        keep(session_.sinks[i]->close(how));
+    session_.output.finish(patience_at_end(session_));
     session_.report();
     if (!ended_in_begin_ && joined_)
         session_.say_unhit();
@@ -888,17 +834,12 @@ Result<int> Run::end() {
         say("ERROR: " + session_.output.failure());
     if (session_.failed)
         say("Pass 5: run failed.");
-    if (!drawn)
-        return drawn.error();
+    if (!sunk)
+        return sunk.error();
     if (!joined_)
         say("ERROR: " + joined_.error().message);
     session_.messages->finish(hurry());
     signals_->ignore_from_here();
-    if (!options_.report.empty()) {
-        const std::string report = json_text(session_.accounting.json(plan_.script, status()), 2) + "\n";
-        if (Result<void> written = write_file(options_.report, report); !written)
-            return std::move(written).error();
-    }
     return status();
 }
 

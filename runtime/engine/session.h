@@ -10,9 +10,7 @@
 
 #include "base/result.h"
 #include "runtime/plan/plan.h"
-#include "runtime/sinks/metrics/otlp_request.h"
-#include "runtime/sinks/metrics/request.h"
-#include "runtime/sinks/pictures/request.h"
+#include "runtime/sinks/sink.h"
 #include "runtime/text/accounting.h"
 #include "runtime/text/output.h"
 
@@ -23,24 +21,16 @@ struct SessionOptions {
     int64_t target_pid = 0;         // -x
     std::vector<std::string> files; // -d: their tables are there from the beginning, not from when they are met
     OutputFile output;              // -o, -S
-    double time_limit_s = 0;        // -T; 0: none
-    std::string saved_as;           // the name of the saved plan that runs; empty: it was made just now
+    SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // what consumes the events
+    double time_limit_s = 0;                                              // -T; 0: none
+    std::string saved_as; // the name of the saved plan that runs; empty: it was made just now
     // --output-wait: how long the end waits for a reader of the output that takes nothing. By default 2 seconds after a
     // signal or -T, and 300 after an end of the session's own.
     std::optional<double> output_wait_s;
-    bool suppress_auto_print = false;
     bool raw = false; // --raw: terminals get what the traced programs say as it is
     int verbose = 0;
-    bool timing = false;                  // -t
-    bool one_by_one = false;              // -u: handlers of one point stand alone, and an error of one ends the session
-    std::vector<PictureRequest> pictures; // --folded, --flame, --timeline, --heatmap
-    std::string flame_base;       // --flame-against: a folded file that flame graphs are compared with; empty: none
-    std::string report;           // --report: what became of the hits goes into this file, as JSON; empty: none
-    std::optional<double> live_s; // --live: seconds from one picture on the screen to the next; empty: no screen
-    MetricsRequest metrics;       // --metrics
-    OtlpRequest otlp;             // --otlp
-    HttpSettings pprof_push;      // --pprof=URL
-    double pprof_interval_s = 0;  // --pprof-interval; 0: one profile, at the end
+    bool timing = false;     // -t
+    bool one_by_one = false; // -u: handlers of one point stand alone, and an error of one ends the session
     // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
     std::optional<double> overload;
     LossKinds tolerated; // --lossy-ok: these losses do not change the exit status

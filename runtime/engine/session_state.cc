@@ -17,10 +17,8 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/terminal_text.h"
 #include "base/tracefs.h"
 #include "runtime/plan/error_place.h"
-#include "runtime/values/format.h"
 
 namespace sonde {
 
@@ -161,15 +159,10 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::Print:
         if (header.format >= plan.formats.size())
             break;
-        for (const std::unique_ptr<Timeline>& timeline : timelines)
-            timeline->add(header, payload, data.symbols);
-        if (spans)
-            spans->add(header, payload);
-        if (!plan.formats[header.format].is_hit)
-            output.write(is_json() ? json_lines.print(header, payload)
-                                   : render_print(plan.formats[header.format], payload, &data.symbols, escapes()));
-        if (spans)
-            spans->leave_record();
+        for (const std::unique_ptr<Sink>& sink : sinks)
+            sink->record(header, payload);
+        for (const std::unique_ptr<Sink>& sink : sinks)
+            sink->after_record();
         break;
     case plan::Batch:
         batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });
@@ -181,8 +174,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         }
         break;
     case plan::Warn:
-        if (is_json())
-            output.write(json_lines.text("warning", text_of(payload)));
+        tell_sinks(SinkText::Warning, text_of(payload));
         output.flush();
         warn(text_of(payload));
         break;
@@ -208,7 +200,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         held_back->run(text_of(payload));
         break;
     case plan::Abort:
-        aborted = true;
+        data.aborted = true;
         [[fallthrough]];
     case plan::Exit:
         // No handler begins any more, in the kernel neither.
@@ -226,13 +218,21 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     }
 }
 
-void Session::follow_clock() {
-    __atomic_store_n(&data.words->tai_offset_ns, tai_offset_ns(), __ATOMIC_RELAXED);
-    // Two readings of clocks are never from the same moment.
-    constexpr int64_t noticed_ns = 1'000'000;
-    const int64_t correction = real_time_ns() - kernel_now_ns() - data.words->realtime_offset_ns;
-    if (std::abs(correction - json_lines.clock_correction_ns) > noticed_ns)
-        json_lines.clock_correction_ns = correction;
+int64_t Session::until_sinks(int64_t now, int64_t most) const {
+    for (const std::unique_ptr<Sink>& sink : sinks)
+        most = std::min(most, sink->until_turn(now));
+    return most;
+}
+
+void Session::turn_sinks(int64_t now, bool handlers_follow) {
+    for (const std::unique_ptr<Sink>& sink : sinks)
+        if (sink->turn(now, handlers_follow))
+            exiting = interrupted = true;
+}
+
+void Session::tell_sinks(SinkText kind, std::string_view text) {
+    for (const std::unique_ptr<Sink>& sink : sinks)
+        sink->text(kind, text);
 }
 
 void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload) {
@@ -246,7 +246,7 @@ void Session::handle_speculation(uint32_t type, std::span<const uint8_t> payload
         speculations.take(id);
     else
         for (const std::string& text : speculations.take(id))
-            output.write(is_json() ? json_lines.text("text", text) : escapes() ? terminal_text(text) : text);
+            tell_sinks(SinkText::Printed, text);
 }
 
 // Those of handlers in the kernel are counted there.
@@ -361,8 +361,7 @@ void Session::release_error() {
 }
 
 void Session::fail(const HeldError& error) {
-    if (is_json())
-        output.write(json_lines.text("error", error.text));
+    tell_sinks(SinkText::Error, error.text);
     output.flush();
     say("ERROR: " + error.text);
     if (const std::string help = way_out(error.text); !help.empty() && told_help_.insert(help).second)

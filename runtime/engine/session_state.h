@@ -24,17 +24,12 @@
 #include "runtime/plan/plan.h"
 #include "runtime/processes/process_numbers.h"
 #include "runtime/processes/target_files.h"
-#include "runtime/sinks/metrics/spans.h"
-#include "runtime/sinks/pictures/heatmap.h"
-#include "runtime/sinks/pictures/pictures.h"
-#include "runtime/sinks/pictures/profile_pusher.h"
-#include "runtime/sinks/pictures/timeline.h"
+#include "runtime/sinks/sink.h"
 #include "runtime/symbols/symbols.h"
 #include "runtime/text/accounting.h"
 #include "runtime/text/messages.h"
 #include "runtime/text/output.h"
 #include "runtime/values/host_arrays.h"
-#include "runtime/values/json_lines.h"
 #include "runtime/values/session_data.h"
 
 namespace sonde {
@@ -49,6 +44,7 @@ class Session {
     const plan::Plan& plan;
     const SessionOptions& options;
     Output output;
+    Sinks sinks;
     std::unique_ptr<Messages> messages; // after output, which it may share
     std::unique_ptr<HeldBack> held_back;
     HostObject host_object;
@@ -56,32 +52,18 @@ class Session {
     SessionData data{plan};
     Speculations speculations;
     Batches batches;
-    bool exiting = false;                                   // exit() was called, or the session ends for another reason
-    bool interrupted = false;                               // it ends because it was told to: by a signal or -T
-    bool aborted = false;                                   // abort(): no end probes
-    bool failed = false;                                    // more soft errors than allowed
-    Accounting accounting;                                  // what was lost
-    JsonLines json_lines{plan, data.symbols, data.numbers}; // --format=json
-    SessionGroups groups{plan};                             // what its handlers know of control groups
-    TargetFiles target_files;                               // what the target runs and loads
-    std::string target_program;                             // that -c or -x begins with; empty: not known
-    std::map<std::string, uint64_t> probed;                 // probed_inodes(), when the probes were armed
-    bool exited = false;                                    // the script ended the session
-    const plan::Probe* running = nullptr;                   // the host handler that runs
-    std::unique_ptr<Interrupter> interrupter;               // null: no probes have run yet
-    std::vector<size_t> pictured;                           // the globals that pictures are made of at the end
-    std::vector<PictureRequest> drawn;                      // and which pictures
-    std::map<size_t, std::unique_ptr<ProfilePusher>> profile_pushers; // by the index in `drawn`: --pprof-interval
-    std::optional<FoldedWeights> flame_base;                          // SessionOptions::flame_base
-    std::vector<std::unique_ptr<Timeline>> timelines;
-    std::unique_ptr<CallSpans> spans; // --otlp-only=traces; null: without
-    std::vector<Heatmap> heatmaps;
-    std::vector<std::string> heatmap_files; // of each
-    bool error_counted_in_kernel = false;   // while records from the ring are handled: their errors are counted already
-
-    bool is_json() const { return options.output.format == OutputFormat::Json; }
-    // Whether what others say is printed for a terminal.
-    bool escapes() const { return output.is_terminal() && !options.raw; }
+    bool exiting = false;                     // exit() was called, or the session ends for another reason
+    bool interrupted = false;                 // it ends because it was told to: by a signal or -T
+    bool failed = false;                      // more soft errors than allowed
+    Accounting accounting;                    // what was lost
+    SessionGroups groups{plan};               // what its handlers know of control groups
+    TargetFiles target_files;                 // what the target runs and loads
+    std::string target_program;               // that -c or -x begins with; empty: not known
+    std::map<std::string, uint64_t> probed;   // probed_inodes(), when the probes were armed
+    bool exited = false;                      // the script ended the session
+    const plan::Probe* running = nullptr;     // the host handler that runs
+    std::unique_ptr<Interrupter> interrupter; // null: no probes have run yet
+    bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
 
     // A frame for one handler run, zeroed; recursive functions take more after it. Null: no room.
     char* push_frame(uint64_t size);
@@ -107,19 +89,12 @@ class Session {
     uint64_t nesting = 0;          // activations of functions that call themselves
     std::list<Iterator> iterators; // freed with the handler that began them
 
-    // At the end: globals that nobody read; with -t the hits of each point; what was lost, and times.
-    void print_globals();
-    // Errors: an array that is not there; a file that cannot be read or written.
-    Result<void> find_pictures();
-    Result<void> draw_pictures(const std::function<bool()>& hurry);
-    Result<void> finish_timelines(); // after count_losses()
-    // Each turn: the clock may have been set.
-    void follow_clock();
-    // While it runs: nanoseconds until a picture wants to be looked after, `most` at most; and what there is to do
-    // then. `at_once`: what they are made of may change.
-    int64_t until_pictures(int64_t now, int64_t most) const;
-    void look_after_pictures(int64_t now, bool at_once = false);
-    void print_hits();
+    // While it runs: the sinks' earliest turn, `most` nanoseconds from now at most; and that turn.
+    int64_t until_sinks(int64_t now, int64_t most) const;
+    void turn_sinks(int64_t now, bool handlers_follow = false);
+    void tell_sinks(SinkText kind, std::string_view text);
+
+    // At the end.
     void count_losses();
     void say_unhit();
     void report();
@@ -134,8 +109,6 @@ class Session {
         bool is_counted; // by the kernel, where the handler ran
     };
     void fail(const HeldError& error);
-    void print_global(const plan::Global& global, size_t index);
-    Result<void> draw_heatmaps();
     char* stack_ = nullptr;
     size_t stack_size_ = 0, stack_top_ = 0;
     bool warned_of_kernel_ = false; // what it does not let be written

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct SessionData {
     HitReport hit_report;                               // times of handlers in this process
     std::map<uint32_t, uint64_t> missed;                // hits that links counted as missed, by Attachment::probe
     std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers, and the first text of kernel handlers
+    bool aborted = false;                               // abort(): no end handlers run, no globals are printed
+    std::set<size_t> pictured; // globals that pictures show at the end, by index; they are not printed, too
 
     // A scalar's bytes in the data area.
     char* scalar(const plan::Global& global) const { return memory + global.offset; }

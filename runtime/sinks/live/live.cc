@@ -112,15 +112,19 @@ Result<std::unique_ptr<Live>> Live::start(SessionData& data, Output& output, con
     return out;
 }
 
-void Live::begin_screen() {
+void Live::start() {
     capture_->hold();
     terminal_->enter();
+    is_shown_ = true;
 }
 
-void Live::end_screen() {
+void Live::stop() {
     terminal_->leave();
     capture_->release();
+    is_shown_ = false;
 }
+
+int64_t Live::until_turn(int64_t now) const { return std::max<int64_t>(0, next_ns_ - now); }
 
 void Live::look() {
     view_.show(tables_.look());
@@ -138,7 +142,9 @@ void Live::write_json() {
     }
 }
 
-bool Live::turn() {
+bool Live::turn(int64_t now, bool /*handlers_follow*/) {
+    if (!is_shown_)
+        return false;
     bool draws = false;
     for (const Key& key : terminal_->read_keys()) {
         const LiveView::Wish wish = view_.press(key);
@@ -147,7 +153,6 @@ bool Live::turn() {
         act(wish);
         draws = true;
     }
-    const int64_t now = now_ns();
     if (now >= next_ns_) {
         next_ns_ = now + std::llround(settings_.interval_s * 1e9);
         if (!view_.is_paused())

@@ -11,6 +11,7 @@
 #include "runtime/sinks/live/tables.h"
 #include "runtime/sinks/live/terminal.h"
 #include "runtime/sinks/live/view.h"
+#include "runtime/sinks/sink.h"
 #include "runtime/values/json_lines.h"
 
 namespace sonde {
@@ -24,7 +25,7 @@ struct LiveSettings {
     bool writes_json = false; // the pictures go to the output, too, as JSON lines
 };
 
-class Live {
+class Live final : public Sink {
   public:
     // Takes standard output and error (runtime/sinks/live/capture.h), before the output is opened and a command starts.
     // Errors: there is no terminal; the script shows nothing, or wants the keyboard itself.
@@ -32,13 +33,13 @@ class Live {
     Live(const Live&) = delete;
     Live& operator=(const Live&) = delete;
 
-    void begin_screen();
-    void end_screen();
-    int fd() const { return terminal_->fd(); } // readable when a key was pressed
-    // Looks and draws if it is time to, or if keys were pressed. Gives whether the session is to end.
-    bool turn();
-    // When the next picture is due, on the monotonic clock.
-    int64_t next_ns() const { return next_ns_; }
+    void start() override;
+    // Readable when a key was pressed.
+    int fd() const override { return terminal_->fd(); }
+    int64_t until_turn(int64_t now) const override;
+    // Looks and draws if it is time to, or if keys were pressed.
+    bool turn(int64_t now, bool handlers_follow) override;
+    void stop() override;
 
   private:
     Live(SessionData& data, Output& output, const LiveSettings& settings, std::unique_ptr<Terminal> terminal);
@@ -52,7 +53,8 @@ class Live {
     Output& output_;
     const LiveSettings settings_;
     const JsonLines json_lines_;
-    int64_t next_ns_ = 0;
+    bool is_shown_ = false;
+    int64_t next_ns_ = 0; // when the next picture is due, on the monotonic clock
     std::unique_ptr<Terminal> terminal_;
     std::unique_ptr<Capture> capture_;
     LiveTables tables_;

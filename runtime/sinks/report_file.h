@@ -1,0 +1,12 @@
+// --report: what became of the hits, as JSON in a file, written at the session's end.
+#pragma once
+
+#include <string>
+
+#include "runtime/sinks/sink.h"
+
+namespace sonde {
+
+std::unique_ptr<Sink> make_report_file(const plan::Plan& plan, std::string path);
+
+} // namespace sonde
