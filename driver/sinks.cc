@@ -8,6 +8,7 @@
 #include "runtime/sinks/pictures/picture_sinks.h"
 #include "runtime/sinks/printing.h"
 #include "runtime/sinks/report_file.h"
+#include "runtime/values/session_data.h"
 
 namespace sonde {
 namespace {
