@@ -1,4 +1,4 @@
-"""What the suites of test_* functions share: a module's functions are its tests, each raises what it finds wrong."""
+"""Common code of all suites: functions of a module named test_* are its tests, and each raises an exception if it fails."""
 import argparse
 import ctypes
 import functools
@@ -10,23 +10,23 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_SHOWN = 40
-os.environ["TERM"] = "xterm"  # of the terminals that tests make
+os.environ["TERM"] = "xterm"  # of the pseudo-terminals
 
 
 class Missing(Exception):
-    """What the test needs is not here: it is said, and counts as nothing."""
+    """The machine lacks something that the test needs: this is reported, and counted as neither passed nor failed."""
 
 
 @functools.cache
 def has_watchpoints():
-    """False where the processor's debug registers report nothing, as in virtual machines that do not pass them on."""
+    """False if the processor's debug registers report nothing, as in virtual machines without them."""
     memory = ctypes.create_string_buffer(16)
     address = (ctypes.addressof(memory) + 7) // 8 * 8
     exclude_kernel, write, breakpoint_event, perf_event_open = 1 << 5, 2, 5, 298
     attributes = struct.pack("=IIQQQQQIIQQ", breakpoint_event, 128, 0, 1, 0, 0, exclude_kernel, 0, write, address, 8).ljust(128, b"\0")
     event = ctypes.CDLL(None, use_errno=True).syscall(perf_event_open, attributes, 0, -1, -1, 0)
     if event < 0:
-        return True  # what is in the way is for the tests to find
+        return True  # the tests themselves report problems
     ctypes.c_uint64.from_address(address).value = 1
     count = struct.unpack("=Q", os.read(event, 8))[0]
     os.close(event)
@@ -40,7 +40,7 @@ def needs_watchpoints():
 
 @functools.cache
 def has_register_writes():
-    """Whether the kernel lets BPF programs at programs' code change registers."""
+    """Whether the kernel allows BPF programs at user code to change registers."""
     def instruction(code, registers, offset, number):
         return struct.pack("=BBhi", code, registers, offset, number)
     ax = 80  # in struct pt_regs; r2 = *(u64 *)(r1 + ax); *(u64 *)(r1 + ax) = r2; r0 = 0; exit
@@ -56,7 +56,7 @@ def has_register_writes():
 
 
 def runs(program):
-    """False where the kernel cannot run such programs: 32-bit ones."""
+    """False if the kernel cannot run such programs, for example 32-bit ones."""
     try:
         subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     except OSError:
@@ -65,23 +65,23 @@ def runs(program):
 
 
 def end_check(files, problems):
-    """The end of a suite that looks at all files of a kind, which is one test. Gives the exit status."""
+    """The end of a suite that checks all files of a kind, which is one test. Returns the exit status."""
     good = files > 0 and not problems
     print(f"{files} files\n{int(good)} passed, {int(not good)} failed")
     return 0 if good else 1
 
 
 def describe(test, problem):
-    """Where in the test it went wrong, and what was seen."""
+    """The place in the test where it failed, and the values."""
     where = traceback.extract_tb(problem.__traceback__)
     line = next((frame.lineno for frame in reversed(where) if frame.name == test.__name__), 0)
-    errors = getattr(problem, "stderr", None) or ""  # bytes where the time was up
+    errors = getattr(problem, "stderr", None) or ""  # bytes after a timeout
     seen = (str(problem) + (errors.decode(errors="replace") if isinstance(errors, bytes) else errors)).splitlines()
     return f"FAIL {test.__name__} (line {line})\n  " + "\n  ".join(seen[:LINES_SHOWN])
 
 
 class Program(subprocess.Popen):
-    """A program that a test has started in a `with`: it is killed where the test fails inside, instead of being waited for."""
+    """A program that a test starts in a `with`: it is killed if the test fails inside, instead of being waited for."""
 
     def __exit__(self, kind, value, trace):
         if kind:
@@ -90,8 +90,8 @@ class Program(subprocess.Popen):
 
 
 def run_module(module, build="build-dev"):
-    """Runs the tests of a module's globals that the command line names, all by default. SONDE and TRIGGERS among these globals
-    become the programs to test and the folder of traced programs. Gives the exit status."""
+    """Runs the tests of a module's globals that the command line names, by default all. Sets SONDE and TRIGGERS in these globals to the program
+    under test and the folder of traced programs. Returns the exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=build)
     parser.add_argument("names", nargs="*")

@@ -1,8 +1,8 @@
-"""Random scripts for tests/fuzz/differential: well-typed, over the whole language, and with an end.
+"""Random scripts for tests/fuzz/differential: well-typed, over the whole language, and always terminating.
 
-A script is a tree, so that the reducer can take parts of it away. A Node's `kind` is what may stand in its place: "long" and
-"string" are expressions, "statement" and "block" speak for themselves, and "fixed" is text that stays as long as what is
-around it does. Nothing in a script depends on time, tasks or addresses: both places must say the same.
+A script is a tree, so that the reducer can remove parts of it. A Node's `kind` tells what may replace it: "long" and
+"string" are expressions; "statement" and "block" are what they say; "fixed" is text that remains as long as its
+surroundings. Nothing in a script depends on time, tasks or addresses, so both places must print the same.
 """
 import random
 
@@ -42,8 +42,8 @@ class Node:
 
 
 class Array:
-    """An array, or with no keys a scalar statistic: what it holds, and the one histogram and the one shift it is read with.
-    `known`: keys are such that all of them are known beforehand, which keys in memory can do with less room for."""
+    """An array, or without keys a scalar statistic: its value type, and the histogram and the shift with which it is read. `known`: its keys are
+    constants, for which keys in memory need less room."""
 
     def __init__(self, name, keys, value, histogram, shift, known=False):
         self.name, self.keys, self.value, self.histogram, self.shift = name, keys, value, histogram, shift
@@ -53,25 +53,25 @@ class Array:
 class Function:
     def __init__(self, name, result, params, recursive):
         self.name, self.result, self.params, self.recursive = name, result, params, recursive
-        self.changes = set()  # names of the arrays that a call may change
-        self.loops = 0        # within so many loops it may call itself
+        self.changes = set()  # names of the arrays that the call may change
+        self.loops = 0        # the function may call itself within this many loops
 
 
 class Scope:
-    """Where statements are generated: the names that can be used, and what may not be done here."""
+    """A place where statements are generated: the names in scope, and restrictions."""
 
     def __init__(self, longs, strings, functions, function=None):
         self.longs, self.strings, self.functions, self.function = longs, strings, functions, function
-        self.known = []         # loops' variables over known arrays' keys
-        self.frozen = set()     # arrays that a foreach around walks over
-        self.loops = 0          # loops around in this handler or function
-        self.depth = 0          # blocks around
-        self.risky = False      # whether the statement at hand can fail
+        self.known = []         # variables of loops over arrays with known keys
+        self.frozen = set()     # arrays of the enclosing foreach loops
+        self.loops = 0          # enclosing loops in this handler or function
+        self.depth = 0          # enclosing blocks
+        self.risky = False      # whether the current statement can fail
         self.changes = set()    # arrays changed
 
 
 class Script:
-    """One script: `text()` and the options that it runs with. Generated from a seed."""
+    """One script, generated from a seed: `text()`, and its options."""
 
     def __init__(self, seed, size=8):
         self.random = random.Random(seed)
@@ -137,12 +137,12 @@ class Script:
             keys = [self.pick(["long", "string"]) for _ in range(self.pick([1, 1, 1, 2, 2, 3, 5]))]
             array = Array(self.fresh("a"), keys, value, self.make_histogram(), self.make_shift(), self.chance(40))
             self.arrays.append(array)
-            # What a foreach in the kernel walks has to fit in memory (docs/language.md).
+            # All elements of a foreach in the kernel must fit into memory (docs/language.md).
             size = "" if self.chance(30) and keys == ["long"] and value != "string" else f"[{self.pick([1, 2, 3, 5, 20])}]"
             self.declare(array.name + size + ("%" if self.chance(20) else ""))
 
     def make_types(self):
-        """A handler that never runs, and says what the globals are."""
+        """A handler that never runs and determines the types of globals."""
         statements = [Node("statement", name + " = 0") for name in self.globals["long"]]
         statements += [Node("statement", name + ' = ""') for name in self.globals["string"]]
         for array in self.stats + self.arrays:
@@ -152,7 +152,7 @@ class Script:
         return Node("declaration", "probe never ", Node("block", *statements))
 
     def make_histogram(self):
-        """Name and further arguments of an operator."""
+        """The name and further arguments of an operator."""
         if self.chance(50):
             return "@hist_log", ""
         low, width = self.random.randint(-50, 50), self.random.randint(1, 20)
@@ -173,7 +173,7 @@ class Script:
                                     [name for name, kind in params if kind == "string"], list(functions), function)
             scope.depth = 1
             body = Node("block", *self.initial(scope))
-            if recursive and self.chance(50):  # it changes no array, and so may call itself while it walks over one
+            if recursive and self.chance(50):  # changes no array, so it may call itself in a foreach
                 function.loops = 1
                 scope.frozen = {a.name for a in self.stats + self.arrays}
             if recursive:
@@ -201,7 +201,7 @@ class Script:
         return Scope(longs, strings, functions, function)
 
     def initial(self, scope):
-        """First values of the locals, so that their types are known."""
+        """Initial values of the locals, which determine their types."""
         return [Node("statement", name, " = ", self.literal("long")) for name in scope.longs if name[0] == "i"] + \
                [Node("statement", name, " = ", self.literal("string")) for name in scope.strings if name[0] == "w"]
 
@@ -247,7 +247,7 @@ class Script:
         usable = [f for f in scope.functions if f.result == result and not f.changes & scope.frozen]
         own = scope.function
         if own and (scope.loops > own.loops or (scope.frozen and not own.loops)):
-            # What a recursive function changes is not known yet, and loops multiply.
+            # The changes of a recursive function are unknown so far, and loops multiply.
             usable = [f for f in usable if f is not own]
         if not usable:
             return None
@@ -285,7 +285,7 @@ class Script:
                     self.pick(STRINGS) if self.chance(20) else self.pick(['"a"', '"b"', "pp()", "ppfunc()", '"A"']))
 
     def read(self, kind, scope, depth):
-        """A variable's value."""
+        """The value of a variable."""
         arrays = [a for a in self.arrays if a.value == kind]
         if arrays and self.chance(30):
             return Node(kind, self.element(self.pick(arrays), scope, depth))
@@ -368,7 +368,7 @@ class Script:
                     self.expression(kind, scope, depth - 1), ")")
 
     def change(self, kind, scope, depth):
-        """An assignment, as an expression."""
+        """An assignment as an expression."""
         target = self.target(kind, scope, depth)
         if kind == "string":
             return Node(kind, "(", target, self.pick([" = ", " .= "]), self.string(scope, depth - 1), ")")
@@ -406,7 +406,7 @@ class Script:
     # ---- printing --------------------------------------------------------------------------------------------------
 
     def printed(self, prefix, kind, scope, depth):
-        """print() and its relatives; with the prefix "s" the expressions that give what they would print."""
+        """print() and similar functions; with the prefix "s", expressions that return the text."""
         choice = self.random.randrange(10)
         ending = self.pick(["", "ln"])
         values = [self.expression(self.pick(["long", "string"]), scope, depth) for _ in range(self.random.randint(1, 3))]
@@ -454,7 +454,7 @@ class Script:
         return Node("block", *self.statements(scope, self.random.randint(1, 3)))
 
     def guarded(self, scope):
-        """A statement; what can fail is mostly caught."""
+        """A statement; if it can fail, an error is usually caught."""
         before, scope.risky = scope.risky, False
         statement = self.statement(scope)
         if scope.risky and self.chance(85):
@@ -564,7 +564,7 @@ class Script:
         limit = [" limit ", self.small(scope, 2)] if self.chance(30) else []
         head = [f"foreach ({value}{signs[-2]} = " if value else "foreach (", f"{names} in ", walked, signs[-1], *limit, ") "]
         for name, kind in zip(keys, array.keys):
-            # Most of these variables are never written, so that they are known too.
+            # Most of these variables are never written, so their values are known, too.
             known = kind == "string" and array.known
             (scope.longs if kind == "long" else scope.known if known and self.chance(70) else scope.strings).append(name)
         if value:
