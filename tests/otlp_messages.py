@@ -1,7 +1,7 @@
-"""Reads what --otlp pushes, by the numbers that OTLP's interface gives its fields. What it does not have is an error: an unknown field, a value of another kind."""
+"""Reads the messages of --otlp, by the field numbers of OTLP's interface. Unknown fields and values of another type are errors."""
 from wire_format import message
 
-# From opentelemetry/proto/{collector,common,resource,metrics,logs,trace}/v1/*.proto. wire_format.py says how.
+# From opentelemetry/proto/{collector,common,resource,metrics,logs,trace}/v1/*.proto; for the format see wire_format.py.
 VALUE = {1: ("string", str), 3: ("int", int)}
 ATTRIBUTE = {1: ("key", str), 2: ("value", VALUE)}
 SCOPE = {1: ("name", str), 2: ("version", str)}
@@ -29,7 +29,7 @@ def labels(item):
 
 
 def items(body, fields):
-    """The resource's attributes, and metrics, records or spans."""
+    """The resource's attributes; and metrics, records or spans."""
     one, = message(body, fields)["all"]
     scope, = one["scopes"]
     assert scope["scope"]["name"] == "sonde", scope

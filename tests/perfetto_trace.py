@@ -1,14 +1,13 @@
-"""Reads traces as Perfetto does: messages by the numbers that its interface gives their fields, tracks, and slices made of begins and ends.
+"""Reads traces as Perfetto does: messages by the field numbers of its interface, tracks, and slices from begin and end events.
 
-What the interface does not have is an error: an unknown field, a value of another kind, an event on a track that is not described, an end without
-a begin, a time that runs backwards on a thread.
+Errors are: an unknown field, a value of another type, an event on an unknown track, an end without a begin,
+and a time that goes backwards on a thread.
 """
 import collections
 
 from wire_format import message
 
-# From protos/perfetto/trace/*.proto and protos/perfetto/trace/track_event/*.proto: what the traces here have of them. wire_format.py
-# says how.
+# The used messages of protos/perfetto/trace/*.proto and protos/perfetto/trace/track_event/*.proto; for the format see wire_format.py.
 CLOCK = {1: ("clock_id", int), 2: ("timestamp", int)}
 NOTE = {6: ("string_value", str), 10: ("name", str)}
 EVENT = {4: ("debug_annotations", [NOTE]), 9: ("type", int), 11: ("track_uuid", int), 22: ("categories", [str]), 23: ("name", str), 30: ("counter_value", int)}
@@ -18,7 +17,7 @@ PACKET = {6: ("clock_snapshot", {1: ("clocks", [CLOCK]), 2: ("primary_trace_cloc
           11: ("track_event", EVENT), 13: ("sequence_flags", int), 60: ("track_descriptor", TRACK)}
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
-Slice = collections.namedtuple("Slice", "track name start end depth notes")  # end: None where the trace has none
+Slice = collections.namedtuple("Slice", "track name start end depth notes")  # end: None if the trace has no end
 Instant = collections.namedtuple("Instant", "track name time notes")
 
 
@@ -61,11 +60,11 @@ class Trace:
             self.counters[self.tracks[uuid]["name"]].append((time, event["counter_value"]))
 
     def threads(self):
-        """Process, thread and name by track."""
+        """Process, thread and name of each track."""
         return {uuid: tuple(track["thread"].values()) for uuid, track in self.tracks.items() if "thread" in track}
 
     def parent(self, child):
-        """The slice that a slice is in."""
+        """The slice that contains this slice."""
         around = [one for one in self.slices if one.track == child.track and one.depth == child.depth - 1 and one.start <= child.start and
                   (one.end is None or child.end is not None and child.end <= one.end)]
         return around[-1] if around else None

@@ -9,7 +9,7 @@ namespace {
 
 using namespace clang;
 
-/// Finds nothing. It is called for the whole file before anything in it, and then says what of it is to be looked at.
+// Called for the whole file before anything in it, and selects the declarations to check.
 class ScopeCheck : public tidy::ClangTidyCheck {
   public:
     using ClangTidyCheck::ClangTidyCheck;

@@ -1,8 +1,8 @@
-"""Programs in C and C++ whose functions take parameters of all kinds, called with values that are known here.
+"""C and C++ programs whose functions take parameters of all types, called with known values.
 
-program(seed, count) gives a source, a script that prints each parameter at its function's entry, and the values. The same seed gives the
-same program. Function bodies are those that compilers do different things to: parameters that are unused, changed, whose address is taken,
-or needed on one path only; loops, calls and returns at the beginning.
+program(seed, count) returns a source, a script that prints each parameter at its function's entry, and the values. The same seed
+gives the same program. The bodies make compilers do different things: parameters are unused, changed, needed on one path only, or
+their address is taken; there are loops, calls and returns at the beginning.
 """
 import dataclasses
 import random
@@ -11,10 +11,10 @@ import typing
 
 @dataclasses.dataclass
 class Kind:
-    """A type: how C writes it, a way to make values, and what a script prints of one."""
+    """A type: its C declaration, a generator of values, and the script's expressions for it."""
     c: str
-    make: typing.Callable  # (rng) -> the value as C writes it, and the text of each field
-    fields: list  # of a format and what comes after the parameter's name: ("%d", "->x"); with "%s" it is text already
+    make: typing.Callable  # (rng) -> the value in C, and the text of each field
+    fields: list  # format, and suffix of the parameter's name: ("%d", "->x"); with "%s" the value is a text already
     declaration: str = ""
 
 
@@ -151,8 +151,8 @@ def pick(rng, cxx):
 
 
 def program(seed, count, cxx=False, all_used=False):
-    """The source, the script (its argument is the program), and the expected text of each "FUNCTION FIELD". `all_used`: of all parameters,
-    since callers that LLVM has compiled pass anything for an unused one."""
+    """The source, the script (its argument is the program), and the expected text of each "FUNCTION FIELD". `all_used`: all parameters are used,
+    because callers compiled by LLVM pass any value for an unused one."""
     rng = random.Random(seed)
     source, script, expected, calls = [HEAD, *(one.declaration for one in RECORDS)], [], {}, []
     for number in range(count):
@@ -171,7 +171,7 @@ def program(seed, count, cxx=False, all_used=False):
             if p == "k":
                 value, texts = (lambda k: (str(k), [str(k)]))(rng.randint(0, 1000))
             if rng.random() < .2:
-                arguments.append(value)  # a constant, which a compiler may build in
+                arguments.append(value)  # a constant, which a compiler may inline
             else:
                 source.append(f'static {kind.c} {name}_{p}(void) {{ {kind.c} one = {value}; __asm__ volatile("" : "+m"(one)); return one; }}')
                 arguments.append(f"{name}_{p}()")

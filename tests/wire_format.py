@@ -1,10 +1,10 @@
-"""Reads protobuf messages by tables. A message is the table of its fields, number -> (name, kind); a list of a kind: there may be several.
+"""Reads protobuf messages by tables. The table of a message maps the number of each field to (name, kind). A kind in a list means that the field can be repeated.
 
-Kinds: a table; int, "zigzag", str and bytes; "fixed", "signed" and "real" of eight bytes; "Q", "d" and "varints" for packed lists. What is not in the table is an error.
+Kinds: a table; int, "zigzag", str and bytes; "fixed", "signed" and "real" of eight bytes; "Q", "d" and "varints" for packed lists. Fields that are not in the table are errors.
 """
 import struct
 
-NUMBER, EIGHT_BYTES, BYTES = 0, 1, 2  # kinds of values on the wire
+NUMBER, EIGHT_BYTES, BYTES = 0, 1, 2  # wire types
 OF_EIGHT_BYTES = {"fixed": "<Q", "signed": "<q", "real": "<d"}
 
 

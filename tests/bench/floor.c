@@ -1,9 +1,9 @@
-/* Runs a program with an empty BPF program at a place in it. This is the least overhead that any tracer has there.
+/* Runs a program with an empty BPF program at a place. This is the least overhead that any tracer has there.
  *
  *   floor multi|perf_event|return|session|refused PROGRAM OFFSET ARGUMENT
  *
- * multi is a uprobe_multi link (Linux 6.6), perf_event the older mechanism; return is a multi link at the function's
- * return, session one at both (6.13), refused one whose program rejects the return. */
+ * multi is a uprobe_multi link (Linux 6.6), and perf_event the older mechanism. return is a multi link at the function's
+ * return. session is one at both (6.13), and refused is a session link whose program rejects the return. */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  *   kernel_floor raw|fentry|kprobe|multi NAME PROGRAM ARGUMENT...
  *   kernel_floor count sys_enter PROGRAM ARGUMENT...
  *
- * NAME is a tracepoint (raw) or a function; multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). count is a
- * handwritten program for a raw tracepoint: it counts system calls by number and process in a hash map. */
+ * NAME is a tracepoint (raw) or a function. multi is a kprobe_multi link (Linux 5.18, CONFIG_FPROBE). count is a
+ * handwritten program for a raw tracepoint. It counts system calls by number and process in a hash map. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
-// A program whose code in memory may differ from that in its file, according to its argument: plain: it does
-// not; patched: another instruction begins price(), as in a hot patch; breakpoint: it has a breakpoint of its
-// own, as under a debugger; moved: the page is a copy in anonymous memory, as for large pages. For each byte
-// of input it calls price() ten times, and prints the sum of the results and the number of its breakpoints.
+// A program whose code in memory may differ from that in its file. Its argument is one of: plain: no difference.
+// patched: another instruction begins price(), as in a hot patch. breakpoint: it has a breakpoint of its own, as
+// under a debugger. moved: the page is a copy in anonymous memory, as for large pages. For each byte of input it
+// calls price() ten times, and prints the sum of the results and the number of its breakpoints.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>

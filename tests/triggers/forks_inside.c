@@ -1,4 +1,4 @@
-/* Functions that fork: parent and child both return from them. */
+/* Functions that fork. Both parent and child return from each. */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-"""Makes up C and C++ programs of many small functions: random signatures, bodies and ways to be called, which all have an end.
+"""Generates C and C++ programs of many small functions with random signatures, bodies and calls. All programs end.
 
-Program N is always the same one. Built with -DTRUTH, it prints each call with its parameters and each return with its value.
+Program N is always the same. Built with -DTRUTH, it prints each call with its parameters and each return with its value.
 """
 import random
 
@@ -34,7 +34,7 @@ SCALARS = {
     "enum color": ("%d", "{}", lambda r: r.choice(["RED", "GREEN", "BLUE"])),
 }
 MEMBERS = ["char", "unsigned char", "short", "int", "unsigned", "long", "unsigned long", "float", "double", "bool"]
-# Sizes that go into one register, two, and memory; whole numbers, floats and both; padding.
+# Sizes that fit into one register, two registers, and memory; integers, floats and both; padding.
 STRUCTS = [
     ["char"], ["short", "char"], ["int"], ["float"], ["char", "char", "char"], ["int", "char"], ["int", "int"], ["float", "float"],
     ["int", "float"], ["long"], ["double"], ["int", "int", "int"], ["long", "int"], ["double", "double"], ["long", "double"],
@@ -74,7 +74,7 @@ class Generator:
         if name.endswith("*"):
             return self.random.choice(["&cells[1]", "&cells[2]", "0"])
         if name in SCALARS:
-            # A value that the compiler knows, or one that it does not.
+            # A value that the compiler knows, or one that it does not know.
             text = f"({name}){SCALARS[name][2](self.random)}"
             return text if self.random.random() < 0.5 else f"({name})(opaque({text}))" if name == "int" else f"({text} + ({name})zero)" if name not in ("bool", "enum color") else text
         members = ", ".join(f"({m}){SCALARS[m][2](self.random)}" for m in self.structs[name])
@@ -136,7 +136,7 @@ class Generator:
         return out
 
     def callees(self, f):
-        """Calls of earlier functions, so that there is no recursion and not too many calls in all."""
+        """Calls of earlier functions, so that there is no recursion and the number of calls is limited."""
         out = []
         for callee in self.random.sample(self.functions, min(len(self.functions), self.random.choice([0, 1, 1, 2]))):
             if f["cost"] + callee["cost"] <= 12:
@@ -223,7 +223,7 @@ class Generator:
         return f"namespace shop {{\n{text}{access}}}\n"
 
     def template(self, f):
-        """A parameter more, of the template's type, instantiated once with a type of several."""
+        """An additional parameter of the template's type; the template is instantiated once with one of several types."""
         of = self.random.choice(["int", "long", "double", "unsigned char", "S2", "S9"])
         f["types"].append(of)
         f["names"].append("extra")

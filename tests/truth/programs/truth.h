@@ -1,4 +1,4 @@
-// What the programs in C and C++ share. Built with -DTRUTH, they print each call with its parameters and each return
+// Common code of the C and C++ programs. Built with -DTRUTH, they print each call with its parameters and each return
 // with its value, as sonde does with $$parms$$ and $$return$$; otherwise they print nothing. The volatile `sink` keeps
 // the compiler from leaving out calls that have no other effect.
 #pragma once

@@ -1,4 +1,4 @@
-"""Sends itself half of a packet, and one of a protocol that nobody speaks; says how often the kernel has counted that."""
+"""Sends itself half of a packet, and one with an unknown protocol. Prints how often the kernel has counted each."""
 import socket
 import struct
 import time
@@ -18,7 +18,7 @@ def send(flags):
 
 
 with open("/proc/self/comm", "w") as name:
-    name.write("ip_counters")  # others of Python run in the same guest
+    name.write("ip_counters")  # other Python processes run in the same guest
 with open("/proc/sys/net/ipv4/ipfrag_time", "w") as seconds:
     seconds.write("1")
 before = counters()

@@ -1,4 +1,4 @@
-"""Lets listening sockets' queues overflow, and writes to a file what the kernel has counted of that."""
+"""Makes the queues of listening sockets overflow, and writes the kernel's counts to a file."""
 import socket
 import sys
 import time
@@ -12,7 +12,7 @@ def counters():
 
 
 with open("/proc/self/comm", "w") as name:
-    name.write("listen_queue")  # others of Python run in the same guest
+    name.write("listen_queue")  # other Python processes run in the same guest
 before = counters()
 for family, address in (socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"):
     listening = socket.socket(family, socket.SOCK_STREAM)

@@ -1,5 +1,5 @@
-"""An NFS server on this machine and a mount of it, without a daemon or a tool: what mountd and the portmapper would say is said here.
-Does with files in there what NFS clients know how to do, all of it by version 3, and after a pause by version 4, each time with a server of its own.
+"""An NFS server on this machine and a mount of it, without daemons or tools: this file answers for mountd and the portmapper.
+Performs all file operations of NFS clients, by version 3, and after a pause by version 4, each time with its own server.
 """
 import ctypes
 import fcntl
@@ -28,12 +28,12 @@ def words(data, at=0):
 
 
 def reply(call, answer):
-    """To a call of a procedure: accepted, without credentials, with this answer."""
+    """The reply to a procedure call: accepted, without credentials, with this result."""
     return struct.pack("!6I", words(call)[0], 1, 0, 0, 0, 0) + answer
 
 
 def serve(port, answer):
-    """Answers remote procedure calls by TCP and UDP."""
+    """Answers remote procedure calls over TCP and UDP."""
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.bind(("127.0.0.1", port))
 
@@ -59,11 +59,11 @@ def serve(port, answer):
 
 
 def export():
-    """To every client that comes from here. The portmapper says `true` to everything."""
+    """Exports to every client on this machine. The portmapper replies `true` to everything."""
     subprocess.run(["mount", "-t", "nfsd", "nfsd", "/proc/fs/nfsd"], check=True)
     serve(111, lambda call: struct.pack("!I", 1))
     write("/proc/fs/nfsd/versions", "+3 +4\n")
-    # For so long clients of an earlier server may claim what they had, and nobody may open anything else.
+    # During this time, clients of an earlier server may reclaim their state, and nobody may open other files.
     write("/proc/fs/nfsd/nfsv4leasetime", "10\n")
     write("/proc/fs/nfsd/nfsv4gracetime", "10\n")
 
@@ -108,7 +108,7 @@ def drop_caches():
 
 
 def open_read(name, data):
-    """Not from the cache: the server is asked."""
+    """Not from the cache: asks the server."""
     drop_caches()
     fd = os.open(name, os.O_RDWR)
     assert os.read(fd, len(data)) == data
@@ -141,7 +141,7 @@ def work():
     fd = os.open("second", os.O_RDWR | os.O_CREAT, 0o644)
     os.write(fd, data)
     os.close(fd)
-    # Part of a page that is not in the cache: it is read before, or written when somebody else reads it.
+    # A part of a page that is not in the cache: it is read before, or written when another client reads it.
     drop_caches()
     fd = os.open("second", os.O_RDWR)
     os.pwrite(fd, b"abc", 4096 + 10)
@@ -152,7 +152,7 @@ def work():
     assert os.pread(reading, 13, 4096 + 10) == b"abc" + data[4096 + 13:4096 + 20] + b"def"
     os.close(reading)
     os.close(writing)
-    # More than one write can hold: the server may keep it in memory until it is told to write it down.
+    # More than one write can contain: the server may keep it in memory until it is told to commit.
     with open("large", "wb") as file:
         file.write(bytes(1 << 20))
     os.rename("first", "renamed")
