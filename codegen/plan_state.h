@@ -26,7 +26,7 @@ struct PlanState {
     const CodegenOptions& options;
     plan::Plan& plan;
 
-    // Returns the format's number in the plan; equal formats share one.
+    // Adds the format to the plan and returns its number there.
     uint32_t add_format(const plan::Format& format);
     // Adds a place where an error can occur and returns its number. `range` is the part of the script that the message
     // quotes after "near".

@@ -1,3 +1,11 @@
+// The routines are compiled from C to LLVM bitcode when sonde is built (codegen/rtlib), once for BPF and once for the
+// host. They are linked into the module of each script, and are optimized together with its handlers.
+//
+// In BPF, three things about the routines depend on the script. That is why they are changed after they were linked:
+// - Walks over maps: kernels before 6.10 accept only one map for each call of a helper that walks over maps. A routine
+//   that is called for two arrays becomes two routines (separate_walks()).
+// - The size of slots: it is an option, but the verifier learns it from the types of the parameters (describe_slots()).
+// - Waiting for memory: a program at a kprobe must not sleep, but one at a uprobe may (separate_waits()).
 #include "codegen/routines.h"
 
 #include <algorithm>

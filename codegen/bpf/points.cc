@@ -1,3 +1,17 @@
+// Decides at the beginning of a hit whether the handler is for this hit, and for which of its points.
+//
+// System calls are the difficult case. The kernel has one tracepoint for all of them, so the handler of a single call
+// runs at each call of each process. For most of these hits it has nothing to do, and it must find that out quickly. So
+// the plan's points are compiled into a constant table: at the index of the call's number, it has the point (from 1),
+// or 0. With at most three different numbers, comparisons take the place of the table.
+//
+// A number means another call in a 32-bit program. For example, 1 is write in a 64-bit program, but exit in a 32-bit
+// program. So each cell of the table has two halves: `wide` and `narrow`. Some calls of 32-bit programs contain others:
+// socketcall (102) is connect, send or another call, depending on its first argument. The narrow half of their cells is
+// has_inner_calls, and a second table has the points of the inner calls.
+//
+// Both tables are padded to a power of two, so that the index can be masked. Without the mask, the verifier would
+// reject the access, if it did not see that the index was compared before.
 #include "codegen/bpf/points.h"
 
 #include <algorithm>

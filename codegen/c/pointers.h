@@ -1,8 +1,22 @@
 // Finds the object that a C pointer points into, and keeps accesses within that object.
 //
-// The verifier allows pointers with an unknown offset only within checked bounds. So for each access, this computes the
-// distance of the pointer from the beginning of its object as a number, checks the number, and adds it to the object's
-// address.
+// The problem: C allows arbitrary pointer arithmetic, and LLVM makes more of it. In `while (*p) p++`, `p` is a pointer
+// with an unknown offset. The verifier rejects it, because nothing bounds the offset.
+//
+// The idea: represent the pointer by a number, because numbers may have any value. There are two such numbers:
+// - The distance (distance_of()) from the beginning of the object, if there is only one object that the pointer can
+//   point into. Before each access, stay_inside() checks the distance and adds it to the object's address. An access
+//   outside of the object ends the hit with an error message that names the line.
+// - The address as a number (number_of()), if there are several objects, or if the address itself is used, say in a
+//   comparison. Memory at such an address is read by bpf_probe_read_kernel().
+//
+// Example: for `char text[8]; ... text[i] = 0;`, LLVM computes the pointer `text + i`. This becomes:
+//     if (i > 8 - 1) error("an index is outside of what has 8 bytes");
+//     *(text + i) = 0;
+//
+// What would break it: the verifier must see the check and the addition on the same register. If LLVM merges the
+// checked number with an older copy of it, the verifier does not know the copy's bounds, and rejects the program. So
+// the checked number is opaque to LLVM, or its bounds are part of its computation.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,9 @@
 // arguments does not matter and the verifier sees one program. On the host it is called. Its frame follows the part of
 // the caller's frame that is in use at the call. Recursive functions get their frames from a stack.
 //
-// In BPF, large functions that are called often are compiled once: `i64 f(frame, error, result, at most two numbers)`.
-// This is a global function, which the verifier checks only once, by the sizes of the memory that the pointers lead to.
-// Such a function knows nothing else about the hit.
+// In BPF, functions that sonde itself makes and marks (hir::Function::compiled_once) are compiled once: `i64 f(frame,
+// error, result, at most two numbers)`. This is a global function, which the verifier checks only once, by the sizes of
+// the memory that the pointers lead to. Such a function knows nothing else about the hit.
 #include "codegen/lower/function.h"
 
 #include <algorithm>

@@ -1,5 +1,30 @@
-/* Arrays that replace their oldest element when they are full (`%`): insertion numbers of elements, and room for new
- * elements. */
+/* Arrays that replace their oldest element when they are full (`global a%`).
+ *
+ * The problem: a BPF hash map does not know the order in which its elements were inserted. To search the whole map for
+ * the oldest element at each insertion would be too slow.
+ *
+ * The idea: each element begins with the number of its insertion (1, 2, 3 ...). A second map, `order`, is a ring of
+ * places. The place at (number modulo number of places) has the number and the key of that element. The ring has at
+ * least twice as many places as the array has elements. `newest` is the last number that was given, and all places up
+ * to number `passed` are done with. To make room, take the places after `passed`, one by one, until one of them belongs
+ * to an element that still exists with this number, and delete that element.
+ *
+ * Example, with two elements and four places: `a` is inserted as number 1, `b` as number 2. To insert `c`, place 1 is
+ * passed and `a` is deleted; `c` gets number 3. If the script had deleted `a` itself, or inserted it again with a later
+ * number, place 1 would be passed without effect.
+ *
+ * An element can lose its place. Say that `a` (number 1) stays, and `b` is deleted and inserted four times. The last
+ * time, it gets number 5, whose place is that of number 1. Now `a` is not in the ring, and `unlisted` is set. As long
+ * as it is set, the oldest element is searched for in the whole map. That is slow, but always right.
+ *
+ * Handlers on other CPUs do the same at the same time, without a lock:
+ * - A place has number 0 while it is written. A handler that meets such a place does not wait, but searches the whole
+ *   map. When half of the ring has been filled after this place, the place is passed nevertheless, because its writer
+ *   may have been interrupted.
+ * - `passed` is only changed by compare-and-swap, so that two handlers never evict for the same place.
+ * - The place is read again after its key was used, because a newer element may have taken it in between.
+ * - The room can be taken by another handler's element before ours is inserted. Then we try again, TRIES times at most.
+ */
 #include "rt.h"
 
 #include "../../runtime/plan/wrap.h"
@@ -13,7 +38,8 @@ enum { NEW_ONLY = 1 /* BPF_NOEXIST */, EXISTS = -17, TRIES = 3 };
 
 static inline u64 number_at(const u8* place) { return *(const volatile u64*)place; }
 
-/* Returns the number for a new element. Its place in the list then has the key. */
+/* Returns the number for a new element, and writes the key into the number's place. This must be done before the
+ * element gets the number: otherwise, evict_next() could pass the place without seeing the element. */
 RT u64 sonde_rt_number_wrapped(void* map, const u8* key, void* order, struct sonde_wrap* w,
                                const struct sonde_wrap_spec* spec)
 {
@@ -40,7 +66,7 @@ struct evicting {
     const struct sonde_wrap_spec* spec;
     u64 done;
 };
-/* Examines the next place in the list. */
+/* Passes the next place of the ring. Returns 1 to end the loop: an element was deleted, or the search must be used. */
 static long evict_next(u64 i, struct evicting* e)
 {
     (void)i;
@@ -73,6 +99,7 @@ static long evict_next(u64 i, struct evicting* e)
     return 1;
 }
 
+/* The search of the whole map. Elements with number 0 are skipped: another handler is just inserting them. */
 struct oldest {
     u64 number;
 };
