@@ -5,7 +5,22 @@
 //
 // Each function body becomes a C function without a result, as the documented interface requires: it returns by
 // `return;`, and its result is in a structure, THIS. A second function, which handlers call, fills THIS and reads the
-// result.
+// result. For example, `function next:long (x:long) %{ STAP_RETURN(STAP_ARG_x + 1); %}` becomes about this:
+//     #define STAP_ARG_x THIS->x
+//     #define STAP_RETURN(v) do { THIS->__retvalue = (long)(v); return; } while (0)
+//     struct next_this { long x; long __retvalue; long __status; };
+//     static void next_body(struct next_this *THIS) { STAP_RETURN(STAP_ARG_x + 1); }
+//     long next(long sonde_p_x, void *sonde_environment, char *sonde_slots, long *sonde_result, char *sonde_error) {
+//         struct next_this sonde_this = {.x = sonde_p_x};
+//         next_body(&sonde_this);
+//         if (!sonde_this.__status)
+//             *sonde_result = sonde_this.__retvalue;
+//         return sonde_this.__status;
+//     }
+//
+// The text may be compiled several times, because only clang knows which types it needs. If clang's messages say that a
+// type is missing, the kernel's modules are searched for it. If they say that the script and the kernel declare the
+// same name, the kernel's declaration is left out. Then clang gets the new text, until nothing more can be changed.
 //
 // `#include <...>` has no effect, whatever the name is: the kernel's types and the prelude are always present. No file
 // is read.

@@ -1,3 +1,15 @@
+// A key of an array is a block of bytes, which has all components at fixed offsets (codegen/layout.cc). The kernel's
+// hash maps compare keys byte by byte. So equal keys must have equal bytes: unused bytes after a string's NUL must be
+// zero.
+//
+// Example: `a[pid(), execname()]`, with strings of up to 16 bytes in the second component, may have the key
+//     "bash" 0 0 0 0 0 0 0 0 0 0 0 0, then the pid in 4 bytes
+//
+// Most of the time goes into strings, so there are several methods, from fast to slow:
+// - A constant is written word by word, as numbers.
+// - The task's name and texts from tables are written directly into the key (write_in_place()).
+// - A short string is copied by sonde_rt_copy_short.
+// - A string of the maximum size is copied and padded.
 #include "codegen/lower/array.h"
 
 #include <algorithm>

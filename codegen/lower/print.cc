@@ -1,3 +1,16 @@
+// A handler does not format its output. It sends a record with the number of the format and the values, and the runtime
+// formats it later. The hit takes less time, and formats may use what BPF does not have, such as floating point. Only
+// sprintf and similar functions are formatted here, by the routines of codegen/rtlib/format.c.
+//
+// Example: the record of `printf("%d %s\n", pid(), execname())` is
+//     header (plan::RecordHeader): type Print, number of the format, row of the probe point, bytes after the header
+//     longs, 8 bytes each:         the pid
+//     the rest:                    "bash" and its NUL
+// All numbers come first, whatever the order in the format is, so that their offsets are constant. The format's
+// directives tell the runtime how to read the record (runtime/output).
+//
+// What would break it: the verifier must be able to bound each offset after the first string. So the buffer has room
+// for the maximum size of each string, and each length is masked before it is added.
 #include "codegen/lower/print.h"
 
 #include "codegen/lower/array.h"

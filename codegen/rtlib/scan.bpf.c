@@ -1,4 +1,27 @@
-/* Visits the elements of a hash map, for foreach with its order and for slices. */
+/* Visits the elements of a hash map, for foreach with its order and for slices.
+ *
+ * The problem: bpf_for_each_map_elem() visits the elements in an order that means nothing to the script. The body of a
+ * foreach may also delete elements and insert others, which must not disturb the loop. And a sort is a loop in a loop,
+ * which the verifier would follow step by step.
+ *
+ * The idea: before the loop, collect() copies the elements to an area of the handler (scan.h). heapify() then makes a
+ * heap of them: a binary tree in which no element comes before its parent. The children of node i are 2 * i + 1 and
+ * 2 * i + 2. In each turn of the loop, the top of the heap is taken; the last node is moved there, and sinks to its
+ * level. So a loop that ends after ten of 10,000 elements does not pay for a complete sort. The nodes are numbers of
+ * entries: only these are moved, not the entries.
+ *
+ * Example: in `foreach (name in a+)`, with the elements x: 3, y: 1 and z: 2, the ranks are the values, and the heap is
+ *
+ *         y: 1                       z: 2
+ *        /    \      next: y        /             next: z, then x
+ *     x: 3    z: 2             x: 3
+ *
+ * Ranks are compared as unsigned numbers, so BIAS is added to signed ones. For a descending order, all bits of the rank
+ * are inverted. If the order is by a string, the strings themselves are compared.
+ *
+ * What would break it: the verifier checks the body of each callback once, for any state in map memory. So each index
+ * that was read from there is masked (bounded()). For the same reason, no callback may rely on a check that
+ * another one has made. */
 #include "rt.h"
 #include "scan.h"
 
@@ -110,6 +133,7 @@ static inline u64 statistic(struct block* b, u64 what, u8* e, const struct sonde
     }
 }
 
+/* Copies an element to the next entry, unless it is outside of the slice. */
 static long collect(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
 {
     (void)map;
@@ -197,6 +221,7 @@ static long sink(u64 n, const struct sonde_scan* s)
     return 0;
 }
 
+/* Lets the last inner node that has not sunk yet sink. After the first node, the entries form a heap. */
 static long heapify(u64 n, const struct sonde_scan* s)
 {
     (void)n;

@@ -13,9 +13,9 @@
  * passed and `a` is deleted; `c` gets number 3. If the script had deleted `a` itself, or inserted it again with a later
  * number, place 1 would be passed without effect.
  *
- * An element can lose its place. Say that `a` (number 1) stays, and `b` is deleted and inserted four times. The last
- * time, it gets number 5, whose place is that of number 1. Now `a` is not in the ring, and `unlisted` is set. As long
- * as it is set, the oldest element is searched for in the whole map. That is slow, but always right.
+ * An element can lose its place. Say that `a` (number 1) stays, and `b` is deleted and inserted again three times. The
+ * last time, it gets number 5, whose place is that of number 1. Now `a` is not in the ring, and `unlisted` is set. As
+ * long as it is set, the oldest element is searched for in the whole map. That is slow, but always right.
  *
  * Handlers on other CPUs do the same at the same time, without a lock:
  * - A place has number 0 while it is written. A handler that meets such a place does not wait, but searches the whole
