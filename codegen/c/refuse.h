@@ -1,4 +1,15 @@
-// Reports C that BPF cannot run. This happens before inlining, so that each report is at the right line.
+// Reports C that BPF cannot run, such as floating point, recursion, or assembly.
+//
+// Without these reports, LLVM's back end or the verifier would reject the program later. Their messages name an
+// instruction or a register, and the user could not find the cause in the script.
+//
+// Some C looks impossible at first, and becomes possible by optimization. For example, a call through a pointer becomes
+// a plain call when the function that passes the pointer is inlined. So there are several stages, in this order
+// (secure_c_code() in memory.cc):
+// - refuse_what_cannot_be() runs before inlining, because each line is still at its place then.
+// - refuse_variables() runs after inlining, which finds out which variables are never written.
+// - refuse_what_stays() reports calls and jumps that inlining has not removed.
+// - refuse_addresses() runs last, after constants with addresses were replaced where possible.
 #pragma once
 
 #include <set>

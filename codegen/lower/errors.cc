@@ -1,3 +1,16 @@
+// BPF has no exceptions, so errors of the script are ordinary control flow. An error is stored in memory (the pending
+// error), and the code branches to BodyState::on_error. That is the handler of the innermost `try`, or else the end of
+// the body. A function with a pending error returns 1, and its caller branches to its own on_error.
+//
+// The pending error consists of numbers only: that of its site (message and range, PlanState::add_site), one for the
+// end of the message, and those of the calls that lead to the error. The runtime builds the text from these. For
+// example, say that a handler calls f(), which reads from address 8:
+// - raise() stores the site with "read fault at %#x", and the argument 8.
+// - check_call() adds the handler's call of f().
+// - report_error() sends the record, and the runtime prints message, line and call.
+//
+// Errors are rare, but their code is loaded and verified with each handler. So the code at each place is kept small,
+// and shared code is in functions that are not inlined.
 #include "codegen/lower/errors.h"
 
 #include <cstddef>

@@ -3,6 +3,14 @@
 // Each topic is a file of free functions over a Lowerer, with a header for other topics: handlers, functions,
 // statements, expressions, arrays, output, errors, primitives. A function is lowered at its first call, while another
 // body is in progress. BodyState is the part of the state that is saved meanwhile.
+//
+// Memory: numbers are in registers or on the BPF stack, which has 512 bytes. Strings and large keys do not fit there.
+// They are in the frame, a block of map memory, at offsets that are chosen here. A Mark releases temporary memory at
+// its end, as a stack does. For example, in `a = b . c`, the concatenation takes a slot, the assignment copies it, and
+// the next statement takes the same slot again. The frame's size is the largest sum that was ever in use (Room::most).
+//
+// What would break it: memory that outlives its Mark. So a function that returns a string takes the result's slot
+// first, and creates the Mark for its own temporary memory after that.
 #pragma once
 
 #include <algorithm>
