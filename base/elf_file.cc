@@ -1,5 +1,12 @@
 // open() checks the file system and the header before it calls libelf, whose own messages ("invalid `Elf' handle") do
 // not help a user. After open() has succeeded, the header, the segments and the section table are within the file.
+//
+// The files are not trusted: sonde runs as root, and the program may belong to any user. So each offset and size is
+// compared with the file's size before use, in a way that cannot overflow (in_file()). A file that is truncated after
+// open() can still end sonde by SIGBUS, because libelf maps it.
+//
+// A 32-bit header has the same fields as a 64-bit one, at other offsets. check_header() copies what it needs from the
+// former to the latter, so that the rest of the checks exist only once.
 #include "base/elf_file.h"
 
 #include <fcntl.h>

@@ -151,7 +151,9 @@ Start Automata::add(const Node& node, Kind kind) {
     return out;
 }
 
-// Adds all items to reached_ that are reachable without reading.
+// Adds all items to reached_ that can be reached from this one without reading a byte. `at_start`, `at_stop`: whether
+// the position is at the beginning or end of the string, in the direction of reading. seen_ has the current stamp for
+// items that were visited, so it need not be cleared for each call.
 void Automata::close(uint32_t from, bool at_start, bool at_stop) {
     todo_.assign(1, from);
     while (!todo_.empty()) {
@@ -170,7 +172,8 @@ void Automata::close(uint32_t from, bool at_start, bool at_stop) {
     }
 }
 
-// The state for these items: the items that read, and whether it accepts.
+// Returns the state for these items. States are equal if they have the same items that read a byte, and accept in the
+// same cases. A settled automaton stays in an accepting state, so such a state needs no items.
 Cell Automata::state_of(const std::vector<uint32_t>& items, bool at_start, bool settled) {
     auto reach = [&](bool at_stop) {
         stamp_++;

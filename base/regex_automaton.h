@@ -1,4 +1,24 @@
 // Builds one table with all deterministic automata of a regular expression. For base/regex_*.cc only.
+//
+// A deterministic automaton reads each byte once: its next state is table[state][class of the byte]. So a test takes
+// linear time and no memory. That is what BPF needs, where neither recursion nor backtracking is possible.
+//
+// Bytes between which the expression does not distinguish form a class. For example, `[0-9]+x` has three classes:
+// digits, `x`, and everything else. So a row of the table has 3 cells instead of 256.
+//
+// An automaton is made in three steps:
+// - build() makes a nondeterministic automaton of items (Thompson's construction). A repetition becomes a fork: read
+//   once more, or go on.
+// - determinise() makes a state of each set of items that can be reached by the same bytes (the subset construction).
+// - finish() merges states that accept the same strings (Moore's algorithm), over all automata at once, because many of
+//   them have parts in common.
+//
+// What would break it: the number of states can grow exponentially. For `(a|b)*a(a|b){20}`, an automaton must remember
+// the last 21 bytes, which takes two million states. So items, states and work are limited (too_large()).
+//
+// Anchors depend on the position in the string. `^` can only be passed before the first byte, so a match has two start
+// states (Start): one for the string's edge, one for everywhere else. `$` can only be passed after the last byte, so
+// each state has two flags: whether it accepts at the edge, and whether it accepts inside.
 #pragma once
 
 #include <map>

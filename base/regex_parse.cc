@@ -1,4 +1,11 @@
-// Parses regular expressions to trees.
+// Parses regular expressions to trees, by recursive descent. The functions follow the grammar (IEEE Std 1003.1, 9.5.3):
+//     alternatives:  concatenation | concatenation ...
+//     concatenation: atom, each followed by any number of `*`, `+`, `?` and `{m,n}`
+//     atom:          a character, `.`, `^`, `$`, `(alternatives)`, or `[bracket expression]`
+// Each function returns null after it has reported a problem. Only the first problem is kept.
+//
+// The limits on depth and repetitions protect sonde itself: the recursion takes stack, and `((a{999}){999}){999}` would
+// fill the memory.
 #include <algorithm>
 #include <cctype>
 

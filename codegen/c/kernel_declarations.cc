@@ -4,10 +4,10 @@
 // names, and types of members that it names. Only these are declared, each with the types of its members. A type that
 // occurs only behind a pointer and is not named remains incomplete.
 //
-// For example, for `struct task_struct *task; task->mm->pgd`, the text names `task_struct`, `mm` and `pgd`. task_struct
-// is declared, because its own name is there. mm_struct is declared, because `mm` is a member of it and has this type.
-// The types of all other members of task_struct are declared, too, if they are contained in it: otherwise its size
-// would be unknown. A member like `struct cred *cred` only needs `struct cred;`.
+// For example, `struct task_struct *task; task->mm->pgd` names `task_struct`, `mm` and `pgd`. task_struct is declared,
+// because the text names the type. mm_struct is declared, because the text names the member `mm`, which has this type.
+// Structures that task_struct contains are also declared: otherwise, its size would be unknown. For the member
+// `struct cred *cred`, the line `struct cred;` is enough.
 #include "codegen/c/kernel_declarations.h"
 
 #include <bpf/btf.h>

@@ -1,10 +1,10 @@
 // Statements.
 //
 // Loops are the difficult ones. The verifier follows every path through a program until it meets a state that it has
-// seen before. A loop whose variable has another value in each round never reaches the same state, so the verifier
-// would check each round on its own, and give up after a million instructions. To prevent this, begin_iteration() adds
-// an unknown zero to each number that the loop changes. The verifier then knows nothing about the number, and the
-// second round looks like the first one.
+// seen before. If a loop's variable has another value in each round, no state is ever the same. Then the verifier would
+// check each round on its own, and give up after a million instructions. To prevent this, begin_iteration() adds an
+// unknown zero to each number that the loop changes. The verifier then knows nothing about the number, and the second
+// round looks like the first one.
 //
 // Each round also subtracts the number of its statements from the budget of the hit (MAXACTION, spend()). So every loop
 // ends at run time, whatever its condition is.
