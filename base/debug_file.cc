@@ -1,3 +1,15 @@
+// Distributions install debug information apart from programs, and it is easily of another version than the program.
+// With the wrong file, sonde would put probes on the wrong instructions. So Finder::accept() compares each candidate
+// with the program: by the build-id, which the linker makes from the contents, or else by the checksum of the debug
+// file that the program has. Rejected files are reported, because the user believes that they are the right ones.
+//
+// Example: for /usr/bin/ls with build-id 1a2b3c..., these are tried:
+//     /usr/lib/debug/.build-id/1a/2b3c....debug
+//     /usr/bin/NAME, /usr/bin/.debug/NAME, /usr/lib/debug/usr/bin/NAME   (NAME: from .gnu_debuglink)
+//     the servers of DEBUGINFOD_URLS
+//
+// The program may run in a container. Then its path begins with /proc/PID/root, and the debug file can be in the
+// container's tree or in ours (trees_of()).
 #include "base/debug_file.h"
 
 #include <elf.h>

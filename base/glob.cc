@@ -1,5 +1,9 @@
 // Matching goes back only to the last `*`. What an earlier `*` has matched never needs to change, so the time is at
-// most the product of the two lengths.
+// most the product of the two lengths. With recursion at each `*`, the time would be exponential.
+//
+// Example: `*ab*c` on "xababdc". The first `*` takes "x", and `ab` matches. The second `*` first takes nothing. `c`
+// does not match "a", so the second `*` takes one more character, and so on until it has "abd". The first `*` could
+// also take "xab", but that would only leave less text for the second one.
 #include "base/glob.h"
 
 #include <glob.h>

@@ -1,4 +1,20 @@
-// Generates the operations that find the groups of a match.
+// Generates the operations that find the groups of a match (see base/regex.h for POSIX's rule).
+//
+// Automata only tell whether a string matches, not where its parts are. So the groups are found afterwards, from the
+// outside in. The bounds of the whole match are in registers 0 and 1. For each part, an operation computes a bound and
+// stores it in a new register. The result is a straight list of operations, with jumps where a part is optional. It
+// needs no stack, so BPF can run it.
+//
+// Example: `(a+)(b?c)` becomes about this:
+//     Search          finds the begin of the match by reading backward, and its end by reading forward
+//     Mark 0, 1       the whole match
+//     Split 0, 1 -> 2 register 2 is the last place where `a+` can end and `b?c` can begin
+//     Mark 0, 2       group 1
+//     Mark 2, 1       group 2
+// If all matches of a part have the same length, as for `(..)(b*)`, After or Before computes the bound without reading.
+//
+// What would break it: automata that are too large. Then compile() tries again without those that search for the begin
+// of the match (Try). The match takes more time then, but the table is smaller.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,6 +1,13 @@
 // An object's dynamic section lists the libraries that it needs (System V ABI, chapter 5, "Dynamic Section"). ld.so(8)
 // describes where they are searched. The cache has glibc's format 1.1, which ldconfig(8) has written since 2.2: a
 // header of 48 bytes, then entries of 24 bytes with the offsets of a name and a path.
+//
+// The loader itself is not asked (`LD_TRACE_LOADED_OBJECTS`, as ldd(1) does), because that runs the program's
+// interpreter with the rights of sonde, and the program may be anyone's.
+//
+// A folder of an object's DT_RPATH also applies to the objects that it needs, but DT_RUNPATH applies to the object
+// only. So the search carries the inherited DT_RPATHs with each object. For a program in a container, all paths are
+// below /proc/PID/root, and absolute symbolic links lead to places below that, too.
 #include "base/shared_libraries.h"
 
 #include <elf.h>

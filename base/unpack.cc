@@ -1,3 +1,6 @@
+// The data can be from any user's program, and sonde runs as root. So the output is written in small pieces, and stops
+// as soon as it is larger than allowed: a few kilobytes can decompress to terabytes. It goes to a file in memory,
+// because libelf reads files.
 #include "base/unpack.h"
 
 #include <lz4.h>
