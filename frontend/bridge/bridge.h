@@ -2,6 +2,22 @@
 //
 // Users who know one of these can type it, and get the same in our language to paste. Something without a counterpart
 // is a gap: it is reported with its place, and a comment replaces it. Nothing is dropped silently.
+//
+// Example, from bpftrace:
+//     kprobe:vfs_read /comm == "bash"/ { @reads[pid] = count(); }
+// becomes
+//     global reads
+//     probe kernel.function("vfs_read") { if (execname() == "bash") reads[pid()]++ }
+//
+// A translation has four steps:
+// - reader.cc makes a tree (tree.h).
+// - point.cc translates the probes.
+// - facts.cc finds out what the maps contain. `@reads` can be a counter, a statistic or a plain variable, and the
+//   assignment that decides this may come later in the script. So this is a step of its own.
+// - writer.cc and expressions.cc write the text.
+//
+// Translations must keep the meaning, but need not be complete. If a word has a similar, but not the same meaning in
+// our language, this is reported as well (Gap::is_lost is false then).
 #pragma once
 
 #include <cstddef>

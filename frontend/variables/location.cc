@@ -1,4 +1,16 @@
-// Executes the stack machine of location expressions symbolically: values on its stack are HIR expressions.
+// Debug information describes where a variable is by a small program for a stack machine (DWARF 5, 2.5). It is executed
+// symbolically here: the values on its stack are HIR expressions. The result is an expression that the handler
+// evaluates at each hit.
+//
+// Example: the variable at `DW_OP_breg6 -16, DW_OP_deref` is where a pointer on the function's stack points to:
+//     operation         stack after it
+//     Register 6        rbp
+//     Constant -16      rbp, -16
+//     Add               rbp - 16
+//     Deref 8           *(rbp - 16)
+//
+// The machine computes with unsigned numbers in some operations, and the script's language has signed ones only.
+// below() and unsigned_mod() express unsigned operations by signed ones.
 #include "frontend/variables/location.h"
 
 #include <algorithm>

@@ -1,5 +1,21 @@
 // Texts of values whose length is known only at run time. Each is built by a function of its own with a loop, for which
 // the lowering needs nothing special.
+//
+// For example, the function for a C++ `std::vector<int>` is about this, with `at` and `count` from the vector's
+// members:
+//     function f:string(at, count) {
+//         out = "["
+//         try {
+//             while (index < count && index < 16) {
+//                 if (index) out .= ", "
+//                 out .= sprintf("%i", user_int32(at))
+//                 at += 4
+//                 index++
+//             }
+//             if (count > 16) out .= ", ..."
+//         } catch { out .= "?" }
+//         return out . "]"
+//     }
 #pragma once
 
 #include <functional>

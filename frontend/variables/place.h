@@ -1,5 +1,12 @@
 // A place: where a value is. It is in memory, or consists of parts that are registers, constants and pieces of memory.
 // Components go from place to place; reading.h turns a place into HIR.
+//
+// For example, `$p->next->size` begins with the place of `$p`, which may be the register rdi. `->next` reads it, and
+// the new place is the memory at that address plus the member's offset. `->size` does the same again. Only then is the
+// value of the last place loaded. So `&$p->next->size` and an assignment use the same places.
+//
+// A structure that the compiler keeps in two registers is a place with two parts. A member of it is in one part, or in
+// both.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,14 @@
+// A value is printed as C would write it: `{.name="bash", .pid=123, .next=0x5600...}`. The whole text is one printf,
+// whose format and arguments are collected in a Text. Types are known when the script is compiled, so no type
+// information is needed at the hit.
+//
+// Example: `$p$` with `struct point { int x, y; }` becomes sprintf("{.x=%i, .y=%i}", $p->x, $p->y).
+//
+// Three things can go wrong, and each has its own remedy:
+// - A part cannot be read, for example behind a null pointer. Each such part is guarded, and becomes `?` or the bare
+//   address. The rest is still printed.
+// - The value is large. The numbers of elements, levels and characters are limited (max_elements and others).
+// - The number of elements is known only at run time. A function with a loop is generated (loops.cc).
 #include "frontend/variables/pretty.h"
 
 #include <algorithm>
