@@ -1,7 +1,8 @@
 // Distributions install debug information apart from programs, and it is easily of another version than the program.
 // With the wrong file, sonde would put probes on the wrong instructions. So Finder::accept() compares each candidate
-// with the program: by the build-id, which the linker makes from the contents, or else by the checksum of the debug
-// file that the program has. Rejected files are reported, because the user believes that they are the right ones.
+// with the program. It compares the build-ids, which the linker makes from the contents. Without a build-id, it
+// compares the candidate's checksum with the one in the program. Rejected files are reported, because the user believes
+// that they are the right ones.
 //
 // Example: for /usr/bin/ls with build-id 1a2b3c..., these are tried:
 //     /usr/lib/debug/.build-id/1a/2b3c....debug

@@ -5,8 +5,8 @@
 // compared with the file's size before use, in a way that cannot overflow (in_file()). A file that is truncated after
 // open() can still end sonde by SIGBUS, because libelf maps it.
 //
-// A 32-bit header has the same fields as a 64-bit one, at other offsets. check_header() copies what it needs from the
-// former to the latter, so that the rest of the checks exist only once.
+// A 32-bit header has the same fields as a 64-bit one, at other offsets. check_header() copies the necessary ones from
+// the former to the latter. So the rest of the checks exist only once.
 #include "base/elf_file.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// Matching goes back only to the last `*`. What an earlier `*` has matched never needs to change, so the time is at
-// most the product of the two lengths. With recursion at each `*`, the time would be exponential.
+// Matching goes back only to the last `*`. The choices of earlier `*` never need to change, so the time is at most the
+// product of the two lengths. With recursion at each `*`, the time would be exponential.
 //
 // Example: `*ab*c` on "xababdc". The first `*` takes "x", and `ab` matches. The second `*` first takes nothing. `c`
 // does not match "a", so the second `*` takes one more character, and so on until it has "abd". The first `*` could

@@ -151,9 +151,9 @@ Start Automata::add(const Node& node, Kind kind) {
     return out;
 }
 
-// Adds all items to reached_ that can be reached from this one without reading a byte. `at_start`, `at_stop`: whether
-// the position is at the beginning or end of the string, in the direction of reading. seen_ has the current stamp for
-// items that were visited, so it need not be cleared for each call.
+// Adds all items to reached_ that can be reached from this one without reading a byte. `at_start` and `at_stop` tell
+// whether this is the beginning or the end of the string, in the direction of reading. Visited items have the current
+// stamp in seen_, so it need not be cleared for each call.
 void Automata::close(uint32_t from, bool at_start, bool at_stop) {
     todo_.assign(1, from);
     while (!todo_.empty()) {

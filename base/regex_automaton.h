@@ -1,7 +1,7 @@
 // Builds one table with all deterministic automata of a regular expression. For base/regex_*.cc only.
 //
 // A deterministic automaton reads each byte once: its next state is table[state][class of the byte]. So a test takes
-// linear time and no memory. That is what BPF needs, where neither recursion nor backtracking is possible.
+// linear time and no memory. So BPF can run it, where neither recursion nor backtracking is possible.
 //
 // Bytes between which the expression does not distinguish form a class. For example, `[0-9]+x` has three classes:
 // digits, `x`, and everything else. So a row of the table has 3 cells instead of 256.

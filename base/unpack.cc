@@ -143,7 +143,7 @@ std::string size_text(uint64_t bytes) {
 uint64_t unpacked_limit(uint64_t packed) {
     constexpr uint64_t times = 24, always = 16 << 20;
     const uint64_t by_size = packed > UINT64_MAX / times ? UINT64_MAX : std::max(always, packed * times);
-    // Reads "MemAvailable:   21012345 kB" (proc(5)). Without this line there is no limit.
+    // Reads "MemAvailable:   21012345 kB" (proc(5)). If the line is missing, only the size counts.
     constexpr string_view field = "MemAvailable:";
     const Result<std::string> memory = read_file("/proc/meminfo");
     const size_t at = memory ? memory->find(field) : std::string::npos;
