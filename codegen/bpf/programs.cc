@@ -1,5 +1,21 @@
 // BPF programs from beginning to end. The kernel runs the program of a session link at a function's entry and at its
 // return, so this program consists of two parts (legs in the code).
+//
+// A program does these things, in this order:
+// - It checks whether the session runs (OneHit), and whether the event is in the target's processes and groups.
+// - It finds out which probe point was hit, or that the hit is for another handler (points.cc).
+// - With -t, it starts the clock.
+// - At a return, it finds the values that the entry has saved.
+// - It counts the hit.
+// - It claims memory for strings and loops, and takes the probe's lock (Claims).
+// - It runs the script's statements.
+// - It releases what it has claimed, records the outcome, and returns.
+//
+// The first checks are the cheapest ones, and come first, because most hits of a system call's handler end there.
+//
+// What would break it: code after the claims that branches to bpf_.out without Claims::release(). The program returns
+// there. The claims would never be released, and after a few such hits no handler would get memory. So code after the
+// claims must end at the block that end() begins with.
 #include <cstddef>
 #include <optional>
 

@@ -1,4 +1,16 @@
-/* Statistics; for the layout see plan::StatsBlock. Every update is atomic. A block of zeros is the empty statistic. */
+/* Statistics; for the layout see plan::StatsBlock.
+ *
+ * Handlers on several CPUs add values to the same statistic without a lock. Each field is updated by an atomic
+ * operation, so no update is lost. A reader can see a value in one field that is not in another one yet.
+ *
+ * A block of zeros is the empty statistic, because the kernel zeroes new elements, and there is no atomic way to
+ * initialize several fields. With ordinary numbers, 0 would be a wrong minimum or maximum. So the largest value is
+ * stored as max + 2^63, which is at least 0 as an unsigned number, and can only grow. The smallest value is stored with
+ * all bits of min + 2^63 inverted, so that it also only grows. For example, after the values 5 and 7:
+ *     max_biased = 2^63 + 7,  min_biased = ~(2^63 + 5)
+ *
+ * The variance needs the sum of squares, which is too large for 64 bits. It is in two words; a carry from the lower to
+ * the upper one is added separately. BPF has no 128-bit numbers, so products and quotients are computed in parts. */
 #include "rt.h"
 #include "../../runtime/plan/quantile.h"
 
@@ -136,8 +148,6 @@ ONCE s64 sonde_rt_variance(struct block* b) {
     multiply(s, s, &sum_high, &sum_low);
     /* sum^2 / n, then the difference to the squares, then / (n - 1): each step divides 128 by 64 bits. The quotients
      * start with an unknown zero, because the verifier would follow each of their bits where the result is tested. */
-    /* The quotients are unknown from the start: the verifier would follow each of their bits where the result is
-     * tested. */
     struct divide d = {sum_high % n, sum_low, n, unknown_zero(n)};
     LOOP(64, divide_step, &d);
     u64 off = d.quotient + below(0, d.high);
