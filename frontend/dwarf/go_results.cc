@@ -74,6 +74,8 @@ class GoAssignment {
     }
 
     // A value is passed in registers only if there are enough for all of its parts.
+    // Assigns registers to a value, part by part, as the ABI's recursive algorithm does. Returns false if the value
+    // must be passed on the stack; place() then restores the counters.
     bool in_registers(const Type* type, std::vector<Location::Piece>& pieces, const char* unreadable, int depth) {
         type = strip(type);
         if (!type || depth > 16)
@@ -133,6 +135,8 @@ bool takes_dictionary(std::string_view name) {
     return dot == std::string_view::npos || name.find(']', dot) != std::string_view::npos;
 }
 
+// Go records in DW_AT_producer that the program uses the register-based ABI. Older programs pass everything on the
+// stack.
 bool passes_in_registers(UnitIndex& units, const FunctionInstance& function) {
     FunctionRef found = units.find_function(function.die);
     const char* producer = found ? string_attribute(found.unit->unit_die, DW_AT_producer) : nullptr;
@@ -153,6 +157,7 @@ Location go_argument_location(UnitIndex& units, Variables& variables, const Func
     return unavailable("is not a parameter");
 }
 
+// The arguments must be assigned first, because stack slots of results follow those of the arguments.
 Location go_result_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
                             const Variable& result) {
     if (!passes_in_registers(units, function))

@@ -33,6 +33,8 @@ const std::vector<Ifuncs::Ifunc>& Ifuncs::all() {
     return all_;
 }
 
+// Decodes the resolver and collects all addresses in it that are the beginning of a function: operands of lea, of mov
+// from a slot, and immediates.
 std::vector<std::pair<Address, Address>> Ifuncs::implementations(Address resolver) {
     std::vector<std::pair<Address, Address>> out;
     std::optional<Stretch> stretch = code_.stretch_at(resolver);

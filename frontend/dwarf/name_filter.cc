@@ -100,6 +100,8 @@ bool has_plain_names(Dwarf_Die unit) {
 
 } // namespace
 
+// Prepares the byte sequences to search for. If they would not be reliable, the filter lets all units pass (decides_ is
+// false).
 NameFilter::NameFilter(Dwarf* dwarf, const std::string& pattern) : dwarf_(dwarf) {
     Elf* elf = dwarf ? dwarf_getelf(dwarf) : nullptr;
     GElf_Ehdr header;
@@ -145,6 +147,7 @@ std::string_view NameFilter::indexed_strings(Dwarf_Die unit) const {
     Dwarf_Word base = 0;
     uint32_t length = 0;
     if (!dwarf_attr(&unit, DW_AT_str_offsets_base, &attribute) || dwarf_formudata(&attribute, &base) != 0)
+        // For 64-bit DWARF or a wrong base, search the whole section.
         return {};
     if (base < 8 || base > offsets_.size())
         return offsets_;

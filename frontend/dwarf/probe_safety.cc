@@ -126,6 +126,8 @@ bool ProbeSafety::is_reached_otherwise(const Stretch& stretch, Address address) 
     return false;
 }
 
+// Looks at the next instructions for one without a hazard. It is equivalent to the first one as long as the
+// instructions between change nothing that a handler can read, and control only comes from there.
 void ProbeSafety::look_beyond(Address address, const X86Instruction& first, ProbeSafetyAt& out) {
     const std::optional<Stretch> stretch = file_.is_32_bit() ? std::nullopt : code_.stretch_at(address);
     if (!stretch)

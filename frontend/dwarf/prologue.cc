@@ -135,6 +135,8 @@ bool compares(const X86Instruction& code) {
            ((code.opcode == 0x80 || code.opcode == 0x81 || code.opcode == 0x83) && code.extension() == 7);
 }
 
+// Simulates instructions. It only knows which registers and stack bytes still have values that the caller has passed,
+// and where rsp and rbp point to; it does not know the values.
 class Follower {
   public:
     explicit Follower(Address entry) {
@@ -155,6 +157,7 @@ class Follower {
         const bool plain = one.code.map == 0 && !one.code.is_vector;
         if (one.code.is_direct_jump() || one.code.is_indirect_jump() || one.code.is_call() || one.code.is_return())
             return false;
+        // Comparisons change flags only.
         if (!one.code.is_vector && compares(one.code))
             return true;
         if (plain && opcode >> 3 == 0x50 >> 3) {
@@ -179,6 +182,7 @@ class Follower {
     }
 
   private:
+    // Marks bytes of the frame as written, with a value that the caller has passed or with another one.
     void fill(std::optional<int64_t> from, uint64_t size, bool with_passed) {
         if (!from)
             return;
@@ -219,6 +223,7 @@ class Follower {
                      (store.from_vector ? vectors_[one.reg()] : state_.passed[dwarf_register(one.reg())]));
     }
 
+    // Copies a register. `whole`: all 64 bits, so that a copied stack pointer still points to the frame.
     void copy(int from, int to, bool whole) {
         constexpr int rbp = 6;
         std::optional<int64_t> place = from == rsp_number ? state_.rsp : from == rbp ? state_.rbp : std::nullopt;
@@ -252,7 +257,7 @@ class Follower {
     // implicitly.
     void forget(const Instruction& one) {
         if (!one.code.has_modrm || one.code.is_vector) {
-            // Mov $imm, %reg changes only this register.
+            // `mov $imm, %reg` changes only this register.
             const bool constant = one.code.map == 0 && !one.code.is_vector && one.code.opcode >> 3 == 0xb8 >> 3;
             if (constant)
                 return set(dwarf_register((one.code.opcode & 7) | (one.rex & 1) << 3), false);
@@ -261,6 +266,7 @@ class Follower {
             return;
         }
         constexpr int rax = 0, rdx = 1;
+        // mul, imul, div and idiv write to rax and rdx without naming them.
         const bool multiplies = one.code.map == 0 && (one.code.opcode == 0xf6 || one.code.opcode == 0xf7);
         if (multiplies) {
             set(rax, false);

@@ -121,6 +121,8 @@ Common read_common(Bytes bytes, bool narrow) {
 
 } // namespace
 
+// Reads all FDEs. An entry of .eh_frame is a CIE (its second word is 0) or an FDE, whose second word is the distance
+// back to its CIE. Many FDEs share a CIE, so each CIE is parsed once.
 const std::vector<UnwindEntry>& UnwindTable::entries() {
     if (entries_)
         return *entries_;
@@ -212,6 +214,8 @@ std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry&
     return bytes.good() ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// Whether the frame at the entry is as after a call: the CFA is one word above the stack pointer, and the return
+// address is at the CFA minus one word. Hand-written code, such as signal trampolines, describes other frames.
 bool UnwindTable::is_entered_by_call(Address entry) {
     const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
     const int64_t word = file_.is_32_bit() ? 4 : 8;
@@ -253,6 +257,7 @@ StackAt UnwindTable::stack_at(Address address) {
     return StackAt::Unknown;
 }
 
+// libdw may describe the CFA by any expression. Handlers only support "register plus offset".
 std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
     constexpr int rbp = 6, rsp = 7;
     for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {

@@ -16,6 +16,7 @@ constexpr uint64_t vector_register = 16; // in bytes; supported by every process
 const char* wide_vector = "is or follows a vector of more than 16 bytes, which is passed as the compiler's options say";
 const char* unknown_type = "is or follows a value whose type is not known";
 
+// Merges two classes of the same eightbyte: INTEGER wins over SSE (psABI, 3.2.3, "Classification", rule 4).
 ValueClass merge(ValueClass a, ValueClass b) {
     if (a == b || b == ValueClass::None)
         return a;
@@ -101,6 +102,7 @@ class Classifier {
         return std::max<uint64_t>(type->size, 1);
     }
 
+    // Classify every element, because different elements belong to different eightbytes.
     uint64_t add_array(const Type* type, uint64_t offset, int depth) {
         uint64_t size = type->target ? type->target->size : 0;
         uint64_t alignment = size != 0 ? add(type->target, offset, depth + 1) : 1;
@@ -109,6 +111,7 @@ class Classifier {
         return alignment;
     }
 
+    // Classifies all members at their offsets. Members of a union overlap, which merges their classes.
     uint64_t add_record(const Type* type, uint64_t offset, int depth) {
         complete(type);
         if (type->incomplete)
@@ -161,6 +164,7 @@ size_t ValueClasses::registers(ValueClass of) const {
     return memory ? 0 : static_cast<size_t>(std::count(std::begin(eightbytes), std::end(eightbytes), of));
 }
 
+// Values of more than two eightbytes are passed in memory.
 ValueClasses value_classes(TypeReader& types, const Type* type) {
     ValueClasses classes;
     classes.alignment = std::max<uint64_t>(Classifier(types, classes).add(type, 0, 0), 8);

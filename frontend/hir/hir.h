@@ -278,9 +278,9 @@ struct Intrinsic : Expr {
     }
 };
 
-// Printf and its family. `format` describes how the arguments become text. `args` are the arguments of its directives,
-// in their order. A width or precision written as `*` is a separate Long argument. A histogram argument is a GlobalRef
-// or Element of type Stats.
+// The printf family. `format` describes how the arguments become text. `args` are the arguments of its directives, in
+// their order. A width or precision written as `*` is a separate Long argument. A histogram argument is a GlobalRef or
+// Element of type Stats.
 struct Print : Expr { // String if to_string; else Void, or 0 or "" where the value is used
     plan::Format format;
     std::vector<Expr*> args;

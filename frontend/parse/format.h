@@ -1,4 +1,4 @@
-// Printf formats: `%[flag][width][.precision][l]conversion`, with at most one flag (`0`, `+`, `-`, space or `#`).
+// Formats of printf(): `%[flag][width][.precision][l]conversion`, with at most one flag (`0`, `+`, `-`, space or `#`).
 #pragma once
 
 #include <string_view>

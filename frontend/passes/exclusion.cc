@@ -221,6 +221,7 @@ bool copies_single_changes(const hir::Handler& handler, const std::map<hir::Hand
 } // namespace
 
 void plan_exclusion(hir::Program& program) {
+    // Step 1 of the essay above: accesses per handler, without globals that need no protection.
     std::map<hir::Handler*, Accesses> handlers;
     std::set<Global*> changed, shared;
     for (hir::Handler* handler : program.handlers) {
@@ -246,6 +247,7 @@ void plan_exclusion(hir::Program& program) {
             sum += what(access);
         return sum;
     };
+    // Step 2: the delicate handlers.
     for (hir::Handler* handler : program.handlers) {
         auto found = handlers.find(handler);
         if (found == handlers.end())
@@ -257,6 +259,7 @@ void plan_exclusion(hir::Program& program) {
             locked.push_back(handler);
     }
     std::vector<hir::Handler*> delicate = locked;
+    // Step 3: the handlers that a delicate one can notice.
     for (hir::Handler* handler : program.handlers) {
         auto found = handlers.find(handler);
         if (found == handlers.end() || std::count(delicate.begin(), delicate.end(), handler))

@@ -53,6 +53,7 @@ class Interning {
 
     // ---- collect the uses
 
+    // All string components qualify at first.
     void collect() {
         for (hir::Global* global : program_.globals)
             for (size_t i = 0; i < global->keys.size(); i++)
@@ -79,6 +80,7 @@ class Interning {
                 uses_.push_back({{const_cast<hir::Global*>(array), i}, &own[i], handler_});
     }
 
+    // Expressions may be shared, so the same key can be collected several times; rewrite() handles each once.
     void visit(const hir::Expr& expr) {
         if (expr.kind == hir::ExprKind::Element)
             keys(hir::as<hir::Element>(expr).array, hir::as<hir::Element>(expr).keys);
@@ -123,6 +125,8 @@ class Interning {
         return columns != columns_.size() || variables != loop_variables_.size();
     }
 
+    // Whether all values of the expression are known strings. The variable of a loop over a component that qualifies
+    // has known strings, too.
     bool is_known(const hir::Expr& expr) const {
         if (expr.kind == hir::ExprKind::ConstString)
             return true;
@@ -140,6 +144,7 @@ class Interning {
 
     // ---- rewrite the program
 
+    // Lists the strings of the components that qualify, cut to the length that the array would store.
     void list_texts() {
         std::set<std::string> texts = {""};
         auto add = [&](const std::string& text) { texts.insert(text.substr(0, max_string_ - 1)); };

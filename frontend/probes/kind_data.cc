@@ -210,6 +210,8 @@ ResolvedPoint watched(const Request& request, std::string text, bool listing) {
 
 } // namespace
 
+// The address of a variable comes from the kernel's symbols. A saved plan may run after a reboot, when the address has
+// changed, so the symbol's name is stored as well, and the session looks it up again.
 std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
     if (!expect_kernel(resolving))
         return {};
@@ -252,6 +254,8 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
     return {watched(*request, "kernel", resolving.env.listing)};
 }
 
+// Each matching variable takes one debug register. The length follows from the variable's size, so a large variable is
+// only watched at its beginning.
 std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
     std::optional<Request> request = read_request(resolving, 1);
     if (!request)

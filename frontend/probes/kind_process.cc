@@ -119,11 +119,15 @@ void warn_of_lines(Resolving& resolving, const ProcessPattern& pattern, const st
         .help(fmt::format("this probes where `{}` begins, as without the line", found[0].name));
 }
 
+// Resolves .function(...) in one module: finds the functions, drops those that the suffix excludes, merges functions
+// with the same code, and creates the points. Functions that cannot be probed are collected, so that there is one
+// message for all of them.
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
                                         const ProcessPattern& pattern) {
     DwarfModule& module = *target.module;
     const ProbeEnvironment& env = resolving.env;
     bool wildcard = pattern.component->arg == PointComponent::String && has_wildcard(pattern.parsed.function);
+    // The listing of a pattern never needs all functions at once.
     if (env.listing && wildcard && !pattern.inside)
         if (std::vector<ResolvedPoint> points = listed_functions(target, pattern, env); !points.empty())
             return points;
@@ -264,6 +268,7 @@ std::optional<int> nearest_line(const std::set<int>& lines, int line) {
 
 // For `.nearest`: returns the nearest lines with code in each function. If the user gave a single line, pp() keeps its
 // number.
+// A line without code has no statement, so this collects all statements of the functions, and chooses by distance.
 std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPattern& pattern) {
     std::vector<FunctionPattern> wanted = {pattern.parsed};
     wanted.insert(wanted.end(), pattern.more.begin(), pattern.more.end());
@@ -310,6 +315,7 @@ std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPatt
     return out;
 }
 
+// Resolves .statement(...) in one module: by an address, by the nearest lines, or by the lines themselves.
 std::vector<ResolvedPoint> statements_in(Resolving& resolving, const ProcessTarget& target,
                                          const ProcessPattern& pattern) {
     DwarfModule& module = *target.module;

@@ -69,6 +69,8 @@ std::string Explanation::line_at(Address address) {
     return statement && statement->line > 0 ? fmt::format(", line {}", statement->line) : "";
 }
 
+// Searches the variable in all blocks of the function, not only in those around the probe: a common mistake is to use a
+// variable before its block begins.
 bool Explanation::find_variable() {
     std::string name = expr_.name.substr(1);
     // Variables of other blocks in the function count as well.

@@ -26,6 +26,8 @@ const char* plural(size_t count) { return count == 1 ? "" : "s"; }
 
 } // namespace
 
+// Builds a print statement as a list of directives and arguments. printf has them in its format. print, println and
+// printd get one directive for each argument, whose conversion follows from the argument's type.
 hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
     plan::Format format;
     std::vector<hir::Expr*> args;
@@ -76,6 +78,7 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
                 .note(expr.format_range, "the format");
             args.resize(*wanted, b.zero(expr.range));
         } else if (wanted) {
+            // Label each directive with the source of its argument, for machine-readable output.
             const ast::Expr* const* arg = expr.args.data();
             for (Directive& d : format.directives)
                 if (d.kind != Directive::Literal) {
@@ -150,6 +153,7 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
             return wanted;
         }
     }
+    // A trial (@defined) must not decide which histogram the global keeps.
     if (b.context.trying)
         return wanted;
     plan::StatsNeeds& have = global.stats;
@@ -180,6 +184,7 @@ hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr) {
     hir::Expr* source = build_stats_source(b, *expr.operand);
     if (!source)
         return b.zero(expr.range);
+    // `@variance(x, N)` shifts the values by N bits to avoid an overflow. The statistic is updated for one N only.
     if (expr.extractor == ast::Extractor::Variance && !b.context.trying) {
         int64_t shift = expr.params.empty() ? 0 : expr.params[0];
         hir::Global& global = *global_of(*source);

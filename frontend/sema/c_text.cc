@@ -60,6 +60,7 @@ class Scan {
         }
     }
 
+    // A pragma is the whole text of a block comment: `/* pure */`.
     void note_pragma(size_t begin) {
         std::string_view inside = text_.substr(begin + 2, at_ - begin - 4);
         const size_t first = inside.find_first_not_of(" \t\n"), last = inside.find_last_not_of(" \t\n");
@@ -70,6 +71,8 @@ class Scan {
     void note_name(const std::string& name, size_t begin) {
         if (name == "extern" || name == "DECLARE_PER_CPU")
             note_extern(name == "extern" ? ";(" : ")");
+        // Spaces may separate a function's name from its parenthesis. Later uses only matter if the first one has no
+        // arguments.
         const size_t next = text_.find_first_not_of(" \t\n", at_);
         auto [use, fresh] = out_.uses.try_emplace(name);
         if (fresh)
@@ -78,6 +81,8 @@ class Scan {
             use->second.arguments = count_arguments(next);
     }
 
+    // Counts the arguments in the parentheses at `at`: commas that are not nested, plus one. Literals and comments may
+    // contain any character.
     size_t count_arguments(size_t at) const {
         size_t depth = 0, commas = 0;
         bool any = false;

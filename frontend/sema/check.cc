@@ -22,6 +22,7 @@ struct Change {
     Range inside; // the place in the called function; invalid if the body itself changes the array
 };
 
+// Finds all changes of the array in a body, including those in functions that it calls.
 void find_changes(const hir::Stmt& body, const hir::Global& array, std::set<const hir::Function*>& seen,
                   std::vector<Change>& out) {
     using namespace hir;
@@ -104,6 +105,7 @@ void compile_regexes(const Notes& notes, SemaContext& context) {
     }
 }
 
+// SystemTap forbids such changes, too; what the loop would then visit is undefined.
 void check_foreach(const hir::Program& program, const Notes& notes, SemaContext& context) {
     auto check = [&](const hir::Stmt& body) {
         for_each_stmt(body, [&](const hir::Stmt& stmt) {

@@ -71,6 +71,8 @@ std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Pro
 bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Nobody; }
 } // namespace
 
+// Builds the handler for one point. The order of its parts is the order of execution: conditions, prologues from the
+// outermost alias in, the body, epilogues.
 hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved) {
     auto* handler = in_.context.arena.make<hir::Handler>();
     handler->range = probe.range;
@@ -116,10 +118,14 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     build_block(body, *probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         build_block(body, *piece.block, piece.file, *handler->body);
+    // A local that is read and never assigned is probably meant to be the traced program's variable; the message says
+    // to write `$`.
     for (const hir::Local* local : handler->locals)
         if (in_.notes.read.contains(local) && !in_.notes.assigned.contains(local) &&
             has_variable(resolved.point, local->name))
             in_.notes.traced.insert(local);
+    // An entry value is stored when the function's first instruction is hit. If a loop jumps back there, later rounds
+    // would overwrite the value.
     if (!handler->entry_values.empty() && !resolved.point.repeats.empty())
         in_.context
             .report_once(DiagId::WrongContext, probe.points[0]->range,

@@ -57,6 +57,8 @@ class Inference {
     Inference(hir::Program& program, const Names& names, Notes& notes, SemaContext& context)
         : program_(program), names_(names), notes_(notes), c_(context) {}
 
+    // Errors end the iteration: with contradicting types it could go on forever, and further messages would be
+    // consequences of the first.
     void run() {
         do {
             changed_ = false;
@@ -70,6 +72,7 @@ class Inference {
     }
 
   private:
+    // Visits everything once: first the functions, then the handlers that call them.
     void pass() {
         // Types flow to callees through arguments and back through results, so alternate the direction to converge
         // faster.
@@ -431,6 +434,7 @@ class Inference {
         UNREACHABLE("expression kind");
     }
 
+    // Arguments determine the types of parameters, and parameters those of arguments; the first one to be known wins.
     ValueType call(hir::Call& call, ValueType expected) {
         hir::Function& callee = *call.callee;
         for (size_t i = 0; i < call.args.size(); i++) {
@@ -452,6 +456,7 @@ class Inference {
         return callee.result;
     }
 
+    // The declaration in prelude.stp has the types of a primitive's parameters.
     ValueType primitive(hir::Intrinsic& call, ValueType expected) {
         auto found = notes_.primitives.find(&call);
         if (found == notes_.primitives.end()) { // generated for a `$variable`: has correct types
@@ -477,6 +482,8 @@ class Inference {
         return call.gives_nothing ? of_nothing(call, expected) : call.type;
     }
 
+    // Infers an assignment. `x .= y` and `x += y` determine the type of x by the operator; `x = y` makes both types
+    // equal.
     ValueType assign(hir::Assign& expr, ValueType expected) {
         if (expr.op || expr.concat) {
             ValueType type = expr.concat ? ValueType::String : ValueType::Long;

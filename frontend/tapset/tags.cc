@@ -67,6 +67,8 @@ FunctionTags::Facts FunctionTags::facts(const ast::Function& function) {
     return entry->second;
 }
 
+// Computes the facts of one function: a primitive has them in its row; any other function collects them from the
+// expressions in its body.
 FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
     Facts out;
     out.is_pure = function.result != ast::DeclaredType::None;

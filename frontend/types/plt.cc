@@ -45,6 +45,7 @@ std::vector<PltEntry> read_plt(const ElfFile& file) {
         std::string_view code = *bytes;
         for (size_t at = 0; at < code.size(); at += static_cast<size_t>(entry_size)) {
             size_t jump_at = at;
+            // `endbr64` (with -fcf-protection) and `bnd` (with -mmpx) may precede the jump.
             for (std::string_view prefix : {endbr64, bnd})
                 if (code.substr(jump_at).starts_with(prefix))
                     jump_at += prefix.size();

@@ -36,6 +36,7 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
     // The program's block ends at the thread pointer and is aligned.
     uint64_t align = std::max<uint64_t>(block->p_align, 1);
     uint64_t size = block->p_memsz;
+    // An alignment that is not a power of two, or a huge block, means that the file is corrupt.
     if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
         return std::nullopt;
     uint64_t skew = (0 - block->p_vaddr - size) & (align - 1);
@@ -63,6 +64,7 @@ std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
             if (index != 0 && (!symbols || !gelf_getsym(symbols, static_cast<int>(index), &symbol) ||
                                symbol.st_shndx == SHN_UNDEF)) // defined in another module
                 continue;
+            // Prefer a distance: it needs one read at run time, a module index needs three.
             bool distance = type == R_X86_64_TPOFF64;
             if (!found || (distance && !found->distance))
                 found = ThreadSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};

@@ -143,6 +143,7 @@ const Type* strip(const Type* type) {
     return type;
 }
 
+// Records are filled in by their reader when somebody first looks at them.
 const Type* complete(const Type* type) {
     const Type* record = strip(type);
     if (!is_record(record))
@@ -172,6 +173,7 @@ std::vector<TypeMember> find_member_path(const Type* record, std::string_view na
         const Type* record;
         std::vector<TypeMember> path;
     };
+    // Breadth-first: all members at one depth come before those of the records inside them.
     // Search in order of depth: a record's own name hides an inherited one.
     std::vector<Reached> reached = {{record, {}}};
     std::set<const Type*> seen = {record};

@@ -210,6 +210,7 @@ void read_short_operand(Reader& reader, X86Instruction& out) {
     out.displacement = reader.number(mode == 1 ? 1 : mode == 2 || no_base ? 2 : 0);
 }
 
+// Reads ModRM, SIB and the displacement (Intel SDM, volume 2, section 2.1.5).
 void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
     out.has_modrm = true;
     out.modrm = reader.byte();
@@ -289,12 +290,13 @@ bool read_plain(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
                                                : immediate_size(out.map, out.opcode));
     if (out.map == 0 && out.opcode == 0xc8) // enter
         reader.byte();
-    // Extrq and insertq of SSE4a have two bytes of immediates. vmread has the same opcode but neither prefix.
+    // SSE4a's extrq and insertq have two bytes of immediates. vmread has the same opcode but neither prefix.
     if (out.map == 1 && out.opcode == 0x78 && (out.pp == 1 || out.pp == 3))
         reader.number(2);
     return true;
 }
 
+// Prefixes may be repeated and in any order; of 0xf2 and 0xf3, the last one counts.
 Prefixes read_prefixes(Reader& reader, X86Mode mode) {
     Prefixes out;
     out.is_32_bit = mode == X86Mode::Protected;
