@@ -46,6 +46,7 @@ enum class ExprKind {
     Member,     // e->m or e[i], where e has a pointer type but is not a $variable
 };
 
+// An expression. `kind` tells which of the structures below it is.
 struct Expr {
     ExprKind kind;
     Range range;
@@ -59,6 +60,7 @@ struct Expr {
 // Casts to the node type that `kind` names; the caller has checked the kind.
 template <typename T, typename Node> const T& as(const Node& node) { return static_cast<const T&>(node); }
 
+// `42`, `0x2a`.
 struct NumberExpr : Expr {
     int64_t value;
     NumberExpr(Range r, int64_t v) : Expr(ExprKind::Number, r), value(v) {}
@@ -69,6 +71,7 @@ struct StringExpr : Expr {
     StringExpr(Range r, std::string v) : Expr(ExprKind::String, r), value(std::move(v)) {}
 };
 
+// `x`. Sema decides whether it means a local, a global or a function.
 struct NameExpr : Expr {
     std::string name;
     NameExpr(Range r, std::string n) : Expr(ExprKind::Name, r), name(std::move(n)) {}
@@ -79,6 +82,7 @@ struct EmbeddedExpr : Expr { // in privileged files only
     EmbeddedExpr(Range r, std::string t) : Expr(ExprKind::Embedded, r), text(std::move(t)) {}
 };
 
+// `a[k1, k2]`.
 struct IndexExpr : Expr {
     std::string name;
     Range name_range;
@@ -91,6 +95,7 @@ struct WildcardExpr : Expr {
     explicit WildcardExpr(Range r) : Expr(ExprKind::Wildcard, r) {}
 };
 
+// `f(a, b)`.
 struct CallExpr : Expr {
     std::string name;
     Range name_range;
@@ -99,6 +104,7 @@ struct CallExpr : Expr {
         : Expr(ExprKind::Call, r), name(std::move(n)), name_range(nr), args(std::move(a)) {}
 };
 
+// `printf("%d", x)` and the rest of the family.
 struct PrintExpr : Expr {
     bool to_string = false;     // sprint, sprintln, sprintd, sprintdln, sprintf
     bool newline = false;       // println, printdln
@@ -142,6 +148,7 @@ enum class BinaryOp {
     And,
     Or,
 };
+// `a + b`, also comparisons, `&&`, `.` and `=~`. `op_range` is the place of the operator, for messages.
 struct BinaryExpr : Expr {
     BinaryOp op;
     Range op_range;
@@ -168,6 +175,7 @@ struct AssignExpr : Expr {
     AssignExpr(Range r, Expr* t, Expr* v) : Expr(ExprKind::Assign, r), target(t), value(v) {}
 };
 
+// `++x`, `x--`.
 struct IncDecExpr : Expr {
     bool increment;
     bool prefix;
@@ -177,6 +185,7 @@ struct IncDecExpr : Expr {
 };
 
 struct StatisticExpr;
+// `k in a`, `[k1, k2] in a`.
 struct InExpr : Expr {
     std::vector<Expr*> keys; // Wildcard allowed
     std::string array;
@@ -194,6 +203,7 @@ struct Component {
     Expr* index = nullptr; // Index
 };
 
+// A target expression: something in the traced program or the kernel. It has a base and components, as in `$x->y[3]`.
 struct TargetExpr : Expr {
     // Value: a script value that has a pointer type, because it came from an expression with a type (`p = $x; p->y`).
     enum Base { Variable, Var, Cast, Value } base = Variable;
@@ -204,22 +214,26 @@ struct TargetExpr : Expr {
     explicit TargetExpr(Range r) : Expr(ExprKind::Target, r) {}
 };
 
+// `&$x->y`: the address in the traced program.
 struct AddressOfExpr : Expr {
     Expr* operand;
     AddressOfExpr(Range r, Expr* e) : Expr(ExprKind::AddressOf, r), operand(e) {}
 };
 
+// `@defined($x)`: whether `$x` can be read at this probe point. Decided at compile time.
 struct DefinedExpr : Expr {
     Expr* operand;
     DefinedExpr(Range r, Expr* e) : Expr(ExprKind::Defined, r), operand(e) {}
 };
 
+// `@entry($x)`: in a .return probe, the value at the function's entry.
 struct EntryExpr : Expr {
     Expr* operand;
     EntryExpr(Range r, Expr* e) : Expr(ExprKind::Entry, r), operand(e) {}
 };
 
 enum class Extractor { Count, Sum, Min, Max, Avg, Variance, Percentile, HistLog, HistLinear };
+// `@count(x)`, `@hist_log(x)`: a value computed from a statistic.
 struct StatisticExpr : Expr {
     Extractor extractor;
     Expr* operand;               // Name or Index
@@ -228,18 +242,21 @@ struct StatisticExpr : Expr {
     StatisticExpr(Range r, Extractor x, Expr* e) : Expr(ExprKind::Statistic, r), extractor(x), operand(e) {}
 };
 
+// `@hist_log(x)[i]`: the count in a bucket.
 struct HistIndexExpr : Expr {
     StatisticExpr* histogram;
     Expr* index;
     HistIndexExpr(Range r, StatisticExpr* h, Expr* i) : Expr(ExprKind::HistIndex, r), histogram(h), index(i) {}
 };
 
+// Any other operator with `@`.
 struct AtOperatorExpr : Expr {
     std::string name; // with its `@`
     std::vector<Expr*> args;
     AtOperatorExpr(Range r, std::string n) : Expr(ExprKind::AtOperator, r), name(std::move(n)) {}
 };
 
+// `p->m`, where p is a script value.
 struct MemberExpr : Expr {
     Expr* base;
     std::vector<Component> components;
@@ -264,6 +281,7 @@ enum class StmtKind {
     Empty,
 };
 
+// A statement. `kind` tells which of the structures below it is.
 struct Stmt {
     StmtKind kind;
     Range range;
@@ -299,6 +317,7 @@ struct ForStmt : Stmt {
     ForStmt(Range r, Expr* i, Expr* c, Expr* s, Stmt* b)
         : Stmt(StmtKind::For, r), init(i), condition(c), step(s), body(b) {}
 };
+// `foreach (value = [k1, k2] in a @sum - limit 10) body`.
 struct ForeachStmt : Stmt {
     std::string value; // for `v = k in a`; empty if not given
     Range value_range;
@@ -326,10 +345,12 @@ struct ReturnStmt : Stmt {
     Expr* value; // may be null
     ReturnStmt(Range r, Expr* v) : Stmt(StmtKind::Return, r), value(v) {}
 };
+// `delete a`, `delete a[k]`, `delete x`.
 struct DeleteStmt : Stmt {
     Expr* target; // Name or Index
     DeleteStmt(Range r, Expr* t) : Stmt(StmtKind::Delete, r), target(t) {}
 };
+// `try body catch (variable) handler`.
 struct TryStmt : Stmt {
     Stmt* body;
     std::string variable; // for `catch (msg)`; empty if not given
@@ -355,12 +376,14 @@ struct Global {
     bool wrap = false;               // a%
 };
 
+// A parameter of a function. Its type is optional in the source.
 struct Parameter {
     std::string name;
     DeclaredType type = DeclaredType::None;
     Range range;
 };
 
+// `function f:long(a, b:string) { ... }`.
 struct Function {
     std::string name;
     Range range; // the whole declaration
@@ -388,6 +411,8 @@ struct PointComponent {
     bool optional = false, sufficient = false; // `?` or `!` after the component, inside of alternatives
 };
 
+// One probe point, after its alternatives were expanded. `?` makes it optional: it is no error if it does not exist.
+// `!` also ignores the points after it if it exists.
 struct ProbePoint {
     std::vector<PointComponent> components;
     bool optional = false;     // ?
@@ -396,12 +421,14 @@ struct ProbePoint {
     Range range;
 };
 
+// `probe points body`.
 struct Probe {
     std::vector<ProbePoint*> points;
     BlockStmt* body = nullptr;
     Range range;
 };
 
+// `probe a = b = points {prologue}, {epilogue}`.
 struct Alias {
     std::vector<ProbePoint*> names; // `a = b = points` defines a and b
     std::vector<ProbePoint*> points;

@@ -30,6 +30,7 @@ class CallingConvention {
     // memory. Returns Unavailable for results in floating-point registers, which cannot be read. For Go functions,
     // which can have several results: the location at the return instructions.
     Location result_location(const FunctionInstance& function);
+    // The same for one of several results of a Go function.
     Location result_location(const FunctionInstance& function, const Variable& result);
     // Returns the location where a caller passes the parameter. It is valid at the function's first instructions (see
     // cheap_entry()), if the code follows the ABI, as unoptimized C and C++ code does.

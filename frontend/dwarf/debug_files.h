@@ -41,6 +41,8 @@ class DebugFiles {
 
     // These return null if the information does not exist. The pointers are valid until forget().
     Dwarf* dwarf();
+    // The call frame information: .eh_frame, which all programs have, and .debug_frame, which is part of the debug
+    // information.
     Dwarf_CFI* eh_frame();
     Dwarf_CFI* debug_frame();
 

@@ -33,6 +33,7 @@ class CallReturns;
 class ProbeSafety;
 class ReturnSites;
 
+// Owns all components, and the types that it returns. Not safe for use by several threads.
 class DwarfModule {
   public:
     // Opens `path` and searches its debug information: inside, by build id and by debuglink. A file without debug
@@ -49,6 +50,7 @@ class DwarfModule {
     ProgramFile& file() const;
     // Symbols of functions.
     SymbolTables& symbols() const;
+    // Whether debug information exists. The first call searches it, and may download it.
     bool has_debug_info() const;
     // Returns problems during the search for debug information, as texts: files of other builds, errors from a server.
     const std::vector<std::string>& debug_problems() const;

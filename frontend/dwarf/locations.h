@@ -28,6 +28,7 @@ class Locations {
     Location at_entry(const Variable& variable, Address entry, Address address);
     std::vector<LocationRange> ranges(const Variable& variable, const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);
+    // Returns the location of the return address, from the call frame information.
     Location return_address(Address address);
 
   private:

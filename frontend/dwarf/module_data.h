@@ -62,6 +62,7 @@ struct FunctionPlaces {
     std::string why_none; // why no place is hit exactly once
 };
 
+// A place in the source: a row of the line table.
 struct Statement {
     Address address = 0;
     std::string file;
@@ -109,6 +110,7 @@ struct FrameRule {
     bool operator==(const FrameRule&) const = default;
 };
 
+// A variable, parameter or result of the traced program.
 struct Variable {
     std::string name; // without `$`
     const Type* type = nullptr;

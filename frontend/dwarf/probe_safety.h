@@ -24,6 +24,7 @@ class SymbolTables;
 struct Stretch;
 struct X86Instruction;
 
+// The answer for one address.
 struct ProbeSafetyAt {
     Hazard hazard = Hazard::None;
     std::optional<Address> instead; // an instruction without a hazard where a handler sees the same, equally often

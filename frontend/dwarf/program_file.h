@@ -18,6 +18,7 @@
 
 namespace sonde {
 
+// Owns the open file.
 class ProgramFile {
   public:
     // Fails like ElfFile::open, and for 32-bit Go programs. `object`: a kernel module, which is an object file.

@@ -32,6 +32,7 @@ class UnwindTable;
 // Error::os_error of ReturnSites::find(): only a changed return address would work.
 constexpr int unsafe_return = ECANCELED;
 
+// Answers the question for one module. Keeps nothing but whether the program contains an unwinder.
 class ReturnSites {
   public:
     ReturnSites(ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units, UnwindTable& unwind,

@@ -22,6 +22,7 @@ namespace sonde {
 class DebugFiles;
 class ProgramFile;
 
+// A symbol of a function.
 struct CodeSymbol {
     std::string_view name; // in the ELF file's string table
     Address address = 0;

@@ -25,6 +25,7 @@ class TypeReader final : private TypeSource {
     TypeReader& operator=(const TypeReader&) = delete;
 
     const Type* type_of(Dwarf_Die& die); // the type of a DIE with DW_AT_type; null: void
+    // The type that a type's own DIE describes.
     const Type* type_from(Dwarf_Die& type_die);
     // Adds a type that the debug information does not contain; the caller fills it in.
     Type& add() { return types_.emplace_back(); }
@@ -32,6 +33,7 @@ class TypeReader final : private TypeSource {
     // not read from a DIE.
     bool die_of(const Type* type, Dwarf_Die* die) const;
 
+    // Whether any type was created, so that forget() would invalidate it.
     bool has_made_any() const { return !types_.empty(); }
     void forget();
 

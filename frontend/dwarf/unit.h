@@ -56,6 +56,7 @@ struct Span {
     uint32_t function = no_index;
 };
 
+// A unit: a compilation unit, a partial unit or a type unit.
 struct Unit {
     Dwarf* dwarf = nullptr;       // contains `die`; for a split unit, not the module's
     Dwarf_Die unit_die;           // has the line table and ranges; a skeleton for split units

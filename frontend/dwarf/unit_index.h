@@ -20,6 +20,7 @@ namespace sonde {
 class DebugFiles;
 class ProgramFile;
 
+// The ranges of a DIE.
 struct RangeList {
     std::vector<std::pair<Address, Address>> ranges;
     Address base = 0; // the base for a constant DW_AT_entry_pc
@@ -48,12 +49,15 @@ class UnitIndex {
     // Returns the innermost function or inlined copy with code at `address`.
     FunctionRef function_at(Address address);
     FunctionRef function_at(Unit& unit, Address address);
+    // Returns the entry of a function's DIE, or nothing if the DIE is not in the index.
     FunctionRef find_function(DieOffset die);
 
     // Returns the entry with the function's name: follows abstract origins and specifications. Its name is null if the
     // function has none.
     FunctionRef naming_entry(FunctionRef function);
+    // The name without scopes; null if there is none.
     const char* bare_name(FunctionRef function);
+    // The name with namespaces and classes: "ns::C::f"; "" if there is none.
     std::string qualified_name(FunctionRef function);
 
     // Returns the addresses of a DIE that are code. Linkers also leave ranges of discarded code.

@@ -44,6 +44,7 @@ class UnwindTable {
 
     // Returns false if the entry says that the return address is not on top of the stack.
     bool is_entered_by_call(Address entry);
+    // Whether one could leave the function at this instruction by a return, judged by the call frame information.
     StackAt stack_at(Address address);
     // Returns nullopt if the frame is not described, or is described by an expression.
     std::optional<FrameRule> frame_rule(Address address);

@@ -10,6 +10,7 @@ namespace sonde {
 struct Type;
 class TypeReader;
 
+// The classes of the ABI that matter here; the others are described by `memory` and `x87`.
 enum class ValueClass : uint8_t {
     None,    // not passed: padding, objects without data
     Integer, // a general purpose register
@@ -17,6 +18,7 @@ enum class ValueClass : uint8_t {
     SseUp,   // the upper half of the previous eightbyte's vector register
 };
 
+// The classes of one value. A value of more than two eightbytes is always in memory.
 struct ValueClasses {
     ValueClass eightbytes[2] = {ValueClass::None, ValueClass::None};
     bool memory = false;
@@ -24,6 +26,7 @@ struct ValueClasses {
     uint64_t alignment = 8; // alignment in memory, in bytes; at least 8
     const char* doubt = nullptr; // why the location of this value, and of those after it, is unknown
 
+    // Number of eightbytes with that class, that is, of registers that the value needs.
     size_t registers(ValueClass of) const;
 };
 

@@ -26,6 +26,7 @@
 
 namespace sonde::hir {
 
+// The type of a script value. Unknown does not occur after the analysis.
 enum class ValueType { Unknown, Long, String, Stats, Void };
 
 // A parameter or local of a function, or a local of a handler. It is 0 or "" at the start of each invocation.
@@ -60,7 +61,7 @@ struct Global {
     std::vector<plan::KeyRole> key_roles; // one for each key component, or empty if all are plain
     uint64_t capacity = 0;                // arrays: the maximum number of elements
     bool has_own_capacity = false;        // the script sets the capacity; otherwise it is MAXMAPENTRIES
-    // Arrays declared with `%`: when full, a new element replaces the least recently used one.
+    // An array declared with `%`: when it is full, a new element replaces the oldest one.
     bool wrap = false;
     int64_t initial_long = 0;
     std::string initial_string;
@@ -112,6 +113,7 @@ enum class ExprKind {
     TableWord,
 };
 
+// An expression. `kind` tells which of the structures below it is.
 struct Expr {
     ExprKind kind;
     ValueType type;
@@ -195,6 +197,7 @@ struct Concat : Expr { // String
     Expr* right;
     Concat(Range r, Expr* a, Expr* b) : Expr(ExprKind::Concat, ValueType::String, r), left(a), right(b) {}
 };
+// `condition ? then_value : else_value`. Only one of the two is evaluated.
 struct Ternary : Expr {
     Expr* condition;
     Expr* then_value;
@@ -255,6 +258,7 @@ struct Regex : Expr { // subject =~ "pattern", or !~; Long
 };
 
 struct Function;
+// A call of a function. Arguments are passed by value.
 struct Call : Expr {
     Function* callee;
     std::vector<Expr*> args;
@@ -389,6 +393,7 @@ struct TableWord : Expr { // Long
 
 enum class StmtKind { Block, Expression, If, Loop, Foreach, Break, Continue, Next, Return, Delete, Try };
 
+// A statement. `kind` tells which of the structures below it is.
 struct Stmt {
     StmtKind kind;
     Range range;
@@ -417,6 +422,7 @@ struct Loop : Stmt { // `while` and `for`: `init; while (condition) { body; step
     Stmt* body = nullptr;
     explicit Loop(Range r) : Stmt(StmtKind::Loop, r) {}
 };
+// `foreach (value = [k1, k2] in array[slice] limit n) body`.
 struct Foreach : Stmt {
     Global* array = nullptr;
     std::vector<Local*> keys; // one for each key component of the array
@@ -446,11 +452,13 @@ struct Return : Stmt {
     Expr* value; // null in functions without a result
     Return(Range r, Expr* v) : Stmt(StmtKind::Return, r), value(v) {}
 };
+// `delete array`, `delete array[keys]` or `delete scalar`.
 struct Delete : Stmt {
     Global* global;
     std::vector<Expr*> keys; // empty: all elements, or the scalar's value; a null key stands for `*`
     Delete(Range r, Global* g, std::vector<Expr*> k) : Stmt(StmtKind::Delete, r), global(g), keys(std::move(k)) {}
 };
+// Runs `handler` if `body` raises a run-time error; `message` then has the error's text.
 struct Try : Stmt {
     Stmt* body;
     Local* message; // the variable for the error's message; may be null

@@ -22,6 +22,7 @@ enum class TokenKind : uint8_t {
     End,
 };
 
+// One token. Its text is decoded: escapes in strings are replaced, and adjacent strings are joined.
 struct Token {
     TokenKind kind = TokenKind::End;
     bool glued = false;    // no blank or comment separates the token from the one before
@@ -32,6 +33,7 @@ struct Token {
     std::string text;   // identifier, operator, number as written, decoded string, or embedded code
     int64_t number = 0; // Number
 
+    // Whether this is the given operator (or keyword). A string with the same text does not count.
     bool is(std::string_view op) const { return kind == TokenKind::Operator && text == op; }
     bool is_keyword(std::string_view word) const { return kind == TokenKind::Keyword && text == word; }
 };

@@ -28,6 +28,7 @@ constexpr std::string_view systemtap_version = "5.6";
 
 struct MacroTable; // parse/preprocess.h
 
+// Everything that parsing depends on besides the text.
 struct ParseOptions {
     std::vector<std::string> args; // script arguments, for $1 and @1
     bool privileged = false;       // library text or -g: primitives and embedded code are allowed
@@ -36,6 +37,7 @@ struct ParseOptions {
     std::string arch;
     // --compatible: the SystemTap version that the script was written for.
     std::string compatible{systemtap_version};
+    // Whether `compatible` is older than the version, such as "4.0".
     bool older_than(const char* version) const;
     // The value of `systemtap_v` in conditionals. Library files are written in the newest language and ask for the
     // version that the script wants. Empty: `compatible`.

@@ -20,6 +20,7 @@ namespace sonde {
 
 constexpr const char* no_embedded_code = "embedded C code needs guru mode (-g)";
 
+// One parser for one file. The grammar's functions take it as their first parameter, named `p`.
 class Parser {
   public:
     Parser(std::vector<Token> tokens, FileId file, const ParseOptions& options, Arena& arena, Diagnostics& diags)
@@ -37,6 +38,7 @@ class Parser {
     const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
     // The last token taken; at least one must have been taken.
     const Token& last() const { return tokens_[at_ - 1]; }
+    // Returns the current token and moves to the next one. At the end, stays there.
     const Token& take();
     size_t taken() const { return at_; } // number of tokens taken
     bool at_end() const { return peek().kind == TokenKind::End; }
@@ -58,6 +60,8 @@ class Parser {
     // ---- errors: while `failed` is set, further errors are dropped
     DiagBuilder fail(Range range, const std::string& message);
     DiagBuilder fail_expected(std::string_view what);
+    // Reports an error and returns true if the current nesting is above max_nesting; the rest of the declaration is
+    // then skipped.
     bool too_deep();
     // Reports embedded C code in unprivileged text, and returns whether it did. In privileged text, using the code may
     // still be an error later.
@@ -80,6 +84,7 @@ class Parser {
             node->height = std::max(node->height, child->height + 1);
         return too_high(*node) ? nullptr : node;
     }
+    // Reports an error and returns true if the expression is higher than max_expr_height.
     bool too_high(const ast::Expr& expr);
 
     const FileId file;

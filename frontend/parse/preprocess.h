@@ -18,6 +18,7 @@ constexpr size_t max_macro_tokens = 1'000'000;
 // Maximum nesting of macros and conditionals.
 constexpr int max_macro_depth = 100;
 
+// A macro: `@define name(params) %( body %)`.
 struct Macro {
     std::vector<std::string> params;
     // false: `@define x %( ... %)`; true: `@define x() %( ... %)`, whose parameter list may be empty

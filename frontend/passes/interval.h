@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+// A range of 64-bit signed numbers, both ends included.
 struct Interval {
     int64_t low, high;
 

@@ -13,6 +13,7 @@ bool expect_kernel(Resolving& resolving);
 
 // kind_kernel_debug.cc: whether the point after `kernel` or `module("m")` can only be found with debug information.
 bool needs_debug_info(Resolving& resolving);
+// Resolve such points after `kernel`, and after `module("m")`.
 std::vector<ResolvedPoint> resolve_kernel_debug(Resolving& resolving);
 std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving);
 

@@ -15,6 +15,7 @@
 
 namespace sonde {
 
+// Not copied: the build_* functions take a reference, named `b`.
 struct Body : Building {
     // `locals` receives the locals that the body declares. This constructor is for a handler's body:
     Body(const Building& building, FileId file, std::vector<hir::Local*>& locals, const ResolvedPoint& point,
@@ -48,7 +49,9 @@ struct Body : Building {
     // Expressions to be evaluated at the entry of the probed function.
     std::vector<hir::Expr*>& entry_values() { return instance ? instance->entry_values : handler->entry_values; }
 
+    // The constant 0, also used in place of a wrong expression.
     hir::Expr* zero(Range range) { return make<hir::ConstLong>(range, 0); }
+    // Creates a node that the arena owns.
     template <typename T, typename... Args> T* make(Args&&... args) {
         return context.arena.make<T>(std::forward<Args>(args)...);
     }

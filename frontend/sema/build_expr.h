@@ -5,6 +5,7 @@
 
 namespace sonde {
 
+// Builds any expression.
 hir::Expr* build_expr(Body& b, const ast::Expr& expr);
 // Builds an expression whose value is not used.
 hir::Expr* build_effect(Body& b, const ast::Expr& expr);

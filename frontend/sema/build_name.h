@@ -8,7 +8,9 @@
 
 namespace sonde {
 
+// Builds a name: a local, a global, or a call of a function without parameters.
 hir::Expr* build_name(Body& b, const ast::NameExpr& expr);
+// Builds `a[k1, k2]`.
 hir::Expr* build_index(Body& b, const ast::IndexExpr& expr);
 // Builds the target of an assignment: a local, a global or an element. Returns null after reporting an error.
 hir::Expr* build_lvalue(Body& b, const ast::Expr& expr);

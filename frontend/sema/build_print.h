@@ -5,7 +5,9 @@
 
 namespace sonde {
 
+// Builds printf, print, sprint and the rest of the family.
 hir::Expr* build_print(Body& b, const ast::PrintExpr& expr);
+// Builds an extractor, such as `@count(x)`. Histograms are only allowed in the places below, and in print.
 hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr);
 // Builds `@hist_log(x)[i]`.
 hir::Expr* build_bucket(Body& b, const ast::HistIndexExpr& expr);

@@ -12,11 +12,13 @@ namespace sonde {
 hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address);
 // Builds an assignment to the memory of the traced program.
 hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assignment);
+// Builds `&$x->y`.
 hir::Expr* build_address(Body& b, const ast::AddressOfExpr& expr);
 // Converts a member expression to a target expression with all its components. The base is the base's own target, or
 // else a script value with a pointer type.
 ast::TargetExpr as_target(const ast::MemberExpr& expr);
 
+// Builds `@entry(e)`.
 hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr);
 // Saves the value of `expr` at the entry of the probed function, and returns an expression that reads it.
 hir::Expr* save_at_entry(Body& b, hir::Expr* expr);

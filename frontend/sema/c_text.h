@@ -10,7 +10,9 @@
 
 namespace sonde {
 
+// The names in a C text.
 struct CNames {
+    // A name, at its first use.
     struct Use {
         size_t at = 0;        // offset of the first use in the text
         size_t arguments = 0; // number of arguments in the parentheses after the first use
@@ -27,6 +29,7 @@ struct CNames {
 // Scans a text. Never fails; unknown syntax is skipped.
 CNames scan_c(std::string_view text);
 
+// A function that the C code calls.
 struct CCallee {
     std::string function; // name of a function of the script or the library
     size_t arguments;

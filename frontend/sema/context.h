@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// Does not own the objects that it refers to.
 class SemaContext {
   public:
     SemaContext(Library& library, ProbeEnvironment& env, const SemaOptions& options, Arena& arena, Diagnostics& diags)

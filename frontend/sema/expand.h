@@ -27,6 +27,7 @@ struct Expansion {
     const ast::ProbePoint* alias = nullptr; // the alias's point, if pn names an alias
 };
 
+// Resolves probe points. Its expansions live as long as the Expander; handlers refer to them while they are built.
 class Expander {
   public:
     Expander(SemaContext& context, Names& names) : c_(context), names_(names) {}

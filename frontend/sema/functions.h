@@ -45,6 +45,7 @@ struct Building {
     Functions& functions;
 };
 
+// Creates functions and their instances, and adds them to the program.
 class Functions {
   public:
     Functions(hir::Program& program, SemaContext& context, Names& names, Notes& notes, Reaches& reaches)
@@ -64,6 +65,7 @@ class Functions {
     hir::Function* define(hir::Function& function);                    // Binder::define
     hir::Expr* symbol_address(const std::string& symbol, Range range); // Binder::symbol_address
 
+    // For drop_instances_after().
     size_t instance_count() const { return instances_.size(); }
     // Removes all instances after the first `count`. Those of a trial may be incomplete.
     void drop_instances_after(size_t count);

@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+// Creates the handlers and adds them to the program.
 class Handlers {
   public:
     Handlers(const Building& building, Expander& expander) : in_(building), expander_(expander) {}

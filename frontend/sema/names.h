@@ -22,6 +22,7 @@ struct NamedFunction {
     hir::Function* hir = nullptr; // the function that all callers share; null until it is called
 };
 
+// A declared global.
 struct GlobalEntry {
     const ast::Global* ast = nullptr;
     FileId file = 0;
@@ -34,6 +35,7 @@ struct Shape {
     Range range;
 };
 
+// Owns the entries, but not the trees. References to entries stay valid while more files are added.
 class Names {
   public:
     using Aliases = std::vector<std::pair<const ast::Alias*, FileId>>;
@@ -44,6 +46,7 @@ class Names {
 
     Names(SemaContext& context, Notes& notes) : c_(context), notes_(notes) {}
 
+    // Adds all declarations of a file. Does nothing the second time.
     void add_file(const ast::File& file);
     // Returns the next probe of the library files loaded so far; nullopt if no more.
     std::optional<LibraryProbe> next_library_probe();
@@ -65,10 +68,13 @@ class Names {
     // Determines whether the global is a scalar or an array. If it is already the other one, reports an error and
     // returns false.
     bool use_as(hir::Global& global, Shape::Kind kind, Range range);
+    // Returns how the global is used so far.
     Shape::Kind shape_of(const hir::Global& global) const;
     // Applies -G name=value to globals of the main script.
     void apply_overrides(FileId main_file);
+    // Whether -G has set the initial value.
     bool is_overridden(const hir::Global& global) const { return overridden_.contains(&global); }
+    // -p4: marks the globals whose values can be set when the saved plan runs.
     void mark_settable_globals() const;
 
     void pull_in_aliases(const std::string& first_component); // the name may be a pattern

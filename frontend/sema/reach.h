@@ -22,12 +22,14 @@ struct Reach {
     const ast::Expr* result = nullptr; // the first read of the function's result; null if none
 };
 
+// Computes and caches the uses of functions.
 class Reaches {
   public:
     explicit Reaches(Names& names) : names_(names) {}
 
     // `file` is the file whose names are visible in the body.
     Reach of_body(const ast::Stmt& body, FileId file) { return of_body(body, "", file); }
+    // The result for a function, computed once.
     const Reach& of_function(const NamedFunction& entry);
 
   private:

@@ -19,6 +19,7 @@
 
 namespace sonde {
 
+// Owns the index. Sources owns the texts, and the arena of `parse` the trees.
 class Library {
   public:
     // Parses one file: parse_file() of parse/parser.h with its options bound.

@@ -20,6 +20,7 @@ namespace sonde {
 // Whether control never reaches the instruction after this one.
 bool ends_flow(const X86Instruction& one);
 
+// Keeps one byte for each byte of the code, and a view of the code itself, which must outlive the map.
 class CodeMap {
   public:
     // `code` begins at address `low`. `roots` are the known beginnings of instructions; those outside of the code are

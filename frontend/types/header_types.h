@@ -16,6 +16,7 @@
 
 namespace sonde {
 
+// Owns the types that it returns.
 class HeaderTypes {
   public:
     // Opens the header `name`, as in `#include <name>`. Searches the compiler's default directories, and those in CPATH

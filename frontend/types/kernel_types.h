@@ -36,6 +36,7 @@ struct KernelGlobal {
     std::optional<uint64_t> per_cpu; // each CPU has a copy; this is the offset in the per-CPU memory
 };
 
+// Owns the types that it returns.
 class KernelTypes final : public TypeSource {
   public:
     // Opens the running kernel's types. `folder` has a file for the kernel ("vmlinux") and one for each module. Fails
@@ -68,10 +69,12 @@ class KernelTypes final : public TypeSource {
     std::vector<KernelFunction> tracepoints(const std::string& pattern, const std::string* module = nullptr);
     // Names for "did you mean"; unsorted.
     std::vector<std::string> tracepoint_names();
+    // All functions of a module (or of the kernel, "") with BTF, unsorted.
     std::vector<std::string> function_names(const std::string& module);
 
     // Returns the kernel's variables with that name. BTF has per-CPU variables only.
     std::vector<KernelGlobal> globals(std::string_view name);
+    // All variables that BTF describes, unsorted.
     std::vector<std::string> global_names();
 
     // Returns a type by its name: "struct s", "union u", "enum e", "int" or a typedef, each followed by any number of

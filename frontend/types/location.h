@@ -55,6 +55,7 @@ struct LocationOp {
     bool operator==(const LocationOp&) const = default;
 };
 
+// A location. Which members are used depends on `kind`.
 struct Location {
     enum Kind {
         Unavailable, // `why` has the reason
@@ -73,6 +74,7 @@ struct Location {
     std::string why;       // "was optimized out at this address"
 };
 
+// A part of a value that is stored in several places.
 struct Location::Piece {
     uint32_t byte_size = 0;
     Location place; // may be Unavailable

@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+// One entry of the table.
 struct PltEntry {
     std::string name;     // the called function, without a version
     uint64_t address = 0; // of the entry, as linked

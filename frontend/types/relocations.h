@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// One relocation of the type RELA.
 struct Relocation {
     uint64_t slot = 0; // the address of the value, as linked
     uint32_t type = 0; // R_X86_64_*

@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// A dynamic symbol with its version.
 struct VersionedSymbol {
     std::string_view name, version; // valid as long as the file
     uint64_t address = 0;

@@ -17,6 +17,7 @@
 
 namespace sonde {
 
+// The thread-local block of a module.
 struct ThreadBlock {
     // For programs: the distance from the thread pointer (negative); for libraries it is known at run time only.
     std::optional<int64_t> distance;

@@ -17,6 +17,7 @@ struct Type;
 // Fills in a record's members when complete() asks for them. The reader that owns the type implements this.
 class TypeSource {
   public:
+    // Must set `members`, and for a declaration also `size` and `incomplete`. Called once for each record.
     virtual void complete(Type& record) = 0;
 
   protected:
@@ -40,6 +41,7 @@ struct TypeMember {
     std::optional<int64_t> in_vtable = std::nullopt;
 };
 
+// An enumerator of an enumeration.
 struct Enumerator {
     std::string name;
     int64_t value;

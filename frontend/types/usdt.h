@@ -15,6 +15,7 @@
 
 namespace sonde {
 
+// An argument of a marker.
 struct UsdtArgument {
     uint32_t size = 8; // bytes: 1, 2, 4, 8
     bool is_signed = false;
@@ -22,6 +23,7 @@ struct UsdtArgument {
     Location location; // valid at the marker's instruction
 };
 
+// A marker: a nop instruction, which a breakpoint replaces, and its arguments.
 struct UsdtMark {
     std::string provider, name;
     uint64_t address = 0; // of the nop, as linked

@@ -16,6 +16,7 @@
 
 namespace sonde {
 
+// A decoded instruction. Fields that the instruction does not have are 0.
 struct X86Instruction {
     size_t length = 0; // in bytes, with prefixes and immediates
     int map = 0;       // opcode map: 0 one byte, 1 0x0f, 2 0x0f38, 3 0x0f3a; vector instructions also use others
@@ -34,7 +35,9 @@ struct X86Instruction {
     bool segment = false; // a segment other than fs and gs
     uint8_t rex = 0;
 
+    // `ret`, with or without a number of bytes to pop.
     bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
+    // `call`, direct or indirect (near only).
     bool is_call() const { return !is_vector && map == 0 && (opcode == 0xe8 || (opcode == 0xff && extension() == 2)); }
     // A direct jump, conditional or not; its target is `immediate` bytes after the instruction.
     bool is_direct_jump() const {
@@ -42,7 +45,9 @@ struct X86Instruction {
                ((map == 0 && (opcode == 0xe9 || opcode == 0xeb || opcode >> 4 == 7 || opcode >> 2 == 0x38)) ||
                 (map == 1 && opcode >> 4 == 8));
     }
+    // `jmp` through a register or memory.
     bool is_indirect_jump() const { return !is_vector && map == 0 && opcode == 0xff && extension() == 4; }
+    // `add` of two registers, as code of switches uses to compute a target.
     bool is_register_add() const {
         return !is_vector && map == 0 && (opcode == 0x01 || opcode == 0x03) && modrm >> 6 == 3;
     }
