@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// The search may download a file, which can take seconds; it is done once.
 bool DebugFiles::found() {
     if (!searched_) {
         searched_ = true;
@@ -82,6 +83,7 @@ std::vector<std::string> DebugFiles::split_paths(Dwarf_Die& unit) const {
             name[0] == '/' || !folder ? name : fmt::format("{}/{}", folder, name)};
 }
 
+// A small file can uncompress to many gigabytes, so check the sizes before libdw opens it.
 bool DebugFiles::may_open_unit(Dwarf_Die& unit) {
     for (const std::string& path : split_paths(unit)) {
         const Result<ElfFile> file = ElfFile::open_debug_information(path);
@@ -128,6 +130,7 @@ size_t DebugFiles::number_of(Dwarf* dwarf) {
     return static_cast<size_t>(found - dwarfs_.begin());
 }
 
+// 48 bits are enough for any offset in a file.
 DieOffset DebugFiles::pack(Dwarf_Die& die) {
     return uint64_t{number_of(dwarf_cu_getdwarf(die.cu))} << 48 | dwarf_dieoffset(&die);
 }

@@ -110,6 +110,7 @@ std::optional<EmbeddedSplit> open_embedded_split(const ElfFile& file, Dwarf* dwa
     for_each_unit(dwarf, [&](Dwarf_Die& die, uint8_t type) {
         Dwarf_Half version = 0;
         Dwarf_Die split = {};
+        // A skeleton for which libdw has found the split unit needs no copy.
         if (type != DW_UT_skeleton ||
             dwarf_cu_info(die.cu, &version, nullptr, nullptr, &split, nullptr, nullptr, nullptr) != 0 || split.addr)
             return;

@@ -120,9 +120,11 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, 
     while (first != all.end() && first->address == entry && first->end_sequence)
         ++first;
     auto in_function = [&](auto row) { return row != all.end() && row->address < high && !row->end_sequence; };
+    // The compiler's own mark is the best source; clang writes it, gcc does not.
     for (auto row = first; in_function(row); ++row)
         if (row->prologue_end)
             return row->address;
+    // If the first row is of another file, it belongs to an inlined function, and the prologue has no row of its own.
     bool other_file = in_function(first) && first->file && *declaration_file(die) &&
                       file_name(first->file) != file_name(declaration_file(die));
     auto second = first;
@@ -140,11 +142,14 @@ bool runs_once(const ProgramFile& file, Address entry, Address body, Address hig
     const std::string bytes = file.code(entry, high);
     for (size_t at = 0; at < bytes.size();) {
         std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        // Looks at all jumps and returns of the function, in the order of the code.
         if (!one)
             return true; // nothing shows that it does not
         bool before = entry + at < body;
         at += one->length;
         Address target = entry + at + static_cast<uint64_t>(one->immediate);
+        // Before the body, a return or a jump past the body means that a call can miss it. After the body, a jump back
+        // to it means that a call can hit it twice.
         if (before && one->is_return())
             return false;
         if (one->is_direct_jump() && (before ? target > body || target < entry : target > entry && target <= body))

@@ -39,6 +39,7 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     if (at == std::string_view::npos)
         return pattern;
 
+    // The file's name may contain `:` and `+`, so search from the end.
     std::string_view rest = text.substr(at + 1);
     size_t colon = rest.rfind(':');
     size_t plus = rest.rfind('+');
@@ -78,6 +79,7 @@ Result<FunctionPattern> FunctionPattern::parse(std::string_view text) {
     return pattern;
 }
 
+// In `f@file.c:3,7-9`, the part up to the colon applies to each line and range.
 Result<std::vector<FunctionPattern>> FunctionPattern::parse_list(std::string_view text) {
     size_t at = text.find('@'), colon = text.rfind(':'), begin = 0;
     std::string_view before;
@@ -106,6 +108,7 @@ bool file_matches(const std::string& pattern, std::string_view path) {
             return false;
         return path.size() == pattern.size() || path[path.size() - pattern.size() - 1] == '/';
     }
+    // With wildcards, try the whole path and the part after each `/`.
     for (size_t at = 0; at != std::string::npos;) {
         if (glob_match(pattern, path.substr(at)))
             return true;

@@ -96,6 +96,7 @@ Location Locations::locate(const Variable& variable, Address address) {
     Dwarf_Attribute attribute;
     if (!debug_.unpack(variable.die, &die))
         return unavailable("has no debug information");
+    // A variable that the compiler has replaced by a constant.
     if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
         // gcc encodes a narrow unsigned constant as data1: 200 must not become -56.
         Location location = constant_location(attribute);
@@ -112,6 +113,7 @@ Location Locations::locate(const Variable& variable, Address address) {
             location.ops[0].operand = static_cast<int64_t>(bits);
         return type && type->size > sizeof(int64_t) ? extended(location, *type) : location;
     }
+    // A DIE without a location describes a variable that was optimized away, or is only a declaration.
     if (!location_attribute(die, DW_AT_location, &attribute))
         return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here and defined elsewhere"
                                                                   : "was optimized out");
@@ -197,6 +199,7 @@ std::vector<LocationRange> Locations::ranges(const Variable& variable, const Fun
     if (!ref || !debug_.unpack(variable.die, &die) || !die_of(ref, &function_die))
         return out;
     Dwarf_Attribute attribute;
+    // The location is constant between two borders, so it is enough to look at each border.
     bool listed = dwarf_attr_integrate(&die, DW_AT_location, &attribute) != nullptr;
     for_each_range(function_die, [&](Address low, Address high) {
         if (low >= high)

@@ -26,6 +26,8 @@ const std::vector<CodeSymbol>& SymbolTables::all() {
                     return address >= one.first && address < one.second;
                 }));
     };
+    // Distributions put compressed symbols into stripped programs (.gnu_debugdata). They are only needed without a
+    // debug file.
     const ElfFile* separate = debug_.separate();
     if (!separate)
         packed_ = open_packed_symbols(file_.elf(), {.problems = &debug_.noted_problems()});
@@ -92,6 +94,7 @@ bool SymbolTables::is_ambiguous(std::string_view name) {
     return ambiguous_->contains(name);
 }
 
+// A kernel probe is given as a symbol and an offset. If the nearest symbol's name is not unique, use an earlier one.
 std::optional<std::pair<std::string, Address>> SymbolTables::unique_before(Address address) {
     for (auto at = first_after(address);
          at != all_.begin() && file_.elf().same_segment(std::prev(at)->address, address); --at)

@@ -50,6 +50,7 @@ struct TypeName {
     int stars = 0;
 };
 
+// Parses "const struct s * const *" and similar names. Qualifiers do not matter for finding the type.
 TypeName parse_type_name(std::string_view text) {
     TypeName parsed;
     text = trim(text);
@@ -128,6 +129,8 @@ const Type void_type = [] {
 } // namespace
 
 const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* near, Unit** unit) {
+    // The tuple orders the candidates: global before local to a function, the same unit before others, the top level
+    // before scopes, then by kind. The offsets make the choice deterministic.
     std::string_view last = last_component(name);
     using Rank = std::tuple<bool, bool, bool, int, Dwarf_Off, Dwarf_Off>;
     Rank best_rank;
@@ -151,6 +154,7 @@ const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* nea
         }
     };
     definitions_.for_each_named(last, consider);
+    // No type has exactly this name, but C has several spellings for integer types.
     std::string integer = best || tag != 0 ? "" : integer_name(name);
     if (integer.empty())
         return best;

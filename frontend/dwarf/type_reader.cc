@@ -104,6 +104,7 @@ std::optional<std::vector<ArrayStep>> array_steps(Dwarf_Die& die, unsigned name)
     if (dwarf_getlocation(&attribute, &ops, &length) != 0 || length > max_steps)
         return std::nullopt;
     std::vector<ArrayStep> steps;
+    // The expression must leave exactly one value, and must not take values from an empty stack.
     int depth = 0; // depth of the stack
     for (size_t i = 0; i < length; i++) {
         const Dwarf_Op& op = ops[i];
@@ -424,6 +425,8 @@ void TypeReader::make_array(Dwarf_Die& die, Type& type) {
     std::optional<std::vector<ArrayStep>> stride = array_steps(die, DW_AT_byte_stride);
     if (stride && !stride->empty())
         dimensions.back().stride = stride;
+    // An array of bit fields, or with an expression that cannot be evaluated in a handler. Printing wrong elements
+    // would be worse than an error.
     const bool is_packed = dwarf_hasattr(&die, DW_AT_bit_stride);
     if (!elements || !stride || is_packed ||
         std::ranges::any_of(dimensions, [](const Dimension& one) { return !one.stride; })) {

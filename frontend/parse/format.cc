@@ -51,6 +51,7 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             at++;
             continue;
         }
+        // From here on, errors are about the directive at `percent`.
         if (bad)
             *bad = percent;
         Directive d;
@@ -68,6 +69,7 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             if (!read_number(format, at, d.precision_is_arg, d.precision))
                 return Error(fmt::format("`{}`: the precision is too large", format.substr(percent, at - percent)));
         }
+        // `l` and `ll` are accepted as in C, and have no effect: all numbers have 64 bits.
         for (int i = 0; i < 2 && at < format.size() && format[at] == 'l'; i++)
             at++;
         if (at == format.size())

@@ -102,6 +102,8 @@ bool multiply(Parser& p, std::vector<Components>& heads, const std::vector<Compo
     return true;
 }
 
+// Parses components separated by periods. `alternatives` are the combinations so far; each component, or each list in
+// braces, multiplies them.
 bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
     Parser::DepthGuard guard(p);
     if (p.too_deep())
@@ -130,6 +132,7 @@ bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
                 return false;
             }
             p.take();
+            // `{open,close}*` looks like shell syntax, but would need another meaning.
             if (const Token& next = p.peek(); next.glued && (next.is("*") || next.kind == TokenKind::Identifier)) {
                 p.fail(next.range, fmt::format("`{}` cannot follow alternatives, which are whole words", next.text))
                     .help("write it into each of them: `syscall.{open*,close*}`");

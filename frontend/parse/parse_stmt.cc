@@ -82,6 +82,8 @@ void recover_in_block(Parser& p, size_t began) {
 
 } // namespace
 
+// Parses statements up to the `}`. After an error in a statement, skips to the next one and goes on, so that one run
+// reports several errors.
 BlockStmt* parse_block(Parser& p) {
     Range begin = p.peek().range;
     if (!p.expect("{", "to begin a block"))

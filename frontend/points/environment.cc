@@ -82,6 +82,8 @@ std::string ProbeEnvironment::kernel_release() const {
     return system.release;
 }
 
+// Tries the files where distributions install it, then a debuginfod server. A file of another build is worse than none:
+// its addresses and offsets would be wrong. So the build id must match.
 Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
     Result<std::string> build_id =
         other_kernel ? Result<std::string>(other_kernel->build_id) : running_kernel_build_id();
@@ -115,6 +117,7 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
                              downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
 }
 
+// The same search for a module. Its debug information is an object file, which is not linked.
 Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name) {
     Result<std::string> build_id = other_kernel ? other_kernel->module_build_id(name) : running_module_build_id(name);
     if (!build_id)

@@ -118,6 +118,7 @@ std::vector<Event> read_events(Resolving& resolving, size_t& next) {
     }
     if (!expect_argument(resolving, *first, PointComponent::None))
         return {};
+    // The event's number consists of parts for hw_cache: the cache, the operation and the result, in 8 bits each.
     uint32_t type = cache ? PERF_TYPE_HW_CACHE : first->name == "hw" ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
     events = {{"perf." + first->name, type, 0}};
     next = cache ? 5 : 3;
@@ -210,6 +211,7 @@ void add_counter(Resolving& resolving, const PointComponent& component, const pl
 
 } // namespace
 
+// A point can stand for several events (patterns) and several programs; each combination gets one point.
 std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
     if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))
         return {};
@@ -246,6 +248,7 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
             spec.is_frequency = suffixes->rate->name == "hz";
             text += fmt::format(".{}({})", suffixes->rate->name, suffixes->rate->number);
         }
+        // A counter is only read by other probes, so it never interrupts.
         if (suffixes->counter)
             spec.sample = 0;
         if (!can_count(resolving, event, spec))

@@ -28,6 +28,8 @@ bool name_matches(const std::string& pattern, const std::string& name) {
 
 } // namespace
 
+// Resolves .mark and .provider.mark in all targets. A marker is a nop with a note, so it needs no debug information.
+// But if the program has some, the handler can also use the function's name.
 std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
     using ast::PointComponent;
     size_t at = next;
@@ -67,6 +69,8 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
                 resolved.function = around->function;
                 resolved.point.function = around->function.name;
             }
+            // While this counter is above 0, the program computes the marker's arguments. The kernel increments it when
+            // the probe is attached.
             resolved.point.ref_ctr_offset = mark.semaphore_offset.value_or(0);
             // Print the point as the user wrote it: without a provider, markers with equal names are one point.
             const std::string of = next == at ? "" : fmt::format(".provider({})", quoted(mark.provider));

@@ -19,6 +19,7 @@ namespace {
 Result<std::vector<ResolvedPoint>> entry_points(const ProcessTarget& target, const PltEntry& entry, bool is_return,
                                                 bool changes_address) {
     std::vector<Address> places = {entry.address};
+    // Without changing the stack, the return is probed after each call; see dwarf/call_returns.h.
     if (is_return && !changes_address) {
         Result<std::vector<Address>> behind = target.module->call_returns().find(entry);
         if (!behind)
@@ -64,6 +65,7 @@ void explain_no_entry(Resolving& resolving, const ast::PointComponent& component
 
 } // namespace
 
+// Resolves .plt in all targets. Entries that cannot be probed at the return are collected, and reported in one message.
 std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     using ast::PointComponent;
     const PointComponent &component = *resolving.at(next), *suffix = resolving.at(next + 1);

@@ -70,6 +70,7 @@ std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
 
 } // namespace
 
+// Checks the unit and the numbers, and converts the interval to nanoseconds.
 std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
     std::vector<std::string> names;
     for (const Unit& unit : units)
@@ -116,6 +117,7 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
         return {resolved};
     }
 
+    // The division avoids an overflow of the product.
     int64_t unit_ns = unit->ns ? unit->ns : jiffy_ns();
     if (rate->number > INT64_MAX / unit_ns) {
         report_number(resolving, *rate, "the interval is too long");

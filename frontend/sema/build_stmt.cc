@@ -45,6 +45,7 @@ void append_statements(Body& b, const std::vector<ast::Stmt*>& stmts, hir::Block
     const ast::Stmt* leaves = nullptr; // the statement after which control never continues
     bool reported = false;
     for (const ast::Stmt* stmt : stmts) {
+        // Warn once per block: everything that follows is unreachable for the same reason.
         if (leaves && !reported && stmt->kind != ast::StmtKind::Empty) {
             b.context.report_once(DiagId::Unreachable, stmt->range, "this statement is never reached")
                 .note(leaves->range, "because of this");
@@ -95,6 +96,8 @@ hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt) {
     case StmtKind::If: {
         const auto& s = ast::as<ast::IfStmt>(stmt);
         warn_of_assignment(b, *s.condition);
+        // If @defined decides the condition, build only the branch that is taken. The other one may use variables that
+        // do not exist here.
         if (s.condition->kind != ast::ExprKind::Number)
             if (std::optional<bool> value = known_value(b, *s.condition)) {
                 const ast::Stmt* taken = *value ? s.then_body : s.else_body;
@@ -119,6 +122,8 @@ hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt) {
         const auto& s = ast::as<ast::ReturnStmt>(stmt);
         (s.value ? b.returns_value : b.returns_nothing) = true;
         hir::Expr* value = s.value ? build_expr(b, *s.value) : nullptr;
+        // Another `return` of the function has no value, so the function returns nothing. Evaluate the value for its
+        // effect.
         if (value && b.function() && b.function()->bare_return.valid()) {
             auto* block = b.make<hir::Block>(range);
             block->body.push_back(b.make<hir::ExprStmt>(range, value));
@@ -180,6 +185,7 @@ hir::Stmt* prepend(Body& b, const std::vector<hir::Stmt*>& first, hir::Stmt* bod
     return block;
 }
 
+// Builds the array, slice or histogram that a foreach loop visits. Returns false after reporting an error.
 bool build_collection(Body& b, const ast::ForeachStmt& s, hir::Foreach& loop) {
     const ast::Expr& collection = *s.collection;
     if (collection.kind == ast::ExprKind::Statistic) {
@@ -284,6 +290,7 @@ hir::Stmt* build_try(Body& b, const ast::TryStmt& s) {
 
 } // namespace
 
+// Parameters are locals whose values the caller sets.
 void build_function(Body& b, const ast::Function& function) {
     for (hir::Local* param : b.function()->params) {
         b.locals_by_name[param->name] = param;
@@ -293,6 +300,8 @@ void build_function(Body& b, const ast::Function& function) {
         build_c_body(b, function);
         return;
     }
+    // A `return` without a value anywhere decides that the function has no result, so it must be known before the body
+    // is built.
     for_each_stmt(*function.body, [&](const ast::Stmt& stmt) {
         if (stmt.kind == ast::StmtKind::Return && !ast::as<ast::ReturnStmt>(stmt).value)
             b.function()->bare_return = stmt.range;

@@ -12,6 +12,7 @@ namespace sonde {
 
 using hir::ValueType;
 
+// Creates a function without its body. Declared types are final; the others follow from the uses.
 hir::Function* Functions::declare(const NamedFunction& entry) {
     auto* function = c_.arena.make<hir::Function>();
     function->name = entry.ast->name;
@@ -73,6 +74,7 @@ void number_locals(hir::Function& function, const std::vector<hir::Local*>& loca
 
 } // namespace
 
+// Building a body may request further functions, so the list can grow meanwhile.
 void Functions::build_pending() {
     while (!pending_.empty()) {
         NamedFunction& entry = *pending_.front();
