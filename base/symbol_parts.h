@@ -1,4 +1,4 @@
-// Suffixes that compilers append to the name of a symbol, and what they tell about the code.
+// Suffixes that compilers append to the name of a symbol, and their meaning.
 //
 // GCC and LLVM move blocks out of a function (`f.cold`, `f.__part.1`). They inline the beginning of a function and keep
 // the rest (`f.part.0`). They split a coroutine into parts that resume and destroy its frame. The debug information

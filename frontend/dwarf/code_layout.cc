@@ -27,8 +27,8 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
     const ElfSection* section = file_.section_at(address);
     if (section && !(section->flags & SHF_EXECINSTR))
         return std::nullopt;
-    // Sources for the bounds of the function, the most reliable one first: unwind entries, debug information, symbols
-    // with a size, symbols without a size, sections that the linker fills with code.
+    // The sources for a function's bounds are tried in the order of their reliability: unwind entries, debug
+    // information, symbols. Sections with code from the linker come last.
     std::optional<Stretch> found;
     if (const UnwindEntry* entry = unwind_.at(address)) {
         found = {entry->low, entry->high, true, {entry->low}};

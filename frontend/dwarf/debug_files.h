@@ -35,8 +35,8 @@ class DebugFiles {
     void note_missing_unit(Dwarf_Die& skeleton);
     // Whether libdw may open the file with a unit's split debug information. libdw uncompresses the whole file.
     bool may_open_unit(Dwarf_Die& unit);
-    // Returns the separate file with the debug information; null if the program itself has it, or if there is none.
-    // Searches it if necessary.
+    // Returns the separate file with the debug information; null if the program itself has it, or if no debug
+    // information exists. Searches it if necessary.
     const ElfFile* separate();
 
     // These return null if the information does not exist. The pointers are valid until forget().

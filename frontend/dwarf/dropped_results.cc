@@ -21,7 +21,7 @@ namespace {
 constexpr size_t bytes_after_call = 64, most_instructions = 8;
 constexpr size_t call_length = 5; // e8 and a 4-byte distance
 
-// What an instruction does with rax or a part of it.
+// The use of rax, or a part of rax, by an instruction.
 enum class Use : uint8_t { None, Read, Write, End };
 
 // Whether the operands of an instruction (without VEX prefix) are rax.

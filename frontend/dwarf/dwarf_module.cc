@@ -31,7 +31,7 @@
 
 namespace sonde {
 
-// The components, each built from those above. Each header says what the component does and what it costs.
+// The components, each built from those above. Each header describes the component and its cost.
 struct DwarfModule::Impl {
     explicit Impl(ProgramFile program) : file(std::move(program)) {}
 

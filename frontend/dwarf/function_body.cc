@@ -130,8 +130,8 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, 
     auto second = first;
     if (in_function(first) && !other_file && in_function(first + 1))
         ++second;
-    // Two rows with equal addresses mean that there is no prologue. But parameters in the frame were stored there by
-    // one.
+    // Two rows with equal addresses usually mean that the prologue is empty. But if parameters are in the frame, a
+    // prologue has stored them.
     bool parameters = has_parameters(die);
     while (parameters && in_function(second) && second->address == entry)
         ++second;

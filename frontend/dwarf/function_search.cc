@@ -135,9 +135,8 @@ void sort_functions(std::vector<FunctionInstance>& found) {
 
 } // namespace
 
-// Whether a function of the index has this name. Tries the cheapest comparison first, because this runs for every
-// function of a unit: the plain name, then without template arguments, then the qualified name, and at last the mangled
-// one.
+// Whether a function of the index has this name. This runs for every function of a unit, so the cheapest comparison
+// comes first: the plain name, the name without template arguments, the qualified name, the mangled name.
 bool FunctionSearch::name_matches(FunctionRef function, const std::string& pattern) {
     if (pattern == "*")
         return true;

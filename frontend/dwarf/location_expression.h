@@ -48,7 +48,7 @@ struct RegisterOffset {
 std::optional<RegisterOffset> register_offset(const Location& place);
 
 // Returns the location of a stack argument at the entry of a function, `offset` bytes above the return address. With
-// `by_address`, the address of the argument is there.
+// `by_address`, that place contains the argument's address.
 Location above_return_address(uint64_t offset, bool by_address = false);
 
 } // namespace sonde

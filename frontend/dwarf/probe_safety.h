@@ -5,8 +5,8 @@
 // handles correctly. Some instructions are safe because of their place. For example, the kernel may replace a 5-byte
 // nop by a call, which overwrites memory below the stack pointer; at the beginning of a function this does no harm.
 //
-// A probe can be moved to the next instruction if the handler cannot see a difference: the instruction must not change
-// anything that a handler can read, and control must reach the next instruction only from there.
+// A probe can be moved to the next instruction if the handler cannot see a difference. For this, the instruction must
+// not change anything that a handler can read. Control must reach the next instruction only from there.
 #pragma once
 
 #include <optional>

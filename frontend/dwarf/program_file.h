@@ -36,8 +36,8 @@ class ProgramFile {
     std::optional<uint64_t> file_offset(Address address) const;
     std::optional<Address> address_of_offset(uint64_t offset) const { return elf_.address_of_offset(offset); }
     bool is_executable(Address address) const { return file_offset(address).has_value(); }
-    // Returns the section whose bytes in the file are at an address; null if there is none, or if the file has no
-    // section headers.
+    // Returns the section whose bytes in the file are at an address; null if no section covers the address, or if the
+    // file has no section headers.
     const ElfSection* section_at(Address address) const;
     // Returns the bytes in [low, high), as far as the file contains them. Returns "" for more than 16 MiB.
     std::string code(Address low, Address high) const;

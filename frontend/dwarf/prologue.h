@@ -1,7 +1,7 @@
 // Follows the first instructions of a function to see what they do with the arguments: copy them to other registers, or
 // store them in the frame.
 //
-// A variable with one location for the whole function is not there yet at the entry:
+// A variable with one location for the whole function is not yet stored at the entry:
 //
 //     push %rbx
 //     mov  %edi,%ebx        <- from the next instruction on, rbx has the parameter

@@ -103,8 +103,8 @@ std::string without_blanks(std::string_view name) {
     return out;
 }
 
-// Builds the name step by step from the inside ("f", "C::f", "ns::C::f"), in four variants: with and without template
-// arguments, with and without namespaces that can be omitted.
+// Builds the name from the inside: "f", "C::f", "ns::C::f". This is done in four variants: with and without template
+// arguments, and with and without the namespaces that can be omitted.
 bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) {
     std::string plain = without_template_arguments(name);
     const bool any_blanks = pattern.find('<') != std::string_view::npos;

@@ -33,7 +33,7 @@ struct Abbrev {
     std::vector<AbbrevAttribute> attributes;
 };
 
-// What the innermost open DIE means for the DIEs in it.
+// The context that an open DIE gives to the DIEs inside.
 struct Level {
     uint32_t scope = no_index;
     uint32_t function = no_index;

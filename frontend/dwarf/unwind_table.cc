@@ -214,8 +214,8 @@ std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry&
     return bytes.good() ? std::optional(std::move(out)) : std::nullopt;
 }
 
-// Whether the frame at the entry is as after a call: the CFA is one word above the stack pointer, and the return
-// address is at the CFA minus one word. Hand-written code, such as signal trampolines, describes other frames.
+// Whether the frame at the entry is as after a call. The CFA must be one word above the stack pointer, with the return
+// address in that word. Hand-written code, such as signal trampolines, describes other frames.
 bool UnwindTable::is_entered_by_call(Address entry) {
     const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
     const int64_t word = file_.is_32_bit() ? 4 : 8;

@@ -120,8 +120,7 @@ void warn_of_lines(Resolving& resolving, const ProcessPattern& pattern, const st
 }
 
 // Resolves .function(...) in one module: finds the functions, drops those that the suffix excludes, merges functions
-// with the same code, and creates the points. Functions that cannot be probed are collected, so that there is one
-// message for all of them.
+// with the same code, and creates the points. Functions that cannot be probed are reported in one message.
 std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarget& target,
                                         const ProcessPattern& pattern) {
     DwarfModule& module = *target.module;

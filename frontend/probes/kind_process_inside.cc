@@ -2,8 +2,8 @@
 //
 // `.callee("g")` is hit when f calls g, but not when other functions do. If g is inlined into f, the inlined copy is
 // the point. If f calls g, the probe is at g, and its handler checks the return address: a hit counts only if g returns
-// into f. `.callees(2)` also checks the caller of the caller. If f jumps to g (a tail call), there is no return address
-// in f, so the jump itself is probed.
+// into f. `.callees(2)` also checks the caller of the caller. If f jumps to g (a tail call), g does not return into f.
+// The jump itself is then probed.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -113,8 +113,8 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
                     points.push_back(std::move(point));
             }
         }
-        // A recursive function is its own callee once. A function that is reached by a tail call returns to its
-        // caller's caller, so the return addresses of its own calls do not identify the function that jumped.
+        // A recursive function is its own callee once. A tail call leaves no trace of the function that jumped, so the
+        // callees of the function after the jump are not followed.
         if (depth > 1 && !std::get<2>(key) && std::find(path.begin(), path.end(), callee.function.die) == path.end()) {
             path.push_back(callee.function.die);
             add_callees(target, pattern, callee.function, callee.callers, depth - 1, path, points, seen);

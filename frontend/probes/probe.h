@@ -38,8 +38,8 @@ bool is_probe_kind(const std::string& first_component);
 std::vector<std::string> probe_kind_names();
 // The forms of probe points, sorted, with `string` and `number` for arguments in parentheses.
 std::vector<std::string> probe_point_forms();
-// Returns the points that the `*` and `**` in a pattern's components match among these forms, with the pattern's
-// arguments. resolve_point() then tells which of them exist in a program, and what a `*` in a form stands for.
+// Matches the `*` and `**` in a pattern's components with these forms. Returns the resulting points, with the pattern's
+// arguments. They need not exist in the program: resolve_point() checks this, and matches each `*` in a form.
 std::vector<ast::ProbePoint> match_forms(const ast::ProbePoint& pattern);
 
 // ---- listings -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// Answers `--why` in four parts: where the variable is at each address of its function, what that means at the probe's
-// address, the nearest place that has the variable, and advice.
+// Answers `--why` in four parts: a table with the variable's location at each address of its function, the verdict for
+// the probe's address, the nearest place that has the variable, and advice.
 #include "frontend/probes/why.h"
 
 #include <algorithm>

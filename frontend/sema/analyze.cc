@@ -2,7 +2,7 @@
 //
 // 1. Building. Names looks up functions, globals and library files. Expander turns the probe points of the script into
 //    points of probe kinds. Handlers and Functions create the handlers and the functions that they call; the build_*
-//    functions create the HIR of their bodies. HIR has no types yet. Notes keeps what building learns and later phases
+//    functions create the HIR of their bodies. HIR has no types yet. Notes keeps facts from building that later phases
 //    need.
 // 2. Phases over the whole program (phases.h): types, checks, and the use of globals.
 // 3. Passes from HIR to HIR (frontend/passes).

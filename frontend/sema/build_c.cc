@@ -3,10 +3,10 @@
 // The passes cannot analyze C. To them, a function in C is a function whose result depends on all parameters in an
 // unknown way. Its text is stored in c_code for later.
 //
-// When the C code uses something of the script, that use becomes a call: to read a global, C calls a generated function
-// that returns the global; to print, it calls one that prints. These calls are added to the function's body (which is
-// never executed) and to c_calls. So the ordinary passes find the types, locks and everything else that these calls
-// need, with no special case for C.
+// When the C code uses something of the script, that use becomes a call of a generated function. For example, one
+// function returns a global, and another one prints. These calls are added to the function's body (which is never
+// executed) and to c_calls. So the ordinary passes find the types, locks and everything else that these calls need,
+// with no special case for C.
 //
 // A C expression becomes a function without a name. Its parameters are the script variables that the text mentions as
 // STAP_ARG_x.

@@ -81,8 +81,8 @@ hir::Expr* save_at_entry(Body& b, hir::Expr* expr) {
     return entry_value(b, saved.size() - 1, *expr);
 }
 
-// frontend/variables creates HIR for `$variables`, but it must not depend on sema. So it gets these callbacks: to build
-// an index expression, to hold a value in a local, to save a value at the entry, to call a function of the library.
+// frontend/variables creates HIR for `$variables`, but it must not depend on sema. So it gets these callbacks, for
+// example to build an index expression, to save a value at the entry, or to call a function of the library.
 Binder make_binder(Body& b, Range expr_range) {
     Binder binder{
         b.context.arena, b.context.diags, b.context.env, [&b](const ast::Expr& expr) { return build_expr(b, expr); },

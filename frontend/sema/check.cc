@@ -105,7 +105,7 @@ void compile_regexes(const Notes& notes, SemaContext& context) {
     }
 }
 
-// SystemTap forbids such changes, too; what the loop would then visit is undefined.
+// SystemTap forbids such changes, too: the elements that the loop would visit are undefined.
 void check_foreach(const hir::Program& program, const Notes& notes, SemaContext& context) {
     auto check = [&](const hir::Stmt& body) {
         for_each_stmt(body, [&](const hir::Stmt& stmt) {

@@ -3,9 +3,9 @@
 // Every declaration has one type: number, string or statistic. The script rarely declares it, so it follows from the
 // uses. In `a = f(b)`, `a` has the type of f's result, which may come from f's parameter, which has the type of `b`.
 //
-// The pass visits all expressions. Each visit takes what is known about an expression's parts, and adds what the
-// context requires: `x + 1` requires a number. This is repeated until no type changes (a fixed point). A type never
-// changes once it is known, so the iteration ends.
+// The pass visits all expressions. Each visit combines the types of an expression's parts with the requirements of the
+// context: `x + 1` requires a number. This is repeated until no type changes (a fixed point). A type never changes once
+// it is known, so the iteration ends.
 //
 // The place that first determined a type is recorded (Notes::fixed_at). If another place contradicts it, the message
 // shows both.

@@ -1,7 +1,7 @@
 // Notes that building takes for later phases.
 //
-// HIR describes what the script does. Notes holds facts that are known before types are, and that only the analysis
-// needs: where a type was determined, what values point to, which locals are used. Nothing after the analysis reads it.
+// HIR describes what the script does. Notes holds facts that only the analysis needs. Examples are the place that
+// determined a type, the C type behind a pointer, and the locals that are read. Nothing after the analysis reads it.
 #pragma once
 
 #include <map>

@@ -22,8 +22,8 @@ void compile_regexes(const Notes& notes, SemaContext& context);
 void check_foreach(const hir::Program& program, const Notes& notes, SemaContext& context);
 // check.cc: warns of handlers that do nothing.
 void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context);
-// usage.cc: decides where globals are stored, what statistics keep, and what is printed at the end. Adds the used
-// globals to the program.
+// usage.cc: decides where globals are stored, which data statistics keep, and which globals are printed at the end.
+// Adds the used globals to the program.
 void analyze_usage(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context);
 // usage.cc: determines the contents of the records for printed histograms. Requires analyze_usage().
 void finish_histograms(const Notes& notes);

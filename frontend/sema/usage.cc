@@ -1,5 +1,5 @@
-// Determines how globals and functions are used: which globals must be in the kernel, what statistics keep, what is
-// printed at the end, and which functions call each other.
+// Determines how globals and functions are used. The results are the globals that must be in the kernel, the data that
+// statistics keep, the globals to print at the end, and the order of functions.
 #include <algorithm>
 
 #include <fmt/format.h>

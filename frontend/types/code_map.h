@@ -4,8 +4,8 @@
 // must never guess. Code sections also contain data: jump tables, constants and padding.
 //
 // CodeMap starts at addresses that are known to begin instructions. It follows the code from there, past calls and
-// conditional jumps, and to the targets of jumps. The bytes that it does not reach in this way, such as the targets of
-// a switch, are accepted as code only if all of them decode to instructions of user programs, without a rest.
+// conditional jumps, and to the targets of jumps. This does not find all code, for example the targets of a switch. The
+// remaining bytes are accepted as code only if all of them decode to instructions of user programs, without a rest.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // The types, functions and tracepoints of a kernel, from its BTF.
 //
 // Everything is read lazily, like a program's debug information. A module's file is opened when a script names the
-// module, a type is created when somebody asks for it, and a record's members are read when somebody looks at them.
+// module. A type is created, and the members of a record are read, on the first use.
 //
 // BTF has no variables except per-CPU variables, no source positions and no inlined functions. Those need the kernel's
 // DWARF.

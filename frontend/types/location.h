@@ -1,7 +1,7 @@
 // The location of a variable at one instruction: DWARF location expressions, converted at compile time to data.
 //
-// The frame base and the canonical frame address (CFA) are already replaced by their definitions. What remains is user
-// registers (by DWARF number), constants, user memory and arithmetic, so the lowering needs only a few instructions.
+// The frame base and the canonical frame address (CFA) are already replaced by their definitions. Only user registers
+// (by DWARF number), constants, user memory and arithmetic remain, so the lowering needs only a few instructions.
 // Source: DWARF 5, section 2.6.
 #pragma once
 

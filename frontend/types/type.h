@@ -102,7 +102,7 @@ struct Type {
     std::vector<Enumerator> enumerators; // Enum
     bool of_kernel = false;              // from the kernel's types
     bool incomplete = false;             // a declaration whose definition was not found
-    TypeSource* source = nullptr;        // Struct, Union: who fills in the members; null when they are complete
+    TypeSource* source = nullptr; // Struct, Union: the reader that fills in the members; null when they are complete
 
     // These are filled in together with a record's members.
     std::string scope;                  // "std::__cxx11::"

@@ -6,7 +6,7 @@
 // target, while a probe point needs two bytes of its output. Source: Intel SDM, volume 2, chapter 2 and appendix A.
 //
 // Opcodes that were unassigned when this was written (x86_opcodes.def), REX2 and the APX instructions are not decoded.
-// Their length would be a guess, and so would be what the kernel does with them.
+// Their length would be a guess, and the kernel's behavior is unknown.
 #pragma once
 
 #include <cstddef>
