@@ -393,8 +393,7 @@ struct Function {
     std::vector<Parameter> params;
     std::optional<int64_t> priority;
     // Null for a primitive, `function f:long(a:string);`, which only library files may declare (stdlib/prelude.stp).
-    BlockStmt* body =
-        nullptr; // null: a primitive, `function f:long(a:string);` (tapset files only, see stdlib/prelude.stp)
+    BlockStmt* body = nullptr;
     // A body in C, `%{ ... %}`, in privileged files only; `body` is then an empty block at the same position.
     std::string embedded;
     std::string doc; // the comment above the declaration, without comment signs; lines end in a newline

@@ -61,8 +61,9 @@ struct Primitive {
 
     std::string_view name;
     // The subject.
-    // the current task; a host handler that calls the primitive gets a warning, because its current task is sonde
-    // itself. Not set for cpu() and the like: timers call these on purpose
+
+    // The current task. A host handler that calls the primitive gets a warning, because its current task is sonde
+    // itself. Not set for cpu() and the like: timers call these on purpose.
     bool about_task = false;
     bool names_task = false; // tells which argument of the event is the task that the handler is about
     bool per_thread = false; // threads that run at once have different values

@@ -16,7 +16,7 @@ struct Interval {
     // The full range, of which nothing is known.
     static constexpr Interval everything() { return {INT64_MIN, INT64_MAX}; }
     // The range of a bit field or integer type of `count` bits (1 to 64).
-    static constexpr Interval bits(uint32_t count, bool is_signed) { // count: 1 to 64
+    static constexpr Interval bits(uint32_t count, bool is_signed) {
         if (is_signed || count >= 64)
             return {static_cast<int64_t>(~0ull << (count - 1)), static_cast<int64_t>((1ull << (count - 1)) - 1)};
         return {0, static_cast<int64_t>((1ull << count) - 1)};

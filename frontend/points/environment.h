@@ -65,8 +65,7 @@ struct ProbeEnvironment {
     // Control files by path and whether they are read, each with the position of its first handler in the script.
     std::map<std::pair<std::string, bool>, Range> files;
     // For each watchpoint, the program whose memory it watches (empty: the kernel) and its position in the script.
-    std::vector<std::pair<std::string, Range>>
-        watchpoints; // whose memory it is (empty: the kernel's), and where written
+    std::vector<std::pair<std::string, Range>> watchpoints;
     // The abilities of this machine's kernel; computed at the first call.
     std::function<const KernelProbing&()> kernel_probing;
     // Tries to count these events on this machine. Returns 0 or the error number.

@@ -66,16 +66,15 @@ struct ResolvedPoint {
     // counter have the values that they will have at `address`.
     std::optional<Address> jump;
     // `address` or `entry_address` is before the prologue, so parameters are where the ABI passes them.
-    bool at_call =
-        false;          // `address` or `entry_address` is before the prologue: parameters are where the ABI passes them
-    bool is_go = false; // a function written in Go
-    std::string listed; // the point's line in a listing, if it was computed when the point was found
+    bool at_call = false;
+    bool is_go = false;                 // a function written in Go
+    std::string listed;                 // the point's line in a listing, if it was computed when the point was found
     bool at_return_instruction = false; // with is_return: `address` is one of the instructions that leave the function
     // With is_return: `address` is the instruction after a call of the function, which has returned.
     bool after_call = false;
     // The instruction is a jump to another function (a tail call), so the result is not known yet.
     bool leaves_by_jump = false;
-    std::optional<uint8_t> jump_condition; // see FunctionExit::jump_condition
+    std::optional<uint8_t> jump_condition; // see FunctionExit::condition
     bool reads_registers = false;          // the handler needs the kernel's registers
 };
 
