@@ -1,3 +1,13 @@
+// Places of arguments and results. For example:
+//
+//     struct pair { long a; double b; };
+//     struct pair f(int x, struct pair p, struct big b);
+//
+// x is passed in edi. `p` has two eightbytes, INTEGER and SSE: `a` is passed in rsi, and `b` in xmm0, which a probe
+// cannot read. `b` is larger than 16 bytes, so it is on the stack. The result is in rax (a) and xmm0 (b).
+//
+// Debug information of unoptimized code describes where the prologue has stored the arguments, not where the caller has
+// put them. The two can only be compared indirectly; see described() and ParameterLocations.
 #include "frontend/dwarf/calling_convention.h"
 
 #include <algorithm>

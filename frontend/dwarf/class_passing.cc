@@ -1,3 +1,9 @@
+// Decides whether C++ passes a class by address. For example, std::string has a destructor that does something, so
+// callers pass the address of a temporary object. A class that only contains numbers is passed in registers, like a
+// struct in C. A class that contains a std::string is passed by address, too: its implicit destructor calls that of its
+// member.
+//
+// If the answer is wrong, not only this argument is read from a wrong place, but also all arguments after it.
 #include "frontend/dwarf/class_passing.h"
 
 #include <optional>

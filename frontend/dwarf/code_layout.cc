@@ -1,3 +1,6 @@
+// Finds the function around an address, and the instructions in it. In a stripped program there is little to rely on.
+// The unwind entries are the best source: compilers create them for all functions, and they have exact bounds. Symbols
+// can be missing, and assembly code often declares them without a size.
 #include "frontend/dwarf/code_layout.h"
 
 #include <elf.h>

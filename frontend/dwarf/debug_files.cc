@@ -1,3 +1,6 @@
+// Opens debug information. One program can involve many files: the program itself, its debug file (found by build id or
+// debuglink, or downloaded), the common file of dwz, and a .dwo file for each unit. A problem with one of them does not
+// end the session. It is recorded as a text, and reported if a probe needs the missing information.
 #include "frontend/dwarf/debug_files.h"
 
 #include <algorithm>

@@ -1,3 +1,14 @@
+// Detects results that no caller uses. For example, gcc turns this into a function without a result, because the only
+// caller ignores it:
+//
+//     static int log(const char *s) { ...; return 0; }
+//     void f() { log("a"); }
+//
+// After the call, rax contains a leftover. The debug information still declares an int, so `$return` would print
+// garbage. The callers show the difference: if one of them reads rax after the call, the result exists.
+//
+// The analysis only looks at the few instructions after each call. If none of the callers is seen to read rax, the
+// result is refused. This may refuse a result that exists, but never accepts one that does not.
 #include "frontend/dwarf/dropped_results.h"
 
 #include <elf.h>

@@ -1,3 +1,5 @@
+// Works around a limitation of libdw; see embedded_split.h. Only files whose name is relative and does not lead out of
+// the directory are copied.
 #include "frontend/dwarf/embedded_split.h"
 
 #include <dwarf.h>

@@ -1,3 +1,12 @@
+// Finds the end of a prologue. For example, in
+//
+//     10: push %rbp               line 3   <- entry; the parameter is still in edi
+//     11: mov  %rsp,%rbp          line 3
+//     14: mov  %edi,-0x14(%rbp)   line 3
+//     17: mov  -0x14(%rbp),%eax   line 4   <- body; -0x14(%rbp) has the parameter
+//
+// the second row of the line table begins at 17. Optimized code has no such moment: parameters get their places one
+// after the other (see prologue.h). There, the body is the entry.
 #include "frontend/dwarf/function_body.h"
 
 #include <algorithm>

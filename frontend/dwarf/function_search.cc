@@ -1,3 +1,14 @@
+// Finds functions by name. What makes this difficult is that one function has many names, and one name means many
+// functions:
+//
+// * `f` means f, ns::f, C::f, f<int>, all inlined copies of these, and static functions in several files;
+// * `C::f` also means ns::C::f, and the parts of a coroutine are called like the coroutine;
+// * a constructor has several symbols at different addresses; an alias has several symbols at one address;
+// * functions of assembly code, and all functions of stripped programs, exist as symbols only.
+//
+// The search goes through three sources (debug information, symbols, IFUNCs). An address that an earlier source has
+// found is not reported again. A function that is missed means lost hits, and one that is found twice means doubled
+// counts.
 #include "frontend/dwarf/function_search.h"
 
 #include <algorithm>

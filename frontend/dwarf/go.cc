@@ -1,3 +1,9 @@
+// Go functions begin with a check of the stack's size, for example:
+//
+//     cmp  0x10(%r14),%rsp       <- r14 is the goroutine, 0x10 is the offset of stackguard0
+//     jbe  grow                  <- the probe is here: if the jump is not taken, the function really begins
+//     ...
+//     grow: call runtime.morestack; jmp to the first instruction
 #include "frontend/dwarf/go.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Computes where Go passes arguments and results. For example, in func f(s string, n int) (int, error), a string
+// consists of a pointer and a length. So `s` is in rax and rbx, `n` is in rcx. The results begin again with the first
+// registers: rax has the int, and rbx and rcx have the two words of the error.
 #include "frontend/dwarf/go_results.h"
 
 #include <algorithm>

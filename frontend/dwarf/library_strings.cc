@@ -1,3 +1,6 @@
+// The layout of std::string in libstdc++ since GCC 5: a pointer to the characters, the length, and a union of the
+// capacity with a buffer of 16 bytes for short strings. Older strings (without __cxx11) are only a pointer; the length
+// precedes the characters in memory.
 #include "frontend/dwarf/library_strings.h"
 
 #include <string_view>

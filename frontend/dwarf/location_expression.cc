@@ -1,3 +1,12 @@
+// Translates DWARF expressions. For example, the location of a local at -20 from the frame base
+//
+//     DW_OP_fbreg(-20), and the frame base is DW_OP_call_frame_cfa, and the CFA here is rsp+16
+//
+// becomes {Register rsp, Constant -4, Add}: the address of the variable, in terms of what a handler can read.
+// Everything that is constant at the probe's address is evaluated now, because a BPF program has few instructions and
+// cannot read DWARF.
+//
+// The CFA differs from instruction to instruction, so a translated location is valid at one address only.
 #include "frontend/dwarf/location_expression.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Searches raw bytes for a name. In .debug_info, the name of a function is one of the following: the text itself
+// (DW_FORM_string), an offset in .debug_str (DW_FORM_strp), or an index in .debug_str_offsets (DW_FORM_strx). In all
+// cases, the unit or its part of .debug_str_offsets contains the text or its offset. So the filter finds the offsets of
+// the name in .debug_str once, and then searches each unit for these 4-byte values.
 #include "frontend/dwarf/name_filter.h"
 
 #include <cstring>

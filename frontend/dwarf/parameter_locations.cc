@@ -1,3 +1,14 @@
+// Finds parameters at the entry. Three examples, all at the function's first instruction:
+//
+// 1. Unoptimized code of `f(int x)`: the debug information says -0x14(%rbp), which is not filled yet. The convention
+//    says edi. edi is right, because other callers rely on the convention.
+// 2. Optimized code with a location list: the debug information says edi, the convention says edi. They agree.
+// 3. f.constprop.0, from which the compiler has removed the first of two parameters: the debug information says edi for
+//    the second parameter, the convention says esi. The convention does not hold for this copy, so the debug
+//    information is right.
+//
+// A case that does not fit is a doubt, and the script gets an error. It is better to refuse a value than to print a
+// wrong one.
 #include "frontend/dwarf/parameter_locations.h"
 
 #include <algorithm>

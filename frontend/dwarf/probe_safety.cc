@@ -1,3 +1,6 @@
+// Checks instructions before they are probed. A probe that the kernel executes wrongly changes the traced program,
+// which sonde must never do. So the answer is Hazard::Unknown if anything is unclear, and the session then refuses the
+// probe.
 #include "frontend/dwarf/probe_safety.h"
 
 #include <elf.h>

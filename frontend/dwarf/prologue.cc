@@ -1,3 +1,6 @@
+// Simulates a function's first block. The state is deliberately simple: for each register and each byte of the frame,
+// whether it holds a value that the caller has passed. Instructions that are not understood clear what they may change.
+// So the simulation can lose a fact, but never invents one.
 #include "frontend/dwarf/prologue.h"
 
 #include <algorithm>

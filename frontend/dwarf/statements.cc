@@ -1,3 +1,14 @@
+// Finds statements. Optimized code mixes the instructions of several lines:
+//
+//     address  line  is_stmt
+//     10       5     yes        <- the statement of line 5 begins
+//     14       7     yes        <- the statement of line 7 begins
+//     18       7     no            the same run of rows
+//     1c       5     yes        <- line 5 again, in a new run
+//     20       7     yes        <- line 7 again, in a new run
+//
+// A probe of line 7 is placed at 14 and 20, where its runs begin, and not at 18. Otherwise one execution of the line
+// would be counted several times.
 #include "frontend/dwarf/statements.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Compares names in the form that demanglers print. A symbol such as _ZN2ns1CIiE1fEPKc demangles to "ns::C<int>::f(char
+// const*)". A user may write `f`, `C::f`, `ns::C<int>::f`, or the name with `(const char *)`, so parts of the name can
+// be omitted, and parameters are compared in a normalized form.
+//
+// Demangling millions of symbols takes seconds. symbol_matches() therefore first checks whether the mangled name
+// contains the longest word of the pattern; mangling leaves words unchanged.
 #include "frontend/dwarf/symbol_text.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Reads types. For `struct s { struct s *next; char name[16]; }` the DIEs form a cycle: the struct has a member, whose
+// type is a pointer to the struct. So a record is created empty and registered before anything else is read. Its
+// members are added when complete() is called for the first time.
+//
+// All languages with DWARF are read here. Most of the special cases are for types that C does not have: tagged unions
+// (Rust), arrays with descriptors (Fortran, Pascal), strings of fixed length (Fortran), subranges (Ada), pointers to
+// members (C++), slices and strings (Go).
 #include "frontend/dwarf/type_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Reads .eh_frame, the table for stack unwinding and exceptions. It is a sequence of two kinds of entries: a CIE has
+// the properties that many functions share, and an FDE has the range of one function and refers to its CIE. Addresses
+// are encoded in one of several ways (DW_EH_PE_*), usually relative to the position in the table. If a function catches
+// exceptions, its FDE also refers to a table with the landing pads (.gcc_except_table).
 #include "frontend/dwarf/unwind_table.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Classifies values. For example, struct { int a, b; double c; } has two eightbytes. `a` and `b` share the first one,
+// whose class is INTEGER. `c` is the second one, whose class is SSE. So the struct is passed in a general purpose
+// register and a vector register. struct { char a[17]; } has more than two eightbytes and is passed in memory.
 #include "frontend/dwarf/value_classes.h"
 
 #include <algorithm>

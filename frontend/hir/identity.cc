@@ -1,3 +1,5 @@
+// Builds the keys. A key is a byte string to which each node appends its kind and its parts, recursively. For example,
+// `x + 1` becomes [Binary, Add, [LocalRef, 0], [ConstLong, 1]], where 0 is the number of the local.
 #include "frontend/hir/identity.h"
 
 #include <type_traits>

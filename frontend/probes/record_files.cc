@@ -1,3 +1,5 @@
+// Describes the probed instructions and files for the plan. The session reads the same bytes again before it attaches:
+// if they differ, the file is another build, and the plan's addresses are wrong for it.
 #include "frontend/probes/record_files.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+// Finds functions that share their code. See shared_code.h for the problem; the difficulty is to warn only where it
+// matters. Several symbols at one address are usually names that a library's author gave to one function, such as
+// `write` and `__write`. A warning for these would be noise. But if a linker has merged two getters of unrelated
+// classes, a probe of one of them also counts calls of the other, and the user must know.
 #include "frontend/probes/shared_code.h"
 
 #include <elf.h>

@@ -1,3 +1,18 @@
+// How instructions are found. Suppose a function has a jump table between its instructions:
+//
+//     10: jmp  *table(,%rax,8)
+//     17: table: .quad 27, 60        16 bytes that decode to nonsense
+//     27: mov  ...
+//
+// 1. follow() decodes from each known beginning to the first instruction after which control does not continue, and
+//    then from the targets of direct jumps. It finds the jump at 10, but not 27, because no direct jump leads there.
+// 2. The bytes that are left are gaps. add_gap() accepts a gap as code only if all of its bytes decode to plausible
+//    instructions, and if their jumps lead to beginnings of instructions. The gap here includes the table, so it is
+//    rejected, and a probe at 27 is refused. Usually the line table has a row for 27. It is then a known beginning, and
+//    only the table remains as a gap.
+//
+// A wrong acceptance would place a breakpoint in data, and the program would compute something else. A wrong rejection
+// only makes a place impossible to probe.
 #include "frontend/types/code_map.h"
 
 #include <algorithm>

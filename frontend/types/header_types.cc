@@ -1,3 +1,17 @@
+// Reads C types with libclang. To look up the type `stat*` in <sys/stat.h>, it compiles this text, which exists in
+// memory only:
+//
+//     #include <sys/stat.h>
+//     typedef stat __sonde_0;
+//     typedef struct stat __sonde_1;
+//     typedef union stat __sonde_2;
+//     typedef enum stat __sonde_3;
+//
+// Each line that is wrong causes an error in that line. The first line without one has the meaning of the name.
+// Constants are evaluated in a similar way. The name is inserted into C text, so it is checked first: it may only
+// contain characters that cannot end the declaration.
+//
+// libclang is loaded at run time, and its functions are called through pointers. So sonde does not depend on it.
 #include "frontend/types/header_types.h"
 
 #include <clang-c/Index.h>

@@ -1,3 +1,11 @@
+// Reads the notes of static markers. A program with DTRACE_PROBE2(app, request, id, name) contains a `nop` and a note
+// with three strings:
+//
+//     app request "-4@%edi 8@16(%rsp)"
+//
+// An argument has a size in bytes, which is negative for signed numbers, and an operand in the syntax of the GNU
+// assembler. The compiler chooses the operand, so it can be anything that an instruction can name. An operand that a
+// probe cannot read becomes an Unavailable location with a reason; the other arguments remain usable.
 #include "frontend/types/usdt.h"
 
 #include <elf.h>

@@ -1,3 +1,10 @@
+// Decodes one instruction. Its parts are, in this order (Intel SDM, volume 2, chapter 2):
+//
+//     prefixes | REX or VEX/EVEX/XOP | opcode (1 to 3 bytes) | ModRM | SIB | displacement | immediate
+//
+// Only the opcode is always present. The opcode and the prefixes determine whether ModRM and an immediate follow; ModRM
+// determines whether SIB and a displacement follow. If one of these sizes is wrong, all following instructions are
+// decoded wrongly. tests/unit/x86_code_test.cc therefore compares this decoder with LLVM's.
 #include "frontend/types/x86_code.h"
 
 #include <algorithm>
