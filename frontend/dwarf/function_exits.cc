@@ -17,18 +17,18 @@ namespace sonde {
 
 struct FunctionExits::Part {
     Address low = 0, high = 0;
-    std::unique_ptr<const std::string> bytes; // in its place: the map has a view of it
+    std::unique_ptr<const std::string> bytes; // on the heap, because the map points into it when the part is moved
     CodeMap map;
 };
 
 struct FunctionExits::Walk {
     const std::string& name;
     bool whole, is_go;
-    Parts todo;                   // further ones are added where jumps lead to them
-    std::vector<Part> parts = {}; // read
+    Parts todo;                   // parts of the function; a jump to a further one adds it
+    std::vector<Part> parts = {}; // the parts whose bytes are already read
     std::vector<FunctionExit> exits = {};
-    bool stays = false;                         // an indirect jump does, and leads to places that nobody knows
-    std::optional<Address> data = std::nullopt; // in the code
+    bool stays = false;                         // an indirect jump stays in the function, and its targets are not known
+    std::optional<Address> data = std::nullopt; // the last address in the code with bytes that are no instruction
 
     const Part* part_at(Address address) const {
         auto found =
@@ -46,15 +46,15 @@ struct FunctionExits::Walk {
 
 namespace {
 
-// Compilers write "jump to a table's address plus one of its distances" as an addition and a jump, at most with a few
-// other instructions between the two.
+// A `switch` compiles to: load a distance from a table, add the table's address, jump to the sum. At most this number
+// of other instructions is between the addition and the jump.
 constexpr int most_between = 4;
 
 bool is_conditional(const X86Instruction& jump) { return jump.map == 1 || jump.opcode >> 4 == 7; }
 bool counts_down(const X86Instruction& jump) { return jump.map == 0 && jump.opcode >> 2 == 0x38; } // loop, jrcxz
 
-// Through an element of a table of addresses. Go's compiler makes these for switches only: it calls nothing by a jump.
-// Jumps through r12 or rsp plus a distance, which look alike, are not in its code.
+// Whether the jump reads its target from an element of a table of addresses. Go's compiler makes such jumps only for
+// `switch`, because it makes no tail calls. (The same encoding with r12 or rsp and a distance is not in its code.)
 bool is_by_table(const X86Instruction& jump) { return jump.modrm >> 6 != 3 && (jump.modrm & 7) == 4; }
 
 // Adds an element of a table, as 32-bit code that may lie anywhere does before it jumps there.
@@ -94,20 +94,22 @@ Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address l
     return Part{low, high, std::move(bytes), std::move(map)};
 }
 
-// An entry of the linkage table; unwinding tables have an expression for these.
+// Whether `target` is an entry of the procedure linkage table (PLT): a jump to it is a tail call of a library function.
+// The unwinding table describes these entries by an expression, so it does not help here.
 bool FunctionExits::is_import(Address target) {
     const std::vector<PltEntry>& all = file_.plt();
     auto found = std::ranges::lower_bound(all, target, {}, &PltEntry::address);
     if (found != all.end() && found->address == target)
         return true;
-    // Entries for functions that the library chooses itself (IRELATIVE) have no name.
+    // Entries for IRELATIVE relocations have no name. The library itself chooses the function for these at load time.
     return std::ranges::any_of(file_.elf().sections(), [&](const ElfSection& section) {
         return (section.name.starts_with(".plt") || section.name == ".iplt") && target >= section.address &&
                target < section.address + section.size;
     });
 }
 
-// A part of the same function that the compiler has put elsewhere, by its name.
+// Whether `target` is a part of the same function that the compiler has moved elsewhere. Such a part has a symbol of
+// its own: gcc's f.cold, clang's f.__part.1.
 bool FunctionExits::is_split_off(Address target) {
     std::optional<std::pair<std::string, Address>> symbol = symbols_.at(target);
     auto has = [&](std::string_view mark) { return symbol && symbol->first.find(mark) != std::string::npos; };
@@ -130,13 +132,16 @@ Result<void> FunctionExits::add_part(Walk& walk, Address jump, Address target) {
 }
 
 Result<void> FunctionExits::add_return(Walk& walk, Address at) {
-    // Some `ret` is a jump to an address that was just pushed.
+    // A `ret` can also be an indirect jump: the code pushes an address and returns to it. This is not the end of a
+    // call.
     if (unwind_.stack_at(at) == StackAt::InFrame)
         return walk.error(at, "the return instruction is reached with something else on top of the stack");
     walk.exits.push_back({at, false, std::nullopt});
     return {};
 }
 
+// Decides between a jump inside of the function and a tail call. A tail call leaves the stack as the caller made it:
+// the return address is on top. The unwinding table says whether this is so at the jump, and at the target.
 Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const X86Instruction& jump, Address target) {
     if (walk.has(target))
         return {};
@@ -161,7 +166,8 @@ Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const X86Ins
     return {};
 }
 
-// Whether a jump through a table of addresses, which the program must have as they are, leads into the function.
+// Whether a jump through a table of addresses (`jmp *table(,%rax,8)`) leads into the function. The table is in the file
+// with its final addresses only if the program is not position-independent.
 bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
     const bool by_table = jump.modrm >> 6 == 0 && (jump.modrm & 7) == 4 && jump.base < 0;
     const std::optional<uint64_t> table =
@@ -172,6 +178,8 @@ bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
            walk.has(first);
 }
 
+// Decides between a `switch`, a jump to a label whose address was taken, and a tail call through a pointer. A frame on
+// the stack excludes the tail call. A `switch` has an addition or a table before it.
 Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86Instruction& jump, bool after_add) {
     const bool in_register = jump.modrm >> 6 == 3, by_slot = (jump.modrm & 0xc7) == 5; // disp(%rip)
     const StackAt stack = unwind_.stack_at(at);
@@ -182,14 +190,16 @@ Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86I
         walk.stays = true; // a switch, or a jump to a label whose address was taken
         return {};
     }
-    // Code without a frame that only such a jump leads to may be where it leads.
+    // Without these signs, code that has no frame and that nothing else leads to may be the target of this jump. Then
+    // the jump may be a `switch`. `by_slot`: the pointer is a variable at a fixed address, which is never a `switch`.
     if (!by_slot && has_unreached_code(walk))
         return walk.error(at, "a jump to an address from elsewhere may stay in the function or leave it");
     walk.exits.push_back({at, true, std::nullopt});
     return {};
 }
 
-// Follows the code from the first instruction; where exceptions are caught, the frame is there.
+// Whether the function has code without a frame that direct jumps do not reach from the first instruction. Exception
+// handlers are not reached either, but the frame is on the stack there.
 bool FunctionExits::has_unreached_code(const Walk& walk) {
     std::set<Address> seen;
     std::vector<Address> todo = {walk.parts[0].low};
@@ -208,7 +218,7 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
         }
     }
     for (const Part& part : walk.parts) {
-        bool before = true; // the instruction before it is reached, or is not followed by it
+        bool before = true; // the instruction before is reached, or does not continue here
         for (Address at = part.low; at < part.high;) {
             std::optional<X86Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
             const bool fresh = one && part.map.is_start(at) && !seen.contains(at) && !is_filling(*one);
@@ -221,6 +231,8 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
     return false;
 }
 
+// Looks at each instruction of one part. The order matters only for the pairs "addition, then jump" and "call, then
+// jump".
 Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     const Part& part = walk.parts[index];
     bool after_call = false;
@@ -237,7 +249,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
         const bool leaves = one->is_return() || one->is_indirect_jump() || one->is_direct_jump();
         if (leaves && !part.map.is_start(at))
             return walk.error(at, "an instruction begins in the middle of another one");
-        // A call at the end does not return.
+        // The called function may never return. Then the bytes after the call may be data.
         if (!ends_flow(*one) && !one->is_call() && next < part.high && !part.map.is_code(next))
             return walk.error(next, "bytes that are no known instruction");
         Result<void> added;
@@ -271,7 +283,7 @@ Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, P
                                  "relocations)",
                                  name, file_.path()));
     Walk walk{name, whole, is_go, std::move(parts)};
-    // An indirect jump wants to know all parts, so these come first.
+    // Read all known parts first. The code for indirect jumps must see all of them.
     for (size_t i = 0; i < walk.todo.size(); i++) {
         Result<Part> part = read_part(walk, walk.todo[i].first, walk.todo[i].second);
         if (!part)

@@ -1,9 +1,12 @@
-// Where a function's code leaves it: return instructions, and jumps to other functions that return in its place (tail
-// calls).
+// Finds where a function ends: its return instructions, and its tail calls. A tail call is a jump to another function,
+// which then returns in place of this one.
 //
-// A probe at each of these sees every return that a changed return address would have shown, and nothing on the stack
-// changes. That holds only if none is missed and none is invented, so the walk ends with an error where it does not
-// understand the code: unknown bytes, parts that nothing describes, indirect jumps that may lead anywhere.
+// A return probe can be a breakpoint at each of these places. It sees every return that a uretprobe would see, and does
+// not change the return address on the stack. (A changed return address breaks programs that read their own stack.)
+//
+// This works only if no place is missing and none is wrong: a missing one loses a return, and a wrong one reports a
+// return that does not happen. Therefore the search fails if it does not understand the code: unknown bytes, parts of
+// the function that no table describes, indirect jumps that may go anywhere.
 #pragma once
 
 #include <set>
@@ -29,10 +32,13 @@ class FunctionExits {
     FunctionExits(ProgramFile& file, SymbolTables& symbols, UnwindTable& unwind, CodeLayout& code)
         : file_(file), symbols_(symbols), unwind_(unwind), code_(code) {}
 
-    // Of the function whose code is in `parts`, and in those that the compiler has moved elsewhere and that are jumped
-    // to from there. `name` is for messages. The list may be empty: the function never ends, or only by an exception.
-    // Not `whole`: the function begins the only part, and where it ends is not known; then only code is read that its
-    // first instruction leads to. `is_go`: Go's compiler made it.
+    // Finds the exits of the function whose code is in `parts`. It follows jumps to parts that the compiler has moved
+    // elsewhere (`.cold`). `name` is for messages. An empty list means that the function never ends, or ends only by an
+    // exception.
+    //
+    // If `whole` is false, `parts` has one element, which begins with the function, and the end of the function is not
+    // known. Then only code is read that is reached from the first instruction. `is_go`: Go's compiler made the
+    // function.
     Result<std::vector<FunctionExit>> find(const std::string& name, Parts parts, bool whole, bool is_go);
 
   private:

@@ -15,7 +15,7 @@ class NoteBuilder {
         hir::Global*& notes = b_.notes.arrivals;
         if (!notes) {
             notes = b_.make<hir::Global>();
-            notes->name = "arrivals"; // not one of the script's: it is found by no name
+            notes->name = "arrivals"; // an invented name: no script can use it
             notes->range = range_;
             notes->type = hir::ValueType::Long;
             notes->keys.assign(3, hir::ValueType::Long);
@@ -35,7 +35,7 @@ class NoteBuilder {
     hir::Expr* negated(hir::Expr* value) { return b_.make<hir::Unary>(range_, hir::UnaryOp::Not, value); }
 
   private:
-    static constexpr uint64_t most_notes = 16384; // threads on their way at one moment
+    static constexpr uint64_t most_notes = 16384; // threads between a jump and its target at one time
 
     Body& b_;
     int64_t which_;

@@ -1,8 +1,17 @@
-// Probes of places that a call passes more than once: the head of a loop that begins a function.
+// Handlers for places that one call can pass more than once: the head of a loop at the first instruction of a function.
 //
-// Handlers at the jumps back note that the thread arrives from there, under its stack pointer: a signal's handler that
-// runs in between has another one. The probe itself takes the note away and is not hit. Nothing else can stand between
-// the two, so a note is never left over.
+// Example:
+//
+//     drain:  mov (%rdi),%eax     the probed instruction
+//             ...
+//             jne drain           a backward jump: the next execution of `drain` is the same call
+//
+// sonde puts a second handler at each backward jump. If the jump is going to be taken, this handler stores a mark:
+// "this thread arrives from inside". The handler of the probe removes the mark, and does not count that execution.
+//
+// The mark is stored under the thread, its stack pointer and the number of the point. A signal handler that interrupts
+// the thread between the jump and `drain`, and calls the same function, has another stack pointer. Nothing else can run
+// in the thread between the two, so no mark is left over.
 #pragma once
 
 #include "frontend/hir/hir.h"
@@ -11,9 +20,11 @@
 
 namespace sonde {
 
-// What is true at the point's own arrivals; null: all of them are. `which`: of several points at one place.
+// Builds the condition that an execution of `point` is a new call. Returns null if every execution is one. `which` is a
+// number that distinguishes several points of one handler.
 hir::Expr* build_first_arrival(Body& body, const ResolvedPoint& point, int64_t which, Range range);
-// The handlers that note the others, at the point's jumps.
+// Builds the handlers that store the marks, one for each of the point's backward jumps. `like` gives the properties
+// that are common with the probe's handler. The result is empty if the point has no such jump.
 std::vector<hir::Handler*> build_arrival_notes(Body& body, const hir::Handler& like, const ResolvedPoint& point,
                                                int64_t which);
 

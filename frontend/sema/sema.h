@@ -15,7 +15,6 @@
 
 namespace sonde {
 
-// Options of the analysis. The comment names the command-line option or the macro that sets each.
 struct SemaOptions {
     bool guru = false;         // -g
     bool unoptimized = false;  // -u: keep unused code

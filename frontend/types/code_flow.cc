@@ -9,17 +9,17 @@
 namespace sonde {
 namespace {
 
-constexpr size_t most_targets = 4096; // of a table
-constexpr size_t near = 10;           // instructions before a jump that prepare it
+constexpr size_t most_targets = 4096; // most elements of a jump table
+constexpr size_t near = 10;           // a jump is prepared in this number of instructions before it
 
 bool is_nop(const X86Instruction& one) {
     if (one.is_vector)
         return false;
-    // `0f 1f` has an operand that is not read; `f3 0f 1e fa` is endbr64, and all of 0f 1e does nothing else.
+    // `0f 1f` is the long nop; its operand is not read. `f3 0f 1e fa` is endbr64; all other codes 0f 1e are nops too.
     return (one.map == 0 && one.opcode == 0x90) || (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x1e));
 }
 
-// push, pop, call, ret, leave, enter, or an operation whose result goes to rsp. Too often is no harm.
+// push, pop, call, ret, leave, enter, or an instruction that may write to rsp. A wrong "yes" does no harm.
 bool may_move_stack(const X86Instruction& one) {
     if (one.is_vector)
         return false;
@@ -134,7 +134,8 @@ void CodeFlow::decode(const Part& part) {
             (one->opcode == 0x83 || one->opcode == 0x81 || one->opcode == 0x3c || one->opcode == 0x3d ||
              one->opcode == 0x80))
             compared_.emplace_back(nodes_.size(), one->immediate);
-        // Addresses of 8 bytes, in programs that are not position-independent.
+        // `jmp *table(,%rax,8)`: the elements are addresses of 8 bytes. Programs that are not position-independent have
+        // these.
         if (node.is_indirect_jump && one->modrm >> 6 == 0 && (one->modrm & 7) == 4 && one->base < 0)
             node.target = static_cast<Address>(one->displacement);
         nodes_.push_back(node);
@@ -157,7 +158,8 @@ void CodeFlow::add_edge(size_t from, Address to) {
     before_[*target].push_back(from);
 }
 
-// Distances of 4 bytes from the table itself.
+// Reads a table whose elements are distances of 4 bytes from the table's beginning. Position-independent programs have
+// these. The table ends where another one begins, or where an element does not lead to an instruction.
 std::vector<Address> CodeFlow::table_at(Address table, size_t most, const ReadData& read_data) const {
     std::vector<Address> targets;
     const std::string bytes = read_data(table, 4 * most);
@@ -174,6 +176,7 @@ std::vector<Address> CodeFlow::table_at(Address table, size_t most, const ReadDa
     return targets;
 }
 
+// Adds edges from each indirect jump to the targets in its table.
 void CodeFlow::follow_tables(const ReadData& read_data) {
     std::vector<size_t> jumps;
     for (size_t i = 0; i < nodes_.size(); i++)
@@ -186,12 +189,13 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
         if (std::vector<Address> targets = table_at(table, most_targets, read_data); !targets.empty())
             found.emplace_back(node, std::move(targets));
     for (size_t jump : jumps) {
-        // "Above that many" leads past the jump.
+        // "If above N, go to the default case": the table has N + 1 elements.
         size_t most = most_targets;
         for (const auto& [node, constant] : compared_)
             if (node < jump && jump - node <= near && constant >= 0 && constant < static_cast<int64_t>(most_targets))
                 most = static_cast<size_t>(constant) + 1;
-        // The address of the table is taken shortly before, or ahead of a loop: then it may be any of these.
+        // The `lea` of the table is shortly before the jump. If it is not, then the compiler has moved it out of a
+        // loop, and it can be any `lea`. Too many edges are better than missing ones.
         std::vector<std::vector<Address>> tables;
         for (const auto& [node, targets] : found)
             if (node < jump && jump - node <= near)

@@ -1,9 +1,14 @@
-// Where execution goes in a stretch of machine code of x86-64: from each instruction to the next ones.
+// The control-flow graph of x86-64 machine code: for each instruction, the instructions that can be executed next.
 //
-// A probe at an address counts executions of that instruction. To count calls of a function, or passes through an
-// inlined copy, one has to know who comes from where: loops come back to a function's first instruction, and an inlined
-// copy has as many entries as compilers found useful. Jumps through a switch's table are followed where the table is
-// found; its size is taken from the comparison before the jump, or else from its contents.
+// A breakpoint counts executions of one instruction. sonde wants to count calls of a function or of an inlined copy, so
+// it must know from where execution comes to this instruction:
+//
+// * A loop can go back to the first instruction of a function.
+// * Execution can enter an inlined copy at several instructions.
+//
+// An indirect jump of a `switch` gets an edge to each target in its jump table. The graph finds the table by the `lea`
+// before the jump, and the table's size by the comparison with a constant before the jump. Without such a comparison,
+// the table ends at the first element that is no address of an instruction.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +22,12 @@
 namespace sonde {
 
 struct FlowNode {
-    Address address = 0, next = 0; // the instruction, and the one behind it
-    Address target = 0;            // of a direct jump in this code; 0: none
-    bool falls_through = true;     // to `next`; a call does, once it returns
+    Address address = 0, next = 0; // addresses of this instruction and of the one after it in memory
+    Address target = 0;            // of a direct jump; 0: none, or no direct jump
+    bool falls_through = true;     // execution can continue at `next`; a call continues there when it returns
     bool is_jump = false;          // direct
-    // 0 to 15: a jump if the flags say so, by the number in its opcode; 16: always; 17: by something else.
+    // When the jump is taken. 0 to 15: the condition code in its opcode (Intel SDM volume 2, appendix B, "tttn"); 16:
+    // always; 17: by something other than the flags (loop, jrcxz).
     uint8_t condition = 16;
     bool is_call = false;
     bool is_indirect_jump = false;
@@ -39,15 +45,15 @@ class CodeFlow {
         Address low = 0;
         std::string bytes;
     };
-    // Bytes of the file at an address that is not code.
+    // Reads bytes of the file at an address outside of the code, for jump tables. May return fewer bytes at the end.
     using ReadData = std::function<std::string(Address, size_t)>;
 
-    // `parts` do not overlap; they are sorted here.
+    // `parts` must not overlap. They may come in any order.
     CodeFlow(std::vector<Part> parts, const ReadData& read_data);
 
-    // An instruction is not known, so this is not all.
+    // An instruction could not be decoded, so the graph lacks the rest of its part.
     bool is_cut() const { return cut_; }
-    // Some jump goes to addresses that nobody knows.
+    // The targets of an indirect jump are not known, so the graph lacks edges.
     bool has_unknown_jump() const { return unknown_jump_; }
 
     const std::vector<FlowNode>& nodes() const { return nodes_; }
@@ -62,8 +68,9 @@ class CodeFlow {
     std::vector<Address> table_at(Address table, size_t most, const ReadData& read_data) const;
 
     std::vector<FlowNode> nodes_;
-    std::vector<std::pair<size_t, Address>> tables_;   // the address that a `lea` gives, and its node
-    std::vector<std::pair<size_t, int64_t>> compared_; // nodes that compare with a constant
+    // a `lea`, and the address that it gives: perhaps that of a jump table
+    std::vector<std::pair<size_t, Address>> tables_;
+    std::vector<std::pair<size_t, int64_t>> compared_; // an instruction that compares with a constant, and the constant
     std::vector<std::vector<size_t>> before_, after_;
     bool cut_ = false, unknown_jump_ = false;
 };
