@@ -20,8 +20,8 @@
 
 namespace sonde {
 
-// Builds the condition that an execution of `point` is a new call. Returns null if every execution is one. `which` is a
-// number that distinguishes several points of one handler.
+// Builds the condition that an execution of `point` is a new call. Returns null if every execution is one. `which`
+// distinguishes several points at the same address.
 hir::Expr* build_first_arrival(Body& body, const ResolvedPoint& point, int64_t which, Range range);
 // Builds the handlers that store the marks, one for each of the point's backward jumps. `like` gives the properties
 // that are common with the probe's handler. The result is empty if the point has no such jump.
