@@ -64,7 +64,8 @@ std::optional<size_t> leads_to(const Copy& copy, size_t node) {
 
 namespace {
 
-// Looks for a second call of the copy.
+// Looks for code that does something again that it has already done: a sign of a second call in the same copy. An
+// "effect" is a write to fixed memory, or a call (FlowNode::effect).
 class Repetition {
   public:
     Repetition(const Copy& copy, const std::vector<SourcePlace>& places) : copy_(copy), places_(places) {
@@ -73,7 +74,8 @@ class Repetition {
                 effects_.push_back(i);
     }
 
-    // Whether anything at all is done twice.
+    // Whether any effect appears twice, at the same place in the source. If none does, the copy cannot hold a second
+    // call.
     bool is_possible() const {
         for (size_t i = 0; i < effects_.size(); i++)
             for (size_t j = 0; j < i; j++)
@@ -82,7 +84,7 @@ class Repetition {
         return false;
     }
 
-    // Whether what is done behind a node has been done before it since `beginnings`.
+    // Whether the code after the node repeats an effect of the code before it. Both end at the nearest of `beginnings`.
     bool is_repeated_at(size_t node, const FlowNodes& beginnings) const {
         const std::vector<bool> later = behind(node, beginnings), earlier = ahead_of(node, beginnings);
         return std::ranges::any_of(effects_, [&](size_t one) {
@@ -91,8 +93,8 @@ class Repetition {
         });
     }
 
-    // Whether the code behind some beginnings does a thing more often than that behind others: then it is of several
-    // calls.
+    // Whether the code after one of `beginnings` repeats an effect more often than the code after another one. Then the
+    // longer code belongs to several calls.
     bool is_uneven(const FlowNodes& beginnings) const {
         std::vector<std::vector<bool>> stretches;
         for (size_t node : beginnings)
@@ -116,7 +118,7 @@ class Repetition {
         return nodes[one].effect == nodes[other].effect && places_[one].is_same(places_[other]);
     }
 
-    // The node, and what is reached from it without passing one of `stops`.
+    // The node, and all nodes that are reached from it without passing one of `stops`.
     std::vector<bool> behind(size_t node, const FlowNodes& stops) const {
         std::vector<bool> seen(places_.size());
         std::vector<size_t> open = {node};
@@ -133,7 +135,7 @@ class Repetition {
         return seen;
     }
 
-    // What leads to a node, not further back than one of `stops`.
+    // All nodes that lead to a node. The search ends at `stops`, which are included.
     std::vector<bool> ahead_of(size_t node, const FlowNodes& stops) const {
         std::vector<bool> seen(places_.size());
         std::vector<size_t> open = {node};
@@ -150,7 +152,8 @@ class Repetition {
         return seen;
     }
 
-    // How often a stretch of code does what `effect` does, one after the other: its branches are not added up.
+    // How many times `effect` happens on one path through the code. Nodes on different branches of an `if` do not count
+    // together.
     size_t longest_row(size_t effect, const std::vector<bool>& stretch, const FlowNodes& stops) const {
         std::vector<size_t> same;
         for (size_t other : effects_)
@@ -170,14 +173,14 @@ class Repetition {
 
     const Copy& copy_;
     const std::vector<SourcePlace>& places_;
-    std::vector<size_t> effects_; // nodes
+    std::vector<size_t> effects_; // nodes with an effect
 };
 
-// Nodes in an order in which what leads to a node comes before it, but for loops.
+// Returns the nodes in reverse postorder: predecessors come before successors, except in loops.
 std::vector<size_t> in_order_of_flow(const CodeFlow& flow, size_t first) {
     std::vector<size_t> out;
     std::vector<bool> seen(flow.nodes().size());
-    std::vector<std::pair<size_t, size_t>> open = {{first, 0}}; // and how many of its successors are done
+    std::vector<std::pair<size_t, size_t>> open = {{first, 0}}; // a node, and how many of its successors are done
     seen[first] = true;
     while (!open.empty()) {
         auto& [node, done] = open.back();
@@ -251,7 +254,7 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
     for (size_t node : begun)
         if (places[node].line != 0 && (top.line == 0 || places[node].line < top.line))
             top = places[node];
-    FlowNodes marks; // beginnings of the first line
+    FlowNodes marks; // statements that begin the function's first line
     for (size_t node = 0; node < places.size(); node++)
         if (copy.has(node) && !ways.leading.contains(node) && places[node].is_same(top) && places[node].begins &&
             (ways.targets.contains(node) || !copy.reached(node).contains(node)))
@@ -264,7 +267,7 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
             }))
             kept.insert(node);
     }
-    // Where nothing is on the first line, all that is begun counts.
+    // If no entry is on the first line, keep all that can be entered first.
     if (kept.empty())
         kept = begun;
     const Repetition repetition(copy, places);

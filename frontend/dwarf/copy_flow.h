@@ -1,18 +1,22 @@
-// Where calls of an inlined copy come in, by the flow of the code around it.
+// Finds where calls enter an inlined copy, in the control-flow graph of the function around it.
 //
-// The copy is a set of instructions. Calls come in at instructions that are reached from outside, but not each of these
-// is a call. Compilers move instructions of the caller between those of the copy; what follows is the same call. They
-// also unroll a loop around the copy, so that one copy has the code of several calls. In both cases flow leaves the
-// copy and comes back:
+// The copy is a set of nodes of the graph. Each call enters the set at a node that has a predecessor outside. But not
+// each such edge is a new call:
 //
-//     sink += n, with the caller's i++ in it      sink += n, twice
+// 1. The compiler moves instructions of the caller between those of the copy. Execution leaves the copy for these and
+//    comes back; this is still the same call.
+// 2. The compiler unrolls a loop around the copy. Then one copy holds the code of several calls, and execution leaves
+//    it between two calls.
+//
+//     Example for 1: sink += n                    Example for 2: sink += n, twice
 //         mov  sink,%rdx                              add  %rdx,sink
 //         inc  %rcx            caller                 inc  %rcx         caller
 //         add  %rdi,%rdx                              add  %rdx,sink
 //         mov  %rdx,sink                              inc  %rcx         caller
 //
-// A second call repeats the first one: a statement of the copy writes to the same place, or calls the same function,
-// before the way in and behind it.
+// A second call repeats what the first one did, and a continued call does not. So sonde compares the code before an
+// entry with the code after it. The entry is a new call if a statement of the copy is on both sides, and writes to the
+// same memory or calls the same function there.
 #pragma once
 
 #include <cstddef>
@@ -27,20 +31,20 @@ namespace sonde {
 
 using FlowNodes = std::set<size_t>;
 
-// Where an instruction of a copy is in the source. Code of functions that are inlined into the copy is where the copy
-// calls them.
+// The place of an instruction in the source of the copied function. If the instruction belongs to a function that is
+// inlined into the copy, this is the place of that call.
 struct SourcePlace {
-    const char* file = nullptr; // unique per file
+    const char* file = nullptr; // owned by libdw, one pointer for each file, so pointers can be compared
     int line = 0;               // 0: not known
     int column = 0;
-    bool begins = false; // a statement
+    bool begins = false; // the instruction begins a statement
 
     bool is_same(const SourcePlace& other) const {
         return line != 0 && file == other.file && line == other.line && column == other.column;
     }
 };
 
-// The instructions of an inlined copy in the flow of the function around it.
+// The nodes of an inlined copy in the graph of the function around it. `flow` must outlive it.
 class Copy {
   public:
     Copy(const CodeFlow& flow, const std::vector<std::pair<Address, Address>>& ranges);
@@ -48,14 +52,16 @@ class Copy {
     const CodeFlow& flow() const { return flow_; }
     bool has(size_t node) const { return inside_[node]; }
 
-    // Nodes of it that are reached from outside, and the function's first one.
+    // Nodes of the copy that have a predecessor outside. `first`, the node of the function's entry, is one too if it is
+    // in the copy.
     FlowNodes entries(std::optional<size_t> first) const;
-    // The nodes that a node leads to inside the copy, without passing `stop`. It is one of them only in a loop.
+    // Nodes that can be executed after `from` without leaving the copy and without passing `stop`. `from` itself is
+    // among them only if it is in a loop.
     FlowNodes reached(size_t from, std::optional<size_t> stop = std::nullopt) const;
-    // Nodes outside that are reached from the function's first one without passing the copy, and those of the copy
-    // where these paths end.
+    // Nodes that can be executed from the function's first node without going through the copy: nodes outside, and the
+    // first nodes of the copy on each path.
     FlowNodes first_reached(size_t first) const;
-    // Whether execution can leave the copy after that node: to outside, by a return, or to an unknown place.
+    // Whether execution can leave the copy after that node: to a node outside, by a return, or to an unknown target.
     bool leaves(size_t node) const;
 
   private:
@@ -63,22 +69,27 @@ class Copy {
     std::vector<bool> inside_;
 };
 
-// Where execution comes into a copy, and nodes of it that only lead to one of these places.
+// Entries of a copy. `targets` are the nodes where calls enter. `leading` are nodes of the copy before these, which do
+// nothing but lead there (jumps and nops).
 struct Ways {
     FlowNodes targets, leading;
 };
 
-// The node of the copy that a nop or a jump leads to; nullopt for all other nodes.
+// Returns the node of the copy that a nop or an unconditional jump leads to; nullopt for all other nodes.
 std::optional<size_t> leads_to(const Copy& copy, size_t node);
-// The ways into a copy. `first`: the function's first node.
+// Finds all entries. `first` is the function's first node.
 Ways ways_into(const Copy& copy, std::optional<size_t> first);
-// Follows nops and jumps from a node, and returns the last node where other ways come in; else the node itself.
+// Follows nops and jumps from a node. Returns the last of these nodes that is an entry itself, or else the given node.
+// Adds the passed nodes to `leading`.
 size_t joined(const Copy& copy, const FlowNodes& entries, size_t node, FlowNodes& leading);
-// Of two ways where one always leads on to the other's place, keeps the place where they meet.
+// If one entry always leads to another one, keeps only the second: the place where both paths meet.
 void meet(const Copy& copy, Ways& ways);
 
-// Keeps the ways that calls come by, and adds nodes where the copy begins another time without having been left.
-// `first`: the function's first node; `places`: by node. False: some of the code is of more calls than begin there.
+// Removes entries that continue a call. Adds places where a new call begins although execution has not left the copy.
+// `first` is the function's first node; `places` has one element for each node.
+//
+// Returns false if some code belongs to more calls than the found entries. Then the copy cannot be probed: a count
+// would be too low.
 bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways);
 
 } // namespace sonde

@@ -23,7 +23,8 @@ namespace sonde {
 
 namespace {
 
-constexpr Address most_code = 1 << 20; // of a function that is looked at
+// functions with more bytes are not analyzed, because the graph would need much memory
+constexpr Address most_code = 1 << 20;
 
 bool is_inside_of(FunctionRef inner, FunctionRef outer) {
     for (uint32_t at = inner->parent; at != no_index && at >= outer.index; at = inner.unit->functions[at].parent)
@@ -32,7 +33,9 @@ bool is_inside_of(FunctionRef inner, FunctionRef outer) {
     return false;
 }
 
-// The arrivals at a node from others; nullopt: nobody can tell at one of them that it leads there.
+// Converts predecessors of a node to arrivals, which say when execution goes from there to the node. Returns nullopt if
+// a handler at one of them cannot know this. Such predecessors are calls, indirect jumps and jumps that do not depend
+// on the flags. Instructions that change rsp are such too, because rsp is in the key of the mark.
 std::optional<std::vector<Arrival>> arrivals_from(const CodeFlow& flow, size_t node,
                                                   const std::vector<size_t>& others) {
     std::vector<Arrival> out;
@@ -51,7 +54,8 @@ std::optional<std::vector<Arrival>> arrivals_from(const CodeFlow& flow, size_t n
     return out;
 }
 
-// The place of a copy that begins at a node; nullopt: the copy comes back there, and nothing shows it.
+// Returns the place at a node where a copy begins, together with the arrivals from inside of the copy. Returns nullopt
+// if execution comes back to the node and an arrival cannot be recognized.
 std::optional<FunctionPlaces::Place> place_at(const Copy& copy, size_t node, const FlowNodes& leading) {
     const FlowNodes later = copy.has(node) ? copy.reached(node) : FlowNodes();
     std::vector<size_t> repeats;
@@ -64,7 +68,8 @@ std::optional<FunctionPlaces::Place> place_at(const Copy& copy, size_t node, con
     return FunctionPlaces::Place{copy.flow().nodes()[node].address, *std::move(arrivals)};
 }
 
-// Kernels execute some nops of several bytes wrongly or do not probe them, and compilers put such nops before loops.
+// Moves a place to the first instruction after nops. Some kernels execute nops of several bytes wrongly under a
+// breakpoint, or refuse the breakpoint. Compilers put such nops before loops.
 size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
     for (const std::vector<FlowNode>& nodes = copy.flow().nodes(); nodes[node].does_nothing;) {
         const std::optional<size_t> next = leads_to(copy, node);
@@ -76,6 +81,7 @@ size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
     return node;
 }
 
+// Whether the code has a direct jump to `entry`. This needs no graph.
 bool jumps_to(const ProgramFile& file, const std::vector<std::pair<Address, Address>>& parts, Address entry) {
     for (auto [low, high] : parts) {
         const std::string bytes = file.code(low, high);
@@ -142,7 +148,7 @@ FunctionPlaces FunctionEntries::of_function(const FunctionInstance& function) {
     FunctionPlaces out;
     out.places = {{function.body, {}}};
     const Parts parts = parts_of(function);
-    // Most functions have no such jump, which is found out at a fraction of the cost of all ways.
+    // Most functions have no jump to their first instruction. This test is much cheaper than the graph.
     if (!jumps_to(file_, parts, function.entry))
         return out;
     const CodeFlow flow = flow_of(parts);
@@ -151,7 +157,7 @@ FunctionPlaces FunctionEntries::of_function(const FunctionInstance& function) {
         return out;
     std::optional<std::vector<Arrival>> repeats = arrivals_from(flow, *first, flow.before(*first));
     if (repeats)
-        // After a prologue nothing repeats, but for what is known already (body_repeats).
+        // After the prologue nothing repeats, except the loops that are already known (body_repeats).
         out.places = {{function.entry, function.body == function.entry || function.body_repeats
                                            ? *std::move(repeats)
                                            : std::vector<Arrival>()}};
@@ -174,7 +180,7 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
     const FunctionInstance* outer = instances_.of(around);
     std::optional<size_t> first = outer ? flow.index_of(outer->entry) : std::nullopt;
     Ways ways = ways_into(copy, first);
-    // Other addresses are no entries where the compiler has marked these.
+    // If the compiler has marked the entries, the marks are better than the graph.
     if (const FlowNodes marks = marked_entries(copy, function, ref); !marks.empty()) {
         const FlowNodes entries = copy.entries(first);
         ways = {};
@@ -210,9 +216,12 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
     return out;
 }
 
-// gcc marks where a copy begins by a statement at the function's own name, in each duplicate of it too. DW_AT_entry_pc
-// is one of these marks. Functions that are inlined into the copy can have their name at the same place, as those of
-// one template: the marks in their copies are their own.
+// gcc puts a statement of the line table at each entry of a copy: its line and column are those of the function's name
+// in the source. DW_AT_entry_pc is one of these places. If the compiler duplicates the code of the copy, it duplicates
+// the statement too.
+//
+// A function that is inlined into the copy can have its name at the same line and column, for example two instances of
+// one template. The statements in that inner copy do not mark entries of the outer one.
 FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref) {
     Dwarf_Die die;
     int column = 0;
@@ -231,7 +240,8 @@ FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstan
                     marks[*node]++;
     if (!marks.contains(*own))
         return {};
-    // A copy without an instruction where it begins is marked there, out of its code; other marks are no beginnings.
+    // If the copy has no instruction at its entry, the mark is outside of its addresses. Then the other marks belong to
+    // other copies.
     if (!copy.has(*own))
         return {*own};
     FlowNodes out;
@@ -241,8 +251,8 @@ FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstan
     return out;
 }
 
-// The schedules of copies that follow each other overlap. Of a copy that has no instruction where it begins, the debug
-// information gives that place as its entry and as nothing else.
+// The instructions of two successive copies can be mixed. The only sign of a copy without an instruction at its entry
+// is that its DW_AT_entry_pc is that address.
 bool FunctionEntries::marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref) {
     if (address == copy.entry)
         return false;
@@ -264,7 +274,8 @@ bool FunctionEntries::marks_others(Address address, size_t marks, const Function
     return others >= marks;
 }
 
-// Where the copy's instructions are in the source of the copied function.
+// For each node, the place in the source of the copied function. An instruction of a function that is inlined into the
+// copy has the place of that call (DW_AT_call_line): inner lines would be in another function.
 std::vector<SourcePlace> FunctionEntries::source_places(const Copy& copy, FunctionRef ref) {
     const std::vector<FlowNode>& nodes = copy.flow().nodes();
     std::vector<SourcePlace> out(nodes.size());

@@ -1,15 +1,25 @@
-// Where a probe of a function, or of an inlined copy of it, has to be so that it is hit once for each call.
+// Finds the addresses for the breakpoints of a function or of an inlined copy. Each call must hit one of them exactly
+// once.
 //
-// The first instruction is not enough. It may be the head of a loop, so that rounds would count as calls:
+// A function: its first instruction can be the head of a loop. Then each round of the loop executes it:
 //
-//     drain: mov (%rdi),%eax        What jumps there from inside of the function is known from its code: the probe is
-//            ...                    told of it, and leaves out the arrivals from there.
-//            jne drain
+//     drain: mov (%rdi),%eax
+//            ...
+//            jne drain              this jump goes back to the first instruction
 //
-// An inlined copy has no calls, only code: its addresses in debug information. It begins wherever execution comes into
-// them from outside. DW_AT_entry_pc is one of these places at best, and the lowest address none at all where compilers
-// have put padding, the copy's end or a rare branch there. All ways into the copy are followed to where they meet, past
-// jumps and nops that only some of them pass. copy_flow.h tells calls from returns into a copy that has been left.
+// The machine code shows which instructions inside of the function lead back there. These are given to the probe as
+// "arrivals" (sema/arrivals.h), and the probe does not count them.
+//
+// An inlined copy: nothing calls it. The debug information gives only the addresses of its instructions. The copy is
+// entered wherever execution comes to these addresses from outside. One attribute is not enough:
+//
+// * DW_AT_entry_pc is at best one of several entries.
+// * The lowest address may be padding, the end of the copy, or a rarely used branch.
+//
+// Therefore sonde takes the control-flow graph of the function around the copy, and all edges that lead into the copy.
+// Where several entries meet after a few jumps or nops, one place after these is enough. Not every edge into the copy
+// is a new call: the compiler moves instructions of the caller between those of the copy. copy_flow.h explains how
+// sonde finds the new calls.
 #pragma once
 
 #include <optional>
@@ -36,19 +46,25 @@ class FunctionEntries {
                     FunctionInstances& instances, CodeLayout& code)
         : file_(file), debug_(debug), units_(units), lines_(lines), instances_(instances), code_(code) {}
 
-    // As DwarfModule has it.
+    // Returns the places, or the reason why no place is right (see FunctionPlaces). If the code cannot be analyzed, the
+    // only place is the function's entry.
     FunctionPlaces of(const FunctionInstance& function);
 
   private:
     using Parts = std::vector<std::pair<Address, Address>>;
+    // The address ranges of the function or, for a copy, of the function around it.
     Parts parts_of(const FunctionInstance& function);
     CodeFlow flow_of(const Parts& parts) const;
     FunctionPlaces of_function(const FunctionInstance& function);
     FunctionPlaces of_copy(const FunctionInstance& copy);
+    // The entries that the compiler has marked by statements (see the .cc file). Empty: it has not.
     FlowNodes marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref);
-    // Whether the mark at that address is of other copies, whose beginnings are among this one's code.
+    // Whether all `marks` statements at that address belong to other copies of the same function. The beginning of
+    // another copy can be among the addresses of this one.
     bool marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref);
     std::vector<SourcePlace> source_places(const Copy& copy, FunctionRef ref);
+    // The graph of the function around a copy. The last one is kept, because callers ask for all copies of one function
+    // in a row.
     const CodeFlow& flow_around(FunctionRef function);
 
     const ProgramFile& file_;
@@ -57,7 +73,7 @@ class FunctionEntries {
     LineTables& lines_;
     FunctionInstances& instances_;
     CodeLayout& code_;
-    std::optional<std::pair<DieOffset, CodeFlow>> last_; // copies are asked for function by function
+    std::optional<std::pair<DieOffset, CodeFlow>> last_; // the last result of flow_around
 };
 
 } // namespace sonde

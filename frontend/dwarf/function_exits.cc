@@ -28,7 +28,7 @@ struct FunctionExits::Walk {
     std::vector<Part> parts = {}; // the parts whose bytes are already read
     std::vector<FunctionExit> exits = {};
     bool stays = false;                         // an indirect jump stays in the function, and its targets are not known
-    std::optional<Address> data = std::nullopt; // the last address in the code with bytes that are no instruction
+    std::optional<Address> data = std::nullopt; // the last address whose bytes are not an instruction
 
     const Part* part_at(Address address) const {
         auto found =
@@ -67,7 +67,7 @@ bool is_filling(const X86Instruction& one) {
                               (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x0b)));
 }
 
-// Registers by their numbers in the code.
+// Numbers of registers as in the instruction's encoding. jumped_by returns -1 if the target is in memory.
 int register_operand(const X86Instruction& one) { return (one.modrm & 7) | (one.rex & 1) << 3; }
 int written_by_add(const X86Instruction& one) {
     return one.opcode == 0x01 ? register_operand(one) : one.extension() | (one.rex & 4) << 1;
@@ -132,8 +132,8 @@ Result<void> FunctionExits::add_part(Walk& walk, Address jump, Address target) {
 }
 
 Result<void> FunctionExits::add_return(Walk& walk, Address at) {
-    // A `ret` can also be an indirect jump: the code pushes an address and returns to it. This is not the end of a
-    // call.
+    // A `ret` can also be an indirect jump: the code pushes an address and jumps there by `ret`. This is not the end of
+    // a call.
     if (unwind_.stack_at(at) == StackAt::InFrame)
         return walk.error(at, "the return instruction is reached with something else on top of the stack");
     walk.exits.push_back({at, false, std::nullopt});
@@ -198,8 +198,9 @@ Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86I
     return {};
 }
 
-// Whether the function has code without a frame that direct jumps do not reach from the first instruction. Exception
-// handlers are not reached either, but the frame is on the stack there.
+// Whether the function has code without a frame that direct jumps do not reach from the first instruction. Such code
+// may be the target of an indirect jump. Exception handlers are not reached either, but they have the frame on the
+// stack.
 bool FunctionExits::has_unreached_code(const Walk& walk) {
     std::set<Address> seen;
     std::vector<Address> todo = {walk.parts[0].low};
@@ -236,7 +237,7 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
 Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     const Part& part = walk.parts[index];
     bool after_call = false;
-    int since_add = most_between + 1, sum = -1; // and the register that has the sum
+    int since_add = most_between + 1, sum = -1; // `sum`: the register that the last addition wrote
     for (Address at = part.low; at < part.high;) {
         std::optional<X86Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
         if (!one) { // data, or filling, if nothing leads to it
@@ -257,9 +258,9 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
             added = add_return(walk, at);
         else if (one->is_indirect_jump())
             added = add_indirect_jump(walk, at, *one, since_add <= most_between && jumped_by(*one) == sum);
-        // clang's unoptimised code goes on after a call that does not return (`throw`) by a jump to its own end, where
-        // nothing is. A jump to another function does not follow a call at once: the stack is not as it was called
-        // with.
+        // In unoptimized code, clang puts a jump to the end of the function after a call that never returns (`throw`).
+        // No code is at its target. This cannot be a tail call, because before a tail call the frame must be removed,
+        // so it does not come directly after another call.
         else if (one->is_direct_jump() && !(after_call && target == part.high))
             added = add_direct_jump(walk, at, *one, target);
         if (!added)
@@ -283,7 +284,7 @@ Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, P
                                  "relocations)",
                                  name, file_.path()));
     Walk walk{name, whole, is_go, std::move(parts)};
-    // Read all known parts first. The code for indirect jumps must see all of them.
+    // Read all known parts first. add_indirect_jump must see all of them.
     for (size_t i = 0; i < walk.todo.size(); i++) {
         Result<Part> part = read_part(walk, walk.todo[i].first, walk.todo[i].second);
         if (!part)

@@ -10,7 +10,7 @@ namespace sonde {
 namespace {
 
 constexpr size_t most_targets = 4096; // most elements of a jump table
-constexpr size_t near = 10;           // a jump is prepared in this number of instructions before it
+constexpr size_t near = 10;           // instructions before a jump that can prepare it
 
 bool is_nop(const X86Instruction& one) {
     if (one.is_vector)
@@ -36,7 +36,7 @@ bool never_returns(const X86Instruction& one) {
                               (one.map == 0 && (one.opcode == 0xf4 || one.opcode == 0xcc)));
 }
 
-// Of an instruction with an operand in memory. Rare ones are left out.
+// Whether the instruction writes to its memory operand. Rare instructions are missing.
 bool writes_memory(const X86Instruction& one) {
     if (!one.has_modrm || one.modrm >> 6 == 3)
         return false;

@@ -1,14 +1,14 @@
 // The control-flow graph of x86-64 machine code: for each instruction, the instructions that can be executed next.
 //
-// A breakpoint counts executions of one instruction. sonde wants to count calls of a function or of an inlined copy, so
-// it must know from where execution comes to this instruction:
+// A breakpoint counts executions of one instruction, but sonde wants to count calls of a function or of an inlined
+// copy. So it must know from which other instructions execution comes:
 //
 // * A loop can go back to the first instruction of a function.
 // * Execution can enter an inlined copy at several instructions.
 //
 // An indirect jump of a `switch` gets an edge to each target in its jump table. The graph finds the table by the `lea`
 // before the jump, and the table's size by the comparison with a constant before the jump. Without such a comparison,
-// the table ends at the first element that is no address of an instruction.
+// the table ends at the first element that does not lead to an instruction.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct FlowNode {
     Address target = 0;            // of a direct jump; 0: none, or no direct jump
     bool falls_through = true;     // execution can continue at `next`; a call continues there when it returns
     bool is_jump = false;          // direct
-    // When the jump is taken. 0 to 15: the condition code in its opcode (Intel SDM volume 2, appendix B, "tttn"); 16:
-    // always; 17: by something other than the flags (loop, jrcxz).
+    // When the jump is taken. 0 to 15: the condition code in its opcode, "tttn" in Intel SDM volume 2, appendix B. 16:
+    // always. 17: by something other than the flags (loop, jrcxz).
     uint8_t condition = 16;
     bool is_call = false;
     bool is_indirect_jump = false;
     bool does_nothing = false; // nop, endbr64
     bool moves_stack = false;  // may change rsp
-    // Equal for instructions that write to the same place in memory, or call the same function; 0: neither. Places that
-    // count from rsp or rbp are left out, as compilers keep their own values there.
+    // Two instructions with the same number write to the same memory, or call the same function. 0: neither. Memory
+    // relative to rsp or rbp does not count, because compilers keep their own temporary values there.
     uint64_t effect = 0;
 };
 constexpr uint8_t jumps_always = 16, jumps_by_other = 17;
