@@ -46,6 +46,7 @@ FlowNodes Copy::first_reached(size_t first) const {
     return seen;
 }
 
+// A jump with fewer edges than targets leads to code outside of the graph.
 bool Copy::leaves(size_t node) const {
     const FlowNode& one = flow_.nodes()[node];
     const std::vector<size_t>& after = flow_.after(node);
@@ -242,6 +243,7 @@ void meet(const Copy& copy, Ways& ways) {
 
 bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways) {
     const FlowNodes reached_first = copy.first_reached(first);
+    // Entries where a first call can enter: execution was not in the copy before.
     FlowNodes begun;
     for (size_t node : ways.targets)
         if (reached_first.contains(node) || std::ranges::any_of(ways.leading, [&](size_t lead) {
@@ -250,6 +252,7 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
             begun.insert(node);
     if (begun.empty())
         return true;
+    // The first line of the copied function that an entry is on.
     SourcePlace top;
     for (size_t node : begun)
         if (places[node].line != 0 && (top.line == 0 || places[node].line < top.line))
@@ -259,6 +262,7 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
         if (copy.has(node) && !ways.leading.contains(node) && places[node].is_same(top) && places[node].begins &&
             (ways.targets.contains(node) || !copy.reached(node).contains(node)))
             marks.insert(node);
+    // Keep an entry if it is on the first line, or if it leads to code of this line.
     FlowNodes kept;
     for (size_t node : begun) {
         const FlowNodes passed = places[node].is_same(top) ? FlowNodes() : copy.reached(node);
@@ -270,6 +274,7 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
     // If no entry is on the first line, keep all that can be entered first.
     if (kept.empty())
         kept = begun;
+    // Now look for calls that begin after another call, in a copy that holds several.
     const Repetition repetition(copy, places);
     const size_t calls = kept.size();
     if (repetition.is_possible())

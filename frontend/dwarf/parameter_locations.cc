@@ -285,8 +285,7 @@ ParameterLocations::Compared ParameterLocations::compare(const FunctionInstance&
     out.passed = calling_.argument_location(function, parameter);
     const Type* type = strip(parameter.type);
     // In the Windows convention, callers reserve stack space for arguments in registers. So if the ABI gives no
-    // location, a stack location in the debug information is trusted only for types that compilers pass in different
-    // ways.
+    // location, a stack location in the debug information is trusted only for types that not all compilers pass alike.
     const bool is_odd =
         type && (type->kind == Type::Float || type->kind == Type::Array || (type->size == 16 && is_scalar(type)));
     const std::optional<RegisterOffset> stack = register_offset(without_dereference(out.described));

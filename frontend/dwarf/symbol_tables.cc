@@ -69,6 +69,9 @@ SymbolTables::Iterator SymbolTables::first_after(Address address) {
 
 std::optional<std::pair<std::string, Address>> SymbolTables::at(Address address) {
     const CodeSymbol* best = nullptr;
+    // Go back from the address to the nearest symbol that covers it. Among several symbols at the same address, a
+    // global one is better: it is the name that users know. If the nearest symbol does not cover the address, the
+    // address is in a gap between functions.
     for (auto at = first_after(address); at != all_.begin() && (!best || std::prev(at)->address == best->address);) {
         --at;
         bool covers = address == at->address || address - at->address < at->size;
@@ -103,6 +106,7 @@ std::optional<std::pair<std::string, Address>> SymbolTables::unique_before(Addre
     return std::nullopt;
 }
 
+// The same for variables. The list of variables is long and rarely needed, so it is not kept.
 std::optional<std::pair<std::string, Address>> SymbolTables::unique_variable_before(Address address) const {
     std::map<std::string_view, int> count;
     std::map<Address, std::string_view> places;

@@ -47,7 +47,7 @@ struct ResolvedPoint {
     DwarfModule* module = nullptr;
     FunctionInstance function;
     Address address = 0;          // the probed instruction, as an address in the module
-    std::vector<Arrival> repeats; // ways to reach the probed instruction other than a call (frontend/sema/arrivals.h)
+    std::vector<Arrival> repeats; // from where execution comes to the address without a call (frontend/sema/arrivals.h)
     Address entry_address = 0;    // .return: the function's entry, or the end of its prologue if needed
     // An entry of the procedure linkage table, which has no variables; owned by the module.
     const PltEntry* plt = nullptr;

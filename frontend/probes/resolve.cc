@@ -13,6 +13,8 @@
 namespace sonde {
 namespace {
 
+// A row of probe_kinds.def. The first two components of a point select the kind: `process("a").function("f")` is of the
+// kind {process, function}.
 struct Kind {
     const char* first;
     const char* second; // empty: any component
@@ -26,6 +28,7 @@ const Kind kinds[] = {
 #undef PROBE_KIND
 };
 
+// Resolves the point, and sets where its `$variables` come from if the kind has not done so for a single point.
 std::vector<ResolvedPoint> points_of(const Kind& kind, Resolving& resolving) {
     std::vector<ResolvedPoint> points = kind.resolve(resolving);
     for (ResolvedPoint& point : points)
@@ -65,13 +68,15 @@ std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvi
     bool lacks_some = false;
     std::vector<ResolvedPoint> points;
     {
+        // An optional point (`?`) may be missing, so its errors are not reported.
         Diagnostics::Suppress quiet(diags);
         points = dispatch(resolving);
         if (quiet.errors() != 0)
             return {};
         lacks_some = std::ranges::any_of(quiet.reports(), [](const auto& one) { return one.first == DiagId::LeftOut; });
     }
-    // The point may be missing, but where it is found, its hits are expected to be complete.
+    // But if the point exists, the user expects all its hits. So resolve it again to report the places that are left
+    // out.
     return lacks_some ? dispatch(resolving) : points;
 }
 

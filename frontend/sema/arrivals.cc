@@ -49,6 +49,8 @@ hir::Expr* build_first_arrival(Body& body, const ResolvedPoint& point, int64_t w
         return nullptr;
     NoteBuilder notes(body, which, range);
     hir::Element* note = notes.note();
+    // Read the mark and clear it: `mark &= 0` gives the old value. The test by `in` comes first, because the assignment
+    // would create an element for each thread.
     auto* there = body.make<hir::Contains>(range, note->array, note->keys);
     auto* taken = body.make<hir::Assign>(range, notes.note(), notes.number(0));
     taken->op = hir::BinaryOp::And;

@@ -96,7 +96,8 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
                 handler->condition ? in_.context.arena.make<hir::Logical>(value->range, true, handler->condition, value)
                                    : value;
     };
-    // This must run first: it consumes the arrival note, whether or not the handler's other conditions hold.
+    // This must run first: it removes the mark of an arrival (arrivals.h), whether or not the handler's other
+    // conditions hold.
     const int64_t which = number_at_place(resolved.point);
     require(build_first_arrival(body, resolved.point, which, probe.points[0]->range));
     require(build_callers(body, probe.points[0]->range));
@@ -282,7 +283,7 @@ void Handlers::keep_arrival_notes(const ast::Probe& probe, FileId file, const Ex
             shared->points.push_back(note->points[0]);
         }
     }
-    // The next point at this place gets separate notes.
+    // The next point at this address gets separate marks.
     arrivals_at_[place_key(resolved.point.point)]++;
 }
 

@@ -33,8 +33,8 @@ class Handlers {
     // For points whose place can be reached several times in one call: returns the number of other points at this place
     // that have handlers.
     int64_t number_at_place(const ResolvedPoint& point);
-    // Adds the handlers that record further arrivals at the point's place; they must precede the handler itself.
-    // `notes` are those of the same probe, for sharing.
+    // Adds the handlers that record further arrivals at the point's place; they must precede the handler itself. Points
+    // of the same probe share handlers at the same address; `notes` has those that exist already.
     void keep_arrival_notes(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
                             hir::Handler& handler, std::map<std::string, hir::Handler*>& notes);
     // Returns the uses of the probe point in the whole handler, including the blocks of aliases.
@@ -45,7 +45,8 @@ class Handlers {
 
     Building in_;
     Expander& expander_;
-    std::map<std::string, int64_t> arrivals_at_; // by place: the number of points that have arrival notes
+    // by place: the number of points that store marks of arrivals (arrivals.h)
+    std::map<std::string, int64_t> arrivals_at_;
 };
 
 } // namespace sonde

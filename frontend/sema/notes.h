@@ -43,7 +43,7 @@ struct Notes {
     // The first point of each probe, as a short range for messages about the whole handler.
     std::map<const hir::Handler*, Range> heads;
     CallTexts call_texts;                          // argument texts of system calls that one function computes
-    hir::Global* arrivals = nullptr;               // arrival notes (arrivals.h); null if no point needs them
+    hir::Global* arrivals = nullptr;               // marks of arrivals (arrivals.h); null if no point needs them
     std::map<std::string, hir::Global*> addresses; // by symbol (Binder::symbol_address)
 };
 

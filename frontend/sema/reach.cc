@@ -11,6 +11,7 @@
 namespace sonde {
 
 namespace {
+// Whether the expression writes to a variable of the program: `$x = 1`, `$p->count++`.
 bool writes_target(const ast::Expr& expr) {
     const ast::Expr* target = nullptr;
     if (expr.kind == ast::ExprKind::Assign)
@@ -20,6 +21,7 @@ bool writes_target(const ast::Expr& expr) {
     return target && (target->kind == ast::ExprKind::Target || target->kind == ast::ExprKind::Member);
 }
 
+// Whether the expression replaces the result of the probed function: `$return = 0`.
 bool sets_result(const ast::Expr& expr) {
     if (expr.kind != ast::ExprKind::Assign || ast::as<ast::AssignExpr>(expr).target->kind != ast::ExprKind::Target)
         return false;
@@ -27,6 +29,7 @@ bool sets_result(const ast::Expr& expr) {
     return target.base == ast::TargetExpr::Variable && target.name == "$return" && target.components.empty();
 }
 
+// Whether the expression needs the registers at the point. Not every kind of probe has all of them.
 bool reads_register(const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::AtOperator)
         return ast::as<ast::AtOperatorExpr>(expr).name == "@kregister";

@@ -69,6 +69,7 @@ bool writes_memory(const X86Instruction& one) {
     }
 }
 
+// Computes FlowNode::effect: the address that is written or called, and in the low bits which of the two it is.
 uint64_t effect_of(const X86Instruction& one, Address next) {
     constexpr int rsp = 4, rbp = 5;
     constexpr uint64_t written = 1, called = 2;
@@ -184,6 +185,7 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
             jumps.push_back(i);
     if (jumps.empty())
         return;
+    // Each `lea` may give the address of a table: read all that look like one.
     std::vector<std::pair<size_t, std::vector<Address>>> found;
     for (const auto& [node, table] : tables_)
         if (std::vector<Address> targets = table_at(table, most_targets, read_data); !targets.empty())
@@ -202,6 +204,7 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
                 tables = {targets};
         if (tables.empty())
             std::ranges::transform(found, std::back_inserter(tables), [](const auto& one) { return one.second; });
+        // The instruction itself has the address of its table.
         if (nodes_[jump].target != 0) {
             const std::string bytes = read_data(nodes_[jump].target, 8 * most);
             std::vector<Address> targets;
