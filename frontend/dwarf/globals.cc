@@ -19,6 +19,7 @@ bool ends_in_name(std::string_view qualified, std::string_view name) {
            (qualified.size() == name.size() || qualified.substr(0, qualified.size() - name.size()).ends_with("::"));
 }
 
+// Users may omit anonymous namespaces, because these have no name in the source.
 std::string without_anonymous(std::string name) {
     constexpr std::string_view part = "(anonymous namespace)::";
     for (size_t at; (at = name.find(part)) != std::string::npos;)
@@ -51,6 +52,8 @@ std::string qualified_global(UnitIndex& units, Dwarf_Die& die) {
     return scope_prefix(declaration) + name;
 }
 
+// Example: `extern int count;` in a function of a.c declares the variable, and `int count = 5;` in b.c defines it. Only
+// the definition has the address. The search begins in the unit `first`, because most definitions are there.
 bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Die* die) {
     const char* name = dwarf_diename(&declaration);
     if (!name)

@@ -76,6 +76,7 @@ TypeName parse_type_name(std::string_view text) {
     return parsed;
 }
 
+// In C++, `struct` and `class` name the same types.
 int without_class(int tag) { return tag == DW_TAG_class_type ? DW_TAG_structure_type : tag; }
 
 const char* keyword_of(int tag) {
@@ -128,6 +129,8 @@ const Type void_type = [] {
 
 } // namespace
 
+// Several types can have the same name: in other units, in other scopes, or a structure and a typedef. The best one is
+// what the name would mean in the source at the probe, as far as the index knows this.
 const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* near, Unit** unit) {
     // The tuple orders the candidates: global before local to a function, the same unit before others, the top level
     // before scopes, then by kind. The offsets make the choice deterministic.

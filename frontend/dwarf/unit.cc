@@ -87,6 +87,7 @@ std::string without_template_arguments(std::string_view name) {
         return std::string(plain);
     if (name.empty() || name.back() != '>' || name.starts_with("operator"))
         return std::string(name);
+    // Find the `<` that belongs to the last `>`: arguments can be templates themselves, as in f<g<int>>.
     int depth = 0;
     for (size_t i = name.size(); i-- > 0;) {
         if (name[i] == '>')
@@ -103,8 +104,12 @@ std::string without_blanks(std::string_view name) {
     return out;
 }
 
-// Builds the name from the inside: "f", "C::f", "ns::C::f". This is done in four variants: with and without template
-// arguments, and with and without the namespaces that can be omitted.
+// Builds the qualified name from the inside, and compares each step with the pattern: "f", "C<int>::f",
+// "ns::C<int>::f". So a user may omit outer scopes.
+//
+// This is done in four variants: with and without template arguments, and with and without the scopes that are
+// invisible in the source (inline and anonymous namespaces). If the pattern has template arguments, blanks do not
+// count, because compilers write "map<int, int>" and "map<int,int>".
 bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, std::string_view pattern) {
     std::string plain = without_template_arguments(name);
     const bool any_blanks = pattern.find('<') != std::string_view::npos;
@@ -132,6 +137,7 @@ bool qualified_matches(const Unit& unit, uint32_t scope, std::string_view name, 
 }
 
 std::string_view last_component(std::string_view name) {
+    // Find the last `::` outside of template arguments: the last component of C<a::b>::f is f.
     int depth = 0;
     for (size_t i = name.size(); i-- > 1;) {
         if (name[i] == '>')

@@ -148,10 +148,15 @@ const std::vector<Span>& UnitIndex::spans(Unit& unit) {
         return unit.spans;
     unit.spans_built = true;
     scan(unit);
-    // Inner functions come later and take over the addresses of the outer ones. `owner` maps the beginning of each
-    // stretch to its innermost function.
+    // Cut the addresses of the unit into ranges, each with its innermost function. `owner` maps the beginning of each
+    // range to the function; a range ends where the next one begins. Example: f has 10 to 50, and a copy of g inside
+    // has 20 to 30:
+    //
+    //     after f: 0 none, 10 f, 50 none
+    //     after g: 0 none, 10 f, 20 g, 30 f, 50 none
     std::map<Address, uint32_t> owner;
     owner[0] = no_index;
+    // Cuts the range that contains an address, unless a range begins there. Both parts keep the function.
     auto split = [&](Address at) {
         auto entry = owner.lower_bound(at);
         if (entry != owner.end() && entry->first == at)
