@@ -172,7 +172,7 @@ bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
     const bool by_table = jump.modrm >> 6 == 0 && (jump.modrm & 7) == 4 && jump.base < 0;
     const std::optional<uint64_t> table =
         by_table ? file_.elf().file_offset(static_cast<Address>(jump.displacement)) : std::nullopt;
-    Address first = 0; // the lower half comes first
+    Address first = 0; // 32-bit tables fill the lower half (little-endian)
     const size_t size = file_.is_32_bit() ? 4 : 8;
     return table && pread(file_.fd(), &first, size, static_cast<off_t>(*table)) == static_cast<ssize_t>(size) &&
            walk.has(first);
@@ -278,7 +278,8 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
 
 Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, Parts parts, bool whole, bool is_go) {
     constexpr size_t most_parts = 64;
-    // Jumps to other functions may be among the changes. They are in 32-bit libraries without -fpic.
+    // The changes may include jumps to other functions. 32-bit libraries that are compiled without -fpic have such
+    // jumps.
     if (file_.is_32_bit() && has_text_relocations(file_.elf()))
         return Error(fmt::format("not all ways out of `{}` are known: the loader changes the code of `{}` (text "
                                  "relocations)",

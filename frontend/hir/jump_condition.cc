@@ -3,10 +3,11 @@
 namespace sonde::hir {
 namespace {
 
-// Intel's manual, volume 1, section 3.4.3 (flags) and appendix B (conditions).
+// Bits of the flags register (Intel SDM volume 1, section 3.4.3). Appendix B of that volume says which of them each
+// condition tests.
 constexpr int64_t carry = 1, parity = 4, zero = 0x40, sign = 0x80, overflow = 0x800;
 
-// The conditions of `jcc`, two by two; the odd one is the opposite.
+// The 16 conditions of `jcc` are 8 pairs: an odd number is the opposite of the even number before it.
 enum Condition { Overflow, Below, Equal, BelowOrEqual, Sign, Parity, Less, LessOrEqual };
 
 class Flags {

@@ -1,4 +1,4 @@
-// The condition of a conditional jump, as an expression over the probed thread's flags.
+// Converts the condition of a conditional jump to an expression that tests the flags of the probed thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace sonde::hir {
 
-// Whether the thread takes a jump that is probed. `condition`: the low four bits of its opcode (4 is "equal").
+// Builds an expression that is 1 if the thread is going to take the probed jump. `condition` is the low four bits of
+// the jump's opcode; for example, 4 means "equal".
 Expr* is_jump_taken(Arena& arena, Range range, uint8_t condition);
 
 } // namespace sonde::hir

@@ -25,9 +25,12 @@ std::optional<ResolvedPoint> in_running_kernel(ResolvedPoint point, KernelTypes*
     // For a return probe, the kernel needs the function's entry, where the return address is on top of the stack.
     if (point.is_return)
         point.address = point.entry_address = point.function.entry;
-    if (point.jump && point.is_return) // a kretprobe is at the function's beginning, where all callers come by
+    // A kretprobe is at the function's entry, so all calls hit it, not only the tail call.
+    if (point.jump && point.is_return)
         return std::nullopt;
-    // The parts of a module's function lie anywhere in memory; offsets in its file tell them apart.
+    // A probe in the kernel is a symbol and an offset, so all addresses of the point must have the same distance in
+    // memory as in the file. The parts of a module's function (`.cold`) are in other sections, which the kernel loads
+    // at any address. There, offsets in the file and addresses have different distances.
     const auto is_elsewhere = [&](const Arrival& one) {
         const ProgramFile& file = point.module->file();
         return file.file_offset(one.from).value_or(0) - file.file_offset(point.address).value_or(0) !=

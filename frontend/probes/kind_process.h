@@ -17,7 +17,8 @@ struct ProcessTarget {
     bool changes_return_addresses = false; // the user wants returns to be traced by changing return addresses
     bool only_lists = false;               // for listings: names matter, exact places do not
     // The kernel or a kernel module. The kernel traces its returns itself (kretprobe, fexit), and knows the result even
-    // if the function jumps to another one. Nothing unwinds through kernel functions, and none returns twice.
+    // if the function jumps to another one. No exception unwinds through kernel functions, and none of them returns
+    // twice.
     bool is_kernel = false;
 };
 

@@ -508,12 +508,13 @@ std::optional<ResolvedPoint> point_in(const ProcessTarget& target, const Functio
 
 namespace {
 
-// Places where a function's call or return is noticed.
+// The addresses of the breakpoints that detect the calls or the returns of a function.
 struct NoticedAt {
     std::vector<std::pair<FunctionExit, FunctionPlaces::Place>> places;
-    bool at_instruction = false; // that leaves the function
+    bool at_instruction = false; // the addresses are those of return instructions and tail calls
 };
 
+// Breakpoints at entries. The exit in each pair is only filled in because the two lists have the same type.
 NoticedAt at_entries(const std::vector<FunctionPlaces::Place>& entries) {
     NoticedAt out;
     for (const FunctionPlaces::Place& entry : entries)
@@ -521,6 +522,8 @@ NoticedAt at_entries(const std::vector<FunctionPlaces::Place>& entries) {
     return out;
 }
 
+// A return is detected at the instructions that leave the function. If these cannot be used, `places` has only the
+// entry, where a uretprobe changes the return address.
 Result<NoticedAt> places_of_return(const ProcessTarget& target, const FunctionInstance& function) {
     if (target.is_kernel)
         return at_entries({{function.entry, {}}});
@@ -540,7 +543,7 @@ Result<NoticedAt> places_of_return(const ProcessTarget& target, const FunctionIn
         return out;
     if (!function.inlined && returns_twice(function.name))
         return Error(why_no_return_twice(function.name));
-    // Changing the return address happens at the entry, and would happen each time that control arrives there.
+    // A uretprobe changes the return address at the entry, and would change it again in each round of the loop.
     if (!entries.places[0].repeats.empty())
         return Error(
             fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),

@@ -78,7 +78,8 @@ std::vector<hir::Handler*> build_arrival_notes(Body& body, const hir::Handler& l
                 like.range, hir::is_jump_taken(body.context.arena, like.range, arrival.condition), statement, nullptr);
         handler->body->body.push_back(statement);
         handler->points = {point.point};
-        // Of a file and of a symbol of the kernel's alike, offsets differ as addresses do.
+        // The offset is from the beginning of a file or from a symbol of the kernel. In both cases, two offsets differ
+        // by the same number as the addresses.
         handler->points[0].offset += arrival.from - point.address;
         handler->points[0].entry_offset = handler->points[0].offset;
         out.push_back(handler);
