@@ -7,7 +7,7 @@
 //     longs, 8 bytes each:         the pid
 //     the rest:                    "bash" and its NUL
 // All numbers come first, whatever the order in the format is, so that their offsets are constant. The format's
-// directives tell the runtime how to read the record (runtime/output).
+// directives tell the runtime how to read the record (runtime/text/output).
 //
 // What would break it: the verifier must be able to bound each offset after the first string. So the buffer has room
 // for the maximum size of each string, and each length is masked before it is added.

@@ -17,9 +17,8 @@
 
 #include "base/elf_file.h"
 #include "base/fd.h"
-#include "runtime/values/format.h"
-#include "runtime/symbols/cfi.h"
 #include "runtime/plan/file_table.h"
+#include "runtime/symbols/cfi.h"
 #include "runtime/symbols/functions.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/jit_names.h"
@@ -28,6 +27,7 @@
 #include "runtime/symbols/symbols.h"
 #include "runtime/symbols/table.h"
 #include "runtime/symbols/unwind_rows.h"
+#include "runtime/values/format.h"
 
 namespace sonde {
 namespace {
