@@ -14,6 +14,7 @@
 #include "runtime/load/verifier_log.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/sinks/printing.h"
 #include "runtime/values/format.h"
 #include "runtime/values/histogram.h"
 #include "runtime/values/host_arrays.h"
@@ -494,6 +495,11 @@ TEST(Session, PrintsGlobalsToAFile) {
     text.auto_print = true;
     plan.globals = {number, text};
     SessionOptions options;
+    options.make_sinks = [](SessionData& data, Output& output) -> Result<Sinks> {
+        Sinks sinks;
+        sinks.push_back(make_print_sink(data, output, {}));
+        return sinks;
+    };
     options.time_limit_s = 0.01;
     options.output.path =
         (std::filesystem::temp_directory_path() / ("sonde-test-" + std::to_string(getpid()))).string();
