@@ -147,7 +147,7 @@ int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t
 
 void* sonde_host_foreach_begin(void* session, const HostForeach* spec) {
     Session& s = of(session);
-    Session::Iterator& iterator = s.iterators.emplace_back();
+    HostRun::Iterator& iterator = s.host.iterators.emplace_back();
     iterator.global = &s.plan.globals[spec->global];
     iterator.elements = s.data.arrays[spec->global]->snapshot();
     if (spec->slice_mask)
@@ -162,7 +162,7 @@ void* sonde_host_foreach_begin(void* session, const HostForeach* spec) {
 }
 
 int64_t sonde_host_foreach_next(void* opaque, void* key, void* value) {
-    auto& iterator = *static_cast<Session::Iterator*>(opaque);
+    auto& iterator = *static_cast<HostRun::Iterator*>(opaque);
     if (iterator.next >= iterator.end)
         return 0;
     const ArrayElement& element = iterator.elements[iterator.next++];
@@ -176,14 +176,14 @@ void sonde_host_foreach_end(void*) {}
 
 char* sonde_host_push_frame(void* session, uint64_t size) {
     Session& s = of(session);
-    char* frame = s.nesting < s.plan.max_nesting ? s.push_frame(size) : nullptr;
-    s.nesting += frame != nullptr;
+    char* frame = s.host.nesting < s.plan.max_nesting ? s.host.frames.push(size) : nullptr;
+    s.host.nesting += frame != nullptr;
     return frame;
 }
 void sonde_host_pop_frame(void* session, char* frame) {
     Session& s = of(session);
-    s.nesting--;
-    s.pop_frame(frame);
+    s.host.nesting--;
+    s.host.frames.pop(frame);
 }
 
 void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style) {
@@ -191,13 +191,13 @@ void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address
 }
 
 void sonde_host_file_value(void* session, char* dst, uint64_t size) {
-    std::snprintf(dst, size, "%s", of(session).file_value.c_str());
+    std::snprintf(dst, size, "%s", of(session).host.file_value.c_str());
 }
 void sonde_host_set_file_value(void* session, const char* text, int64_t append) {
     Session& s = of(session);
-    std::string value = append ? s.file_value + text : text;
-    value.resize(std::min<size_t>(value.size(), s.file_limit));
-    s.file_value = std::move(value);
+    std::string value = append ? s.host.file_value + text : text;
+    value.resize(std::min<size_t>(value.size(), s.host.file_limit));
+    s.host.file_value = std::move(value);
 }
 
 int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t address) {

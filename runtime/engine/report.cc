@@ -137,11 +137,11 @@ void Session::say_unhit() {
         whose = (has_target ? whose + " in " : "those of ") + describe_groups(plan.groups);
     if (everybody) {
         whose = "a process";
-        if (!probed.empty())
-            target_files.look_at_all();
+        if (!target.probed.empty())
+            target.files.look_at_all();
     }
-    std::vector<std::string> lines =
-        explain_unhit({plan, marks, target_files, probed, whose, everybody, target_program, options.inlined_copies});
+    std::vector<std::string> lines = explain_unhit(
+        {plan, marks, target.files, target.probed, whose, everybody, target.program, options.inlined_copies});
     if ((options.several_ways || everybody) && !lines.empty() && !was_any) {
         const size_t more = lines.size() - 1;
         const std::string others = more == 0   ? ""

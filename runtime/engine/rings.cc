@@ -29,13 +29,13 @@ Result<void> Rings::open(Session& session) {
 void Rings::drain() {
     if (!session_)
         return;
-    session_->error_counted_in_kernel = true;
+    session_->errors.counted_in_kernel = true;
     const bool flows = __atomic_load_n(&session_->data.words->state, __ATOMIC_RELAXED) == plan::Running;
     stop_at_ = flows ? now_ns() + most_ns : INT64_MAX;
     ring_buffer__consume(events_);
     stop_at_ = INT64_MAX;
     ring_buffer__consume(control_);
-    session_->error_counted_in_kernel = false;
+    session_->errors.counted_in_kernel = false;
 }
 
 int Rings::handle(void* opaque, void* record, size_t size) {

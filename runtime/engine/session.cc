@@ -1,8 +1,6 @@
 // A session from beginning to end: Run, step by step, and what its steps do.
 #include "runtime/engine/session.h"
-#include "runtime/kernel/features.h"
 
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +13,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -25,18 +22,20 @@
 #include "runtime/attach/moved_text.h"
 #include "runtime/attach/watchpoint.h"
 #include "runtime/containers/groups.h"
+#include "runtime/engine/attach_all.h"
 #include "runtime/engine/control_process.h"
+#include "runtime/engine/handler_runs.h"
 #include "runtime/engine/overload.h"
+#include "runtime/engine/prepare.h"
+#include "runtime/engine/reader_wait.h"
 #include "runtime/engine/rings.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/engine/signals.h"
 #include "runtime/engine/target_check.h"
 #include "runtime/engine/timers.h"
 #include "runtime/engine/unhit.h"
-#include "runtime/kernel/kernel_addresses.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/privileges.h"
-#include "runtime/plan/saved_calls.h"
-#include "runtime/plan/wrap.h"
 #include "runtime/processes/command.h"
 #include "runtime/processes/probed_files.h"
 #include "runtime/text/messages.h"
@@ -47,200 +46,11 @@ namespace {
 constexpr int64_t looked_at_ns = 1000000000; // at files and processors
 constexpr int poll_ms = 10;                  // events wait at most that long: handlers wake nobody for a few of them
 
-Result<void> fill_data(Session& session) {
-    const plan::Plan& plan = session.plan;
-    session.data.words->realtime_offset_ns = real_time_ns() - kernel_now_ns();
-    session.data.words->tai_offset_ns = tai_offset_ns();
-    timespec tick{};
-    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-    session.data.words->hz = static_cast<uint64_t>(std::lround(1e9 / static_cast<double>(std::max(1l, tick.tv_nsec))));
-    tm local{};
-    const std::time_t seconds = std::time(nullptr);
-    localtime_r(&seconds, &local);
-    session.data.words->seconds_west = -local.tm_gmtoff;
-    std::snprintf(session.data.words->zone, sizeof session.data.words->zone, "%s", local.tm_zone);
-    std::snprintf(session.data.words->module_size, sizeof session.data.words->module_size,
-                  "kernel: %zu, session: %zu, data: %llu", plan.bpf_object.size(), plan.host_object.size(),
-                  static_cast<unsigned long long>(plan.data_size));
-    session.data.words->uid = getuid();
-    session.data.words->pid = static_cast<uint64_t>(getpid());
-    session.data.words->max_errors = plan.max_errors;
-    session.data.words->max_action = plan.max_action;
-    session.data.words->counters = plan.counters.size();
-    Result<std::map<std::string, uint64_t>> addresses = find_addresses(plan);
-    if (!addresses)
-        return std::move(addresses).error();
-    for (const plan::Global& global : plan.globals) {
-        if (!global.keys.empty())
-            continue;
-        char* place = session.data.memory + global.offset;
-        if (!global.address_of.empty()) {
-            std::memcpy(place, &addresses->at(global.address_of), 8);
-        } else if (global.type == plan::Value::Long)
-            std::memcpy(place, &global.initial_long, 8);
-        else if (global.type == plan::Value::String)
-            std::snprintf(place, plan.max_string, "%s", global.initial_string.c_str());
-    }
-    return {};
-}
-
-Result<void> prepare(Session& session, const plan::Ways& ways) {
-    const plan::Plan& plan = session.plan;
-    if (!plan.bpf_object.empty()) {
-        if (Result<void> opened = session.data.numbers.open(session.kernel_memory); !opened)
-            return opened;
-        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, ways, session.data.numbers);
-        if (!kernel)
-            return std::move(kernel).error();
-        session.data.kernel = *std::move(kernel);
-        session.data.memory = session.data.kernel->data();
-    } else {
-        // Slack after the last string, as in the kernel's data area.
-        session.data.own_memory.resize((plan.data_size + 2ull * plan.max_string) / 8 + 1);
-        session.data.memory = reinterpret_cast<char*>(session.data.own_memory.data());
-    }
-    session.data.words = reinterpret_cast<plan::SessionWords*>(session.data.memory);
-    if (Result<void> filled = fill_data(session); !filled)
-        return filled;
-    if (!plan.host_object.empty()) {
-        Result<HostObject> object = HostObject::load(plan.host_object);
-        if (!object)
-            return std::move(object).error();
-        session.host_object = *std::move(object);
-    }
-    for (const plan::Global& global : plan.globals) {
-        if (global.keys.empty())
-            session.data.arrays.push_back(nullptr);
-        else if (global.in_kernel)
-            session.data.arrays.push_back(
-                make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.words,
-                                  session.data.kernel->map_fd(global.map + SONDE_WRAP_ORDER)));
-        else
-            session.data.arrays.push_back(make_host_array(global));
-    }
-    return {};
-}
-
-// A begin, end, error or timer handler, wherever it lives.
-void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
-    rings.drain();
-    // A handler may run more statements here than in the kernel, where others wait for it.
-    session.data.words->max_action = session.plan.max_action_interruptible;
-    const int64_t began = now_ns();
-    if (probe.in_kernel) {
-        if (Result<uint32_t> run = session.data.kernel->run(probe.symbol, {}); !run) {
-            say(fmt::format("ERROR: the handler at {} cannot run: {}", probe.place, run.error().message));
-            session.failed = session.exiting = true;
-        }
-    } else {
-        session.run_host_handler(probe);
-    }
-    session.data.hit_report.ran(probe, static_cast<uint64_t>(now_ns() - began));
-    session.data.words->max_action = session.plan.max_action;
-    rings.drain();
-}
-
-template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::Plan& plan, Wanted wanted) {
-    std::vector<const plan::Probe*> probes;
-    for (const plan::Probe& probe : plan.probes)
-        // Each of a probe's points is a run of its own: `probe begin, begin`.
-        for (size_t i = 0; wanted(probe.kind) && i < std::max<size_t>(1, probe.points.size()); i++)
-            probes.push_back(&probe);
-    std::stable_sort(probes.begin(), probes.end(),
-                     [](const plan::Probe* a, const plan::Probe* b) { return a->order < b->order; });
-    return probes;
-}
-
-// Handlers of one point, as far as nothing but the point decides whether they run, do not stop each other.
-bool is_same_point(const plan::Probe& a, const plan::Probe& b) {
-    const auto point = [](const plan::Probe& probe) { return probe.points.empty() ? "" : probe.points[0].pp; };
-    return a.kind == b.kind && a.order == b.order && !a.has_condition && !b.has_condition && point(a) == point(b);
-}
-
-// The handlers of the next point from `at` on: one that fails ends the session after the last of them. Gives the place
-// after it.
-size_t run_point(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes, size_t at) {
-    const size_t first = at;
-    session.hold_errors();
-    do
-        run_handler(session, rings, *probes[at++]);
-    while (at < probes.size() && !session.options.one_by_one && is_same_point(*probes[first], *probes[at]) &&
-           !session.data.aborted);
-    session.release_error();
-    return at;
-}
-
-// Until one calls exit() or fails.
-void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes) {
-    for (size_t at = 0; at < probes.size() && !session.exiting;) {
-        session.turn_sinks(now_ns(), true);
-        at = run_point(session, rings, probes, at);
-    }
-}
-
-void run_begin_probes(Session& session, Rings& rings) {
-    run_points(session, rings, in_order(session.plan, [](plan::ProbeKind kind) {
-                   return plan::traits(kind).cause == plan::Cause::Start;
-               }));
-}
-
-// End probes; beyond the error that is one too many, error probes instead.
-void run_end_probes(Session& session, Rings& rings) {
-    const std::vector<const plan::Probe*> probes = in_order(session.plan, [](plan::ProbeKind kind) {
-        plan::Cause cause = plan::traits(kind).cause;
-        return cause == plan::Cause::End || cause == plan::Cause::Failure;
-    });
-    for (size_t at = 0; at < probes.size() && !session.data.aborted;) {
-        if ((plan::traits(probes[at]->kind).cause == plan::Cause::Failure) == session.failed)
-            at = run_point(session, rings, probes, at);
-        else
-            at++;
-    }
-}
-
-// What waits for the reader of the output, and how long (docs/decisions/runtime.md).
-constexpr int64_t turn_wait_ns = 20'000'000;        // while probes run: in a turn of the loop
-constexpr double told_wait_s = 2, own_wait_s = 300; // at the end: told to end, or ended by itself
-
-int64_t time_limit_ns(const Session& session) {
-    return session.options.time_limit_s > 0 ? static_cast<int64_t>(session.options.time_limit_s * 1e9) : INT64_MAX;
-}
+// How long a turn of the loop waits for the reader of the output (docs/decisions/runtime.md).
+constexpr int64_t turn_wait_ns = 20'000'000;
 
 int64_t end_after(int64_t begin_ns, int64_t limit_ns) {
     return limit_ns > INT64_MAX - begin_ns ? INT64_MAX : begin_ns + limit_ns;
-}
-
-// begin probes may print more than there is room for.
-void be_patient_in_begin(Session& session, Signals& signals) {
-    session.output.set_patience({}, [&session, &signals, began = now_ns()] {
-        session.held_back->release();
-        if (signals.take_end() || now_ns() - began >= time_limit_ns(session))
-            session.exiting = session.interrupted = true;
-        return session.interrupted;
-    });
-}
-
-Patience patience_at_end(const Session& session) {
-    double seconds = session.options.output_wait_s.value_or(session.interrupted ? told_wait_s : own_wait_s);
-    return {Patience::forever, static_cast<int64_t>(std::min(seconds, 1e9) * 1e9)};
-}
-
-// The last wait for the reader. Who waits for the session is told that it is the reader that takes its time.
-void finish_output(Session& session, Signals& signals) {
-    constexpr int64_t tell_after_ns = 2'000'000'000;
-    session.output.flush();
-    // After an end of the session's own, one signal is enough.
-    const Writer::GiveUp hurry = [&] { return signals.take_hurry() || (!session.interrupted && signals.take_end()); };
-    Writer& writer = session.output.writer();
-    session.output.set_patience({}, hurry);
-    if (!session.interrupted && !writer.wait_until_written({Patience::forever, tell_after_ns}, hurry) && !hurry() &&
-        isatty(STDERR_FILENO) == 1)
-        say(fmt::format("the session has ended, {} lines wait for the reader of the output: ^C drops them",
-                        writer.queued_lines()));
-    session.output.finish(patience_at_end(session));
-    Writer::Loss lost = writer.lost(Writer::Printed);
-    session.accounting.add(Loss::Unread, lost.bytes ? std::max<uint64_t>(1, lost.lines) : 0, "",
-                           std::to_string(lost.bytes));
 }
 
 // Where texts come from and go to while the session runs.
@@ -299,134 +109,6 @@ bool command_failed(Command& command, const std::string& text) {
     return true;
 }
 
-// The process and those that it has started, as far as they are still its children's children.
-void add_targets(const KernelObject& kernel, int64_t process) {
-    int64_t number = kernel.numbers().in_kernel(process);
-    if (number == 0 || !kernel.targets().add(number))
-        return;
-    for (int64_t child : children_of(process))
-        add_targets(kernel, child);
-}
-
-// The threads of the target and of what it has started so far.
-void add_threads(int64_t process, std::vector<int64_t>& threads) {
-    for (int64_t thread : threads_of(process))
-        threads.push_back(thread);
-    for (int64_t child : children_of(process))
-        add_threads(child, threads);
-}
-
-// Leaves out the places where a process has other code than the file. What cannot be probed at all is an error.
-Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& to_arm) {
-    const plan::Plan& plan = session.plan;
-    MemoryCheck check = check_memory_of_processes(plan, files, to_arm.stop);
-    const KernelObject& kernel = *session.data.kernel;
-    for (const auto& [process, path] : check.moved) {
-        const std::string what = fmt::format("process {} runs a copy of the code of `{}` that it has made in memory of "
-                                             "its own (large pages): breakpoints "
-                                             "do not get there, and its hits are not seen",
-                                             process, path);
-        if (plan.filter_target && kernel.targets().has(session.data.numbers.in_kernel(process)))
-            return Error(what + "; start it without that, as with `node --use-largepages=off`");
-        warn(what, Weight::Answer);
-    }
-    if (check.hidden > 0 && !plan.filter_target && !has_capability(CAP_SYS_PTRACE))
-        warn(fmt::format("the code of {} processes of others could not be compared with the files, which needs "
-                         "CAP_SYS_PTRACE: a debugger's breakpoint there, or a patch, would be overwritten",
-                         check.hidden));
-    const size_t changes = check.changes();
-    if (changes == 0)
-        return {};
-    to_arm.left_out = std::move(check.changed);
-    const auto is_armed = [&](const plan::Point& point) {
-        const auto file = to_arm.left_out.find(point.path);
-        return file == to_arm.left_out.end() || !file->second.contains(point.offset);
-    };
-    const std::string what =
-        fmt::format("{}{}", check.first_change,
-                    changes == 1 ? "" : fmt::format("; {} more places are changed in memory", changes - 1));
-    for (const plan::Probe& probe : plan.probes)
-        if (plan::is_uprobe(probe.kind) && std::ranges::none_of(probe.points, is_armed))
-            return Error("cannot probe " + what);
-    warn("left out: " + what, Weight::Answer);
-    return {};
-}
-
-// Attaches everything. The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
-// attaches first and that of exits last, so that handlers see a task as a part of the target for all of its life.
-Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const SoundPlaces& places,
-                        const plan::Ways& ways, std::function<bool()> stop) {
-    const plan::Plan& plan = session.plan;
-    const KernelObject& kernel = *session.data.kernel;
-    auto keep = [&](Result<Attachments> some) -> Result<void> {
-        if (!some)
-            return std::move(some).error();
-        std::move(some->begin(), some->end(), std::back_inserter(attachments));
-        return {};
-    };
-    auto follow = [&](const char* program, const char* tracepoint,
-                      const char* what = "the target's children") -> Result<void> {
-        Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
-        if (!attached)
-            return std::move(attached).error().in(fmt::format("cannot follow {}", what));
-        attachments.push_back(*std::move(attached));
-        return {};
-    };
-    // Groups that are made from here on are seen, those that are there are put in after.
-    if (plan.follows_groups()) {
-        for (auto [program, tracepoint] :
-             {std::pair("sonde_group_born", "cgroup_mkdir"), {"sonde_group_gone", "cgroup_release"}})
-            if (Result<void> followed = follow(program, tracepoint, "control groups"); !followed)
-                return followed;
-        if (Result<void> filled = session.groups.fill(kernel); !filled)
-            return filled;
-    }
-    if (plan.filter_target)
-        for (auto [program, tracepoint] :
-             {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
-            if (Result<void> followed = follow(program, tracepoint); !followed)
-                return followed;
-    if (plan::saves_calls(plan) && kernel.program_fd(plan::saved_calls_fork) >= 0)
-        if (Result<void> followed = follow(plan::saved_calls_fork, "sched_process_fork", "forks"); !followed)
-            return followed;
-    // A command joins when it begins. Children that a process starts from here on are seen.
-    if (plan.filter_target && session.options.target_pid != 0)
-        add_targets(kernel, static_cast<int64_t>(session.data.words->target));
-    for (auto attach : {attach_subjects, attach_task_events})
-        if (Result<void> kept = keep(attach(plan, kernel)); !kept)
-            return kept;
-    if (Result<void> kept = keep(open_counters(plan, kernel)); !kept)
-        return kept;
-    std::vector<std::string> refused;
-    ToArm to_arm;
-    to_arm.stop = std::move(stop);
-    if (plan.filter_target)
-        add_threads(static_cast<int64_t>(session.data.words->target), to_arm.threads);
-    if (Result<void> compared = compare_memory(session, files, to_arm); !compared)
-        return compared;
-    if (Result<void> kept = keep(attach_probes(plan, kernel, files, places, ways, to_arm, refused)); !kept)
-        return kept;
-    if (Result<void> same = files.compare_again(); !same)
-        return same;
-    if (!refused.empty())
-        warn(fmt::format("the kernel cannot probe the instruction at {}{}", refused[0],
-                         refused.size() == 1   ? ""
-                         : refused.size() == 2 ? " and 1 more place"
-                                               : fmt::format(" and {} more places", refused.size() - 1)));
-    if (plan.filter_target)
-        return follow("sonde_follow_exit", "sched_process_free");
-    return {};
-}
-
-// Processes that run before the session begins; in a target's tree, if there is one.
-std::vector<int64_t> running_processes(const Session& session, int64_t waiting) {
-    std::vector<int64_t> out;
-    for (int64_t process : all_processes())
-        if (process != waiting && session.data.kernel->targets().has(session.data.numbers.in_kernel(process)))
-            out.push_back(process);
-    return out;
-}
-
 // The process that a task belongs to, which is itself unless it is one of several threads; itself, too, if that is not
 // known.
 int64_t process_of_thread(int64_t number) {
@@ -478,11 +160,11 @@ class Run {
     Result<int> end();
 
     std::string run_file_handler(const plan::Probe& probe, const std::string& value, uint64_t limit) {
-        session_.file_value = value;
-        session_.file_limit = limit;
+        session_.host.file_value = value;
+        session_.host.file_limit = limit;
         if (!session_.exiting)
             run_handler(session_, rings_, probe);
-        return std::exchange(session_.file_value, {});
+        return std::exchange(session_.host.file_value, {});
     }
     Writer::GiveUp hurry() {
         return [this] { return signals_->take_hurry(); };
@@ -583,7 +265,7 @@ Result<void> Run::start_command() {
     session_.data.words->target = command_.pid() ? command_.pid() : options_.target_pid;
     std::vector<std::string> programs = options_.files;
     programs.push_back(command_.program());
-    session_.target_program = command_.pid() ? command_.program() : process_program(options_.target_pid);
+    session_.target.program = command_.pid() ? command_.program() : process_program(options_.target_pid);
     if (session_.data.kernel)
         session_.data.symbols.begin(plan_, *session_.data.kernel, programs, options_.target_pid);
     return {};
@@ -601,11 +283,11 @@ Result<void> Run::arm() {
     if (session_.data.kernel) {
         if (Result<void> seen = check_target_filter(session_); !seen)
             return seen;
-        session_.probed = probed_inodes(plan_);
+        session_.target.probed = probed_inodes(plan_);
         if (plan_.has(plan::is_uprobe) && command_.pid())
-            session_.target_files.follow(command_.pid());
+            session_.target.files.follow(command_.pid());
         else if (plan_.has(plan::is_uprobe) && options_.target_pid)
-            session_.target_files.look_at(options_.target_pid);
+            session_.target.files.look_at(options_.target_pid);
         if (Result<void> attached =
                 attach_all(session_, attachments_, *probed_, places_, ways_, [this] { return signals_->take_end(); });
             !attached)
@@ -614,7 +296,7 @@ Result<void> Run::arm() {
             return watched;
         if (plan_.follows_moved_text()) {
             Result<std::unique_ptr<MovedText>> moved =
-                MovedText::start(plan_, *session_.data.kernel, *probed_, session_.target_program,
+                MovedText::start(plan_, *session_.data.kernel, *probed_, session_.target.program,
                                  static_cast<int64_t>(session_.data.words->target), ways_.uprobe_multi);
             if (!moved)
                 return std::move(moved).error();
@@ -665,9 +347,9 @@ Result<void> Run::trace_events() {
     command_failed_ = command_.pid() && command_failed(command_, options_.command);
     if (command_.pid() && command_.poll())
         joined_ = check_target_joined(session_);
-    session_.target_files.drain();
+    session_.target.files.drain();
     if (options_.target_pid && plan_.has(plan::is_uprobe))
-        session_.target_files.look_at(options_.target_pid);
+        session_.target.files.look_at(options_.target_pid);
     return {};
 }
 
@@ -694,7 +376,7 @@ void Run::pump() {
             guard(session_, *overload, attachments_);
         if (session_.data.kernel)
             session_.groups.refresh(*session_.data.kernel);
-        session_.target_files.drain();
+        session_.target.files.drain();
         __atomic_store_n(&session_.data.words->tai_offset_ns, tai_offset_ns(), __ATOMIC_RELAXED);
         if (moved_text_)
             moved_text_->look();
@@ -725,7 +407,7 @@ void Run::pump() {
                 attachment->look_after();
         }
         session_.output.flush();
-        if (!session_.output.failure().empty())
+        if (session_.output.failure())
             session_.exiting = true;
         if (__atomic_load_n(&session_.data.words->skipped, __ATOMIC_RELAXED) > plan_.max_skipped) {
             say("ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more details.");
@@ -799,7 +481,7 @@ void Run::stop() {
 }
 
 int Run::status() const {
-    if (!joined_ || session_.failed || !session_.output.failure().empty() || command_failed_)
+    if (!joined_ || session_.failed || session_.output.failure() || command_failed_)
         return 1;
     return session_.accounting.lossy(options_.tolerated) ? exit_lossy : 0;
 }
@@ -827,11 +509,9 @@ Result<int> Run::end() {
     session_.report();
     if (!ended_in_begin_ && joined_)
         session_.say_unhit();
-    const bool unwritten = !session_.output.failure().empty();
-    // A reader that has enough is no news: `sonde ... | head -3`.
-    const bool was_left = session_.output.failure().ends_with(errno_error("", EPIPE).message);
-    if (unwritten && !was_left)
-        say("ERROR: " + session_.output.failure());
+    // A reader that has seen enough is not an error: `sonde ... | head -3`.
+    if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)
+        say("ERROR: " + failure->message);
     if (session_.failed)
         say("Pass 5: run failed.");
     if (!sunk)

@@ -14,8 +14,10 @@
 
 #include "runtime/containers/session_groups.h"
 #include "runtime/engine/batches.h"
+#include "runtime/engine/error_reporter.h"
 #include "runtime/engine/held_back.h"
 #include "runtime/engine/host_object.h"
+#include "runtime/engine/host_run.h"
 #include "runtime/engine/interrupter.h"
 #include "runtime/engine/session.h"
 #include "runtime/engine/speculation.h"
@@ -34,10 +36,19 @@
 
 namespace sonde {
 
+// The text of a record, up to its NUL.
+std::string text_of(std::span<const uint8_t> bytes);
+
+// What -c or -x traces.
+struct TracedTarget {
+    TargetFiles files;                      // that it runs and loads
+    std::string program;                    // that it begins with; empty: not known
+    std::map<std::string, uint64_t> probed; // probed_inodes(), when the probes were armed
+};
+
 class Session {
   public:
     Session(const plan::Plan& plan, const SessionOptions& options) : plan(plan), options(options) {}
-    ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -52,43 +63,20 @@ class Session {
     SessionData data{plan};
     Speculations speculations;
     Batches batches;
-    bool exiting = false;                     // exit() was called, or the session ends for another reason
-    bool interrupted = false;                 // it ends because it was told to: by a signal or -T
-    bool failed = false;                      // more soft errors than allowed
-    Accounting accounting;                    // what was lost
+    bool exiting = false;     // exit() was called, or the session ends for another reason
+    bool interrupted = false; // it ends because it was told to: by a signal or -T
+    bool failed = false;      // more soft errors than allowed
+    Accounting accounting;    // what was lost
+    HostRun host;
+    ErrorReporter errors{*this};
+    TracedTarget target;
     SessionGroups groups{plan};               // what its handlers know of control groups
-    TargetFiles target_files;                 // what the target runs and loads
-    std::string target_program;               // that -c or -x begins with; empty: not known
-    std::map<std::string, uint64_t> probed;   // probed_inodes(), when the probes were armed
     bool exited = false;                      // the script ended the session
-    const plan::Probe* running = nullptr;     // the host handler that runs
     std::unique_ptr<Interrupter> interrupter; // null: no probes have run yet
-    bool error_counted_in_kernel = false; // while records from the ring are handled: their errors are counted already
-
-    // A frame for one handler run, zeroed; recursive functions take more after it. Null: no room.
-    char* push_frame(uint64_t size);
-    void pop_frame(char* frame);
 
     // A record from a handler, of either place.
     void handle_record(const uint8_t* record, size_t size);
     void run_host_handler(const plan::Probe& probe);
-    // From here to release_error() an error of a host handler waits: the first of them is reported there, and counts
-    // once.
-    void hold_errors() { holds_errors_ = true; }
-    void release_error();
-
-    // `$value` in the handler of a control file that runs.
-    std::string file_value;
-    uint64_t file_limit = 0; // bytes that it may have
-
-    struct Iterator {
-        const plan::Global* global;
-        std::vector<ArrayElement> elements;
-        size_t next = 0, end = 0;
-    };
-    uint64_t nesting = 0;          // activations of functions that call themselves
-    std::list<Iterator> iterators; // freed with the handler that began them
-
     // While it runs: the sinks' earliest turn, `most` nanoseconds from now at most; and that turn.
     int64_t until_sinks(int64_t now, int64_t most) const;
     void turn_sinks(int64_t now, bool handlers_follow = false);
@@ -102,19 +90,7 @@ class Session {
   private:
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
     void write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text);
-    void suppress_error(const plan::RecordHeader& header, const std::string& text);
-    void report_error(const plan::RecordHeader& header, std::span<const uint8_t> payload);
-    struct HeldError {
-        std::string text;
-        bool is_counted; // by the kernel, where the handler ran
-    };
-    void fail(const HeldError& error);
-    char* stack_ = nullptr;
-    size_t stack_size_ = 0, stack_top_ = 0;
     bool warned_of_kernel_ = false; // what it does not let be written
-    bool holds_errors_ = false;
-    std::optional<HeldError> held_error_;
-    std::set<std::string> told_help_; // how to go on after errors
 };
 
 } // namespace sonde

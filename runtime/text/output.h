@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +37,7 @@ class Output {
     // Goes on in the next file: of -S, or else PATH.1, PATH.2 ... Standard output stays what it is.
     void switch_file();
     // Why writing failed; empty while it works.
-    std::string failure() const { return writer_->failure(); }
+    std::optional<Error> failure() const { return writer_->failure(); }
 
     // From here on, how long to wait for room before a text is lost; `give_up` ends all waiting.
     void set_patience(Patience patience, Writer::GiveUp give_up);

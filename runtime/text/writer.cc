@@ -55,7 +55,7 @@ struct Writer::State {
     uint64_t open_gates = 0;
     bool writing = false, stopping = false, ended = false;
     Loss loss[2];
-    std::string failure;
+    std::optional<Error> failure;
     // The thread's alone, but for stop().
     Item current;
     std::atomic<size_t> current_done = 0;
@@ -71,7 +71,7 @@ struct Writer::State {
     void switch_to(const std::string& path);
     void write_current();
     void fail(const std::string& what, int error);
-    void fail(std::string message);
+    void fail(Error error);
     bool at_gate() const { return !items.empty() && items.front().is_gate && open_gates == 0; }
     bool is_idle() const { return !writing && (items.empty() || at_gate()); }
     // Changes while the other end takes something.
@@ -170,7 +170,7 @@ void Writer::State::switch_to(const std::string& path) {
     while (!opened && !stop_asked) {
         Result<Fd> created = create_file(path);
         if (!created && created.error().os_error != EINTR)
-            return fail(created.error().message);
+            return fail(created.error());
         if (created)
             opened = *std::move(created);
     }
@@ -180,13 +180,13 @@ void Writer::State::switch_to(const std::string& path) {
     fd[Printed] = file.get();
 }
 
-void Writer::State::fail(const std::string& what, int error) { fail(errno_error(what, error).message); }
+void Writer::State::fail(const std::string& what, int error) { fail(errno_error(what, error)); }
 
-void Writer::State::fail(std::string message) {
+void Writer::State::fail(Error error) {
     {
         std::lock_guard lock(mutex);
-        if (failure.empty())
-            failure = std::move(message);
+        if (!failure)
+            failure = std::move(error);
     }
     failed = true;
     uint64_t one = 1;
@@ -357,9 +357,9 @@ uint64_t Writer::queued_lines() const {
     return lines;
 }
 
-std::string Writer::failure() const {
+std::optional<Error> Writer::failure() const {
     if (!state_->failed)
-        return "";
+        return {};
     std::lock_guard lock(state_->mutex);
     return state_->failure;
 }

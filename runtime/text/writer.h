@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
@@ -57,8 +58,8 @@ class Writer {
 
     Loss lost(Stream stream) const;
     uint64_t queued_lines() const;
-    // Why writing what is printed failed; empty while it works. failure_fd() is readable then.
-    std::string failure() const;
+    // Why writing printed text failed; empty while it works. failure_fd() becomes readable then.
+    std::optional<Error> failure() const;
     int failure_fd() const;
 
   private:

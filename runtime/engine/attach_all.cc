@@ -1,0 +1,149 @@
+#include "runtime/engine/attach_all.h"
+
+#include <linux/capability.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/processes.h"
+#include "runtime/kernel/privileges.h"
+#include "runtime/plan/saved_calls.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+namespace {
+
+// The process and those that it has started, as far as they are still its children's children.
+void add_targets(const KernelObject& kernel, int64_t process) {
+    int64_t number = kernel.numbers().in_kernel(process);
+    if (number == 0 || !kernel.targets().add(number))
+        return;
+    for (int64_t child : children_of(process))
+        add_targets(kernel, child);
+}
+
+// The threads of the target and of what it has started so far.
+void add_threads(int64_t process, std::vector<int64_t>& threads) {
+    for (int64_t thread : threads_of(process))
+        threads.push_back(thread);
+    for (int64_t child : children_of(process))
+        add_threads(child, threads);
+}
+
+// Leaves out the places where a process has other code than the file. What cannot be probed at all is an error.
+Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& to_arm) {
+    const plan::Plan& plan = session.plan;
+    MemoryCheck check = check_memory_of_processes(plan, files, to_arm.stop);
+    const KernelObject& kernel = *session.data.kernel;
+    for (const auto& [process, path] : check.moved) {
+        const std::string what = fmt::format("process {} runs a copy of the code of `{}` that it has made in memory of "
+                                             "its own (large pages): breakpoints "
+                                             "do not get there, and its hits are not seen",
+                                             process, path);
+        if (plan.filter_target && kernel.targets().has(session.data.numbers.in_kernel(process)))
+            return Error(what + "; start it without that, as with `node --use-largepages=off`");
+        warn(what, Weight::Answer);
+    }
+    if (check.hidden > 0 && !plan.filter_target && !has_capability(CAP_SYS_PTRACE))
+        warn(fmt::format("the code of {} processes of others could not be compared with the files, which needs "
+                         "CAP_SYS_PTRACE: a debugger's breakpoint there, or a patch, would be overwritten",
+                         check.hidden));
+    const size_t changes = check.changes();
+    if (changes == 0)
+        return {};
+    to_arm.left_out = std::move(check.changed);
+    const auto is_armed = [&](const plan::Point& point) {
+        const auto file = to_arm.left_out.find(point.path);
+        return file == to_arm.left_out.end() || !file->second.contains(point.offset);
+    };
+    const std::string what =
+        fmt::format("{}{}", check.first_change,
+                    changes == 1 ? "" : fmt::format("; {} more places are changed in memory", changes - 1));
+    for (const plan::Probe& probe : plan.probes)
+        if (plan::is_uprobe(probe.kind) && std::ranges::none_of(probe.points, is_armed))
+            return Error("cannot probe " + what);
+    warn("left out: " + what, Weight::Answer);
+    return {};
+}
+
+} // namespace
+
+// The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
+// attaches first and that of exits last, so that handlers see a task as a part of the target for all of its life.
+Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const SoundPlaces& places,
+                        const plan::Ways& ways, std::function<bool()> stop) {
+    const plan::Plan& plan = session.plan;
+    const KernelObject& kernel = *session.data.kernel;
+    auto keep = [&](Result<Attachments> some) -> Result<void> {
+        if (!some)
+            return std::move(some).error();
+        std::move(some->begin(), some->end(), std::back_inserter(attachments));
+        return {};
+    };
+    auto follow = [&](const char* program, const char* tracepoint,
+                      const char* what = "the target's children") -> Result<void> {
+        Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel.program_fd(program), tracepoint);
+        if (!attached)
+            return std::move(attached).error().in(fmt::format("cannot follow {}", what));
+        attachments.push_back(*std::move(attached));
+        return {};
+    };
+    // Groups that are made from here on are seen, those that are there are put in after.
+    if (plan.follows_groups()) {
+        for (auto [program, tracepoint] :
+             {std::pair("sonde_group_born", "cgroup_mkdir"), {"sonde_group_gone", "cgroup_release"}})
+            if (Result<void> followed = follow(program, tracepoint, "control groups"); !followed)
+                return followed;
+        if (Result<void> filled = session.groups.fill(kernel); !filled)
+            return filled;
+    }
+    if (plan.filter_target)
+        for (auto [program, tracepoint] :
+             {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
+            if (Result<void> followed = follow(program, tracepoint); !followed)
+                return followed;
+    if (plan::saves_calls(plan) && kernel.program_fd(plan::saved_calls_fork) >= 0)
+        if (Result<void> followed = follow(plan::saved_calls_fork, "sched_process_fork", "forks"); !followed)
+            return followed;
+    // A command joins when it begins. Children that a process starts from here on are seen.
+    if (plan.filter_target && session.options.target_pid != 0)
+        add_targets(kernel, static_cast<int64_t>(session.data.words->target));
+    for (auto attach : {attach_subjects, attach_task_events})
+        if (Result<void> kept = keep(attach(plan, kernel)); !kept)
+            return kept;
+    if (Result<void> kept = keep(open_counters(plan, kernel)); !kept)
+        return kept;
+    std::vector<std::string> refused;
+    ToArm to_arm;
+    to_arm.stop = std::move(stop);
+    if (plan.filter_target)
+        add_threads(static_cast<int64_t>(session.data.words->target), to_arm.threads);
+    if (Result<void> compared = compare_memory(session, files, to_arm); !compared)
+        return compared;
+    if (Result<void> kept = keep(attach_probes(plan, kernel, files, places, ways, to_arm, refused)); !kept)
+        return kept;
+    if (Result<void> same = files.compare_again(); !same)
+        return same;
+    if (!refused.empty())
+        warn(fmt::format("the kernel cannot probe the instruction at {}{}", refused[0],
+                         refused.size() == 1   ? ""
+                         : refused.size() == 2 ? " and 1 more place"
+                                               : fmt::format(" and {} more places", refused.size() - 1)));
+    if (plan.filter_target)
+        return follow("sonde_follow_exit", "sched_process_free");
+    return {};
+}
+
+std::vector<int64_t> running_processes(const Session& session, int64_t waiting) {
+    std::vector<int64_t> out;
+    for (int64_t process : all_processes())
+        if (process != waiting && session.data.kernel->targets().has(session.data.numbers.in_kernel(process)))
+            out.push_back(process);
+    return out;
+}
+
+} // namespace sonde

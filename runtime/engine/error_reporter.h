@@ -1,0 +1,44 @@
+// Reports the errors of handlers: with their place, the calls that led there, and what to do. It ends the session after
+// more errors than MAXERRORS, and counts them only with --suppress-handler-errors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "runtime/plan/plan.h"
+
+namespace sonde {
+
+class Session;
+
+class ErrorReporter {
+  public:
+    explicit ErrorReporter(Session& session) : session_(session) {}
+
+    // A record of an error.
+    void report(const plan::RecordHeader& header, std::span<const uint8_t> payload);
+    // From here to release() errors of host handlers wait. release() reports the first of them, which counts once.
+    void hold() { holds_ = true; }
+    void release();
+
+    // Set while records of the ring buffers are handled: the kernel has counted their errors.
+    bool counted_in_kernel = false;
+
+  private:
+    struct Held {
+        std::string text;
+        bool is_counted; // by the kernel
+    };
+    void suppress(const plan::RecordHeader& header, const std::string& text);
+    void fail(const Held& error);
+
+    Session& session_;
+    bool holds_ = false;
+    std::optional<Held> held_;
+    std::set<std::string> told_help_; // hints that were printed already
+};
+
+} // namespace sonde

@@ -1,0 +1,90 @@
+#include "runtime/engine/handler_runs.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+
+void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
+    rings.drain();
+    // A handler may run more statements here than in the kernel, where others wait for it.
+    session.data.words->max_action = session.plan.max_action_interruptible;
+    const int64_t began = now_ns();
+    if (probe.in_kernel) {
+        if (Result<uint32_t> run = session.data.kernel->run(probe.symbol, {}); !run) {
+            say(fmt::format("ERROR: the handler at {} cannot run: {}", probe.place, run.error().message));
+            session.failed = session.exiting = true;
+        }
+    } else {
+        session.run_host_handler(probe);
+    }
+    session.data.hit_report.ran(probe, static_cast<uint64_t>(now_ns() - began));
+    session.data.words->max_action = session.plan.max_action;
+    rings.drain();
+}
+
+namespace {
+
+template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::Plan& plan, Wanted wanted) {
+    std::vector<const plan::Probe*> probes;
+    for (const plan::Probe& probe : plan.probes)
+        // Each of a probe's points is a run of its own: `probe begin, begin`.
+        for (size_t i = 0; wanted(probe.kind) && i < std::max<size_t>(1, probe.points.size()); i++)
+            probes.push_back(&probe);
+    std::stable_sort(probes.begin(), probes.end(),
+                     [](const plan::Probe* a, const plan::Probe* b) { return a->order < b->order; });
+    return probes;
+}
+
+// Handlers of one point, as far as nothing but the point decides whether they run, do not stop each other.
+bool is_same_point(const plan::Probe& a, const plan::Probe& b) {
+    const auto point = [](const plan::Probe& probe) { return probe.points.empty() ? "" : probe.points[0].pp; };
+    return a.kind == b.kind && a.order == b.order && !a.has_condition && !b.has_condition && point(a) == point(b);
+}
+
+// The handlers of the next point from `at` on: one that fails ends the session after the last of them. Gives the place
+// after it.
+size_t run_point(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes, size_t at) {
+    const size_t first = at;
+    session.errors.hold();
+    do
+        run_handler(session, rings, *probes[at++]);
+    while (at < probes.size() && !session.options.one_by_one && is_same_point(*probes[first], *probes[at]) &&
+           !session.data.aborted);
+    session.errors.release();
+    return at;
+}
+
+} // namespace
+
+void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes) {
+    for (size_t at = 0; at < probes.size() && !session.exiting;) {
+        session.turn_sinks(now_ns(), true);
+        at = run_point(session, rings, probes, at);
+    }
+}
+
+void run_begin_probes(Session& session, Rings& rings) {
+    run_points(session, rings, in_order(session.plan, [](plan::ProbeKind kind) {
+                   return plan::traits(kind).cause == plan::Cause::Start;
+               }));
+}
+
+void run_end_probes(Session& session, Rings& rings) {
+    const std::vector<const plan::Probe*> probes = in_order(session.plan, [](plan::ProbeKind kind) {
+        plan::Cause cause = plan::traits(kind).cause;
+        return cause == plan::Cause::End || cause == plan::Cause::Failure;
+    });
+    for (size_t at = 0; at < probes.size() && !session.data.aborted;) {
+        if ((plan::traits(probes[at]->kind).cause == plan::Cause::Failure) == session.failed)
+            at = run_point(session, rings, probes, at);
+        else
+            at++;
+    }
+}
+
+} // namespace sonde

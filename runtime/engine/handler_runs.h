@@ -1,0 +1,24 @@
+// Runs the handlers that the session itself starts: of begin, end, error and timer probes, and of control files. They
+// run one after the other, in the order of their probes. Several handlers of one point all run, even if one of them
+// fails or calls exit(); so each is followed by the others of its point.
+#pragma once
+
+#include <vector>
+
+#include "runtime/engine/rings.h"
+#include "runtime/engine/session_state.h"
+
+namespace sonde {
+
+// Runs one handler, in the kernel or in this process. Records that came before it are handled first.
+void run_handler(Session& session, Rings& rings, const plan::Probe& probe);
+
+// Runs the handlers of these probes until one of them calls exit() or fails.
+void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes);
+
+void run_begin_probes(Session& session, Rings& rings);
+
+// Runs end probes. If the session failed, it runs error probes instead.
+void run_end_probes(Session& session, Rings& rings);
+
+} // namespace sonde

@@ -1,0 +1,35 @@
+#include "runtime/engine/host_run.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+namespace sonde {
+
+char* FrameStack::push(uint64_t size) {
+    // Address space only: the kernel gives memory where frames have been.
+    constexpr size_t memory_bytes = 8 << 20;
+    if (!memory_) {
+        void* memory = mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED)
+            return nullptr;
+        memory_ = static_cast<char*>(memory);
+        size_ = memory_bytes;
+    }
+    size = (size + 15) & ~uint64_t{15};
+    if (size > size_ - top_)
+        return nullptr;
+    char* frame = memory_ + top_;
+    std::memset(frame, 0, size);
+    top_ += size;
+    return frame;
+}
+
+void FrameStack::pop(char* frame) { top_ = static_cast<size_t>(frame - memory_); }
+
+FrameStack::~FrameStack() {
+    if (memory_)
+        munmap(memory_, size_);
+}
+
+} // namespace sonde

@@ -1,0 +1,46 @@
+// The state of the host handler that runs, and of the functions that it calls (runtime/plan/host_api.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+#include "runtime/values/host_arrays.h"
+
+namespace sonde {
+
+// Frames of host code: one for each handler, and more for functions that call themselves.
+class FrameStack {
+  public:
+    FrameStack() = default;
+    ~FrameStack();
+    FrameStack(const FrameStack&) = delete;
+    FrameStack& operator=(const FrameStack&) = delete;
+
+    // A zeroed frame; null: no room. pop() frees it and all frames that were pushed after it.
+    char* push(uint64_t size);
+    void pop(char* frame);
+
+  private:
+    char* memory_ = nullptr;
+    size_t size_ = 0, top_ = 0;
+};
+
+struct HostRun {
+    struct Iterator {
+        const plan::Global* global;
+        std::vector<ArrayElement> elements;
+        size_t next = 0, end = 0;
+    };
+    FrameStack frames;
+    const plan::Probe* probe = nullptr; // whose handler runs; null: none
+    uint64_t nesting = 0;               // activations of functions that call themselves
+    std::list<Iterator> iterators;      // of foreach loops; freed with the handler that began them
+    std::string file_value;             // `$value` of the control file whose handler runs
+    uint64_t file_limit = 0;            // its largest size in bytes
+};
+
+} // namespace sonde
