@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <utility>
@@ -205,8 +206,7 @@ class Checker {
         if (found.empty() || memory.is_call_of_kernel(found, address))
             return;
         const bool is_breakpoint = found[0] == breakpoint && code.bytes.substr(1).starts_with(found.substr(1));
-        // Another tracer may have taken its probe away since the memory was read.
-        if (is_breakpoint && (is_probed_by_others(file.fd, code.offset) || memory.difference(code, address).empty()))
+        if (is_breakpoint && is_of_another_tracer(memory, file, code, address))
             return;
         if (out_.first_change.empty())
             out_.first_change = fmt::format(
@@ -215,6 +215,21 @@ class Checker {
                 is_breakpoint ? "it is a debugger's breakpoint, or another tracer's for this process alone"
                               : "its code was patched in memory");
         out_.changed[file.file->path].insert(code.offset);
+    }
+
+    // Whether the kernel put the breakpoint there for another tracer. That tracer may be taking its probes away
+    // meanwhile: new mappings then have no breakpoint, while the old one still has it for some milliseconds. A
+    // debugger's breakpoint stays.
+    static bool is_of_another_tracer(ProcessMemory& memory, const ProbedCodeFile& file, const plan::ProbedCode& code,
+                                     uint64_t address) {
+        constexpr int tries = 10;
+        constexpr timespec pause{0, 5'000'000};
+        for (int i = 0; i < tries; i++) {
+            if (is_probed_by_others(file.fd, code.offset) || memory.difference(code, address).empty())
+                return true;
+            nanosleep(&pause, nullptr);
+        }
+        return false;
     }
 
     std::string name_of(const ProbedCodeFile& file, const plan::ProbedCode& code) const {
