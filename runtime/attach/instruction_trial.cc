@@ -1,6 +1,8 @@
 #include "runtime/attach/instruction_trial.h"
 
+#include <bpf/bpf.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,6 +20,9 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +30,8 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/attach/attach.h"
+#include "runtime/kernel/uprobe_session.h"
 
 #ifdef __x86_64__
 
@@ -349,15 +356,133 @@ void run_sample(const Trial& trial, size_t sample, bool probed) {
 
 // ---- in the session -------------------------------------------------------------------------------------------------
 
-// A probe on one sample in the child, which counts its hits.
-Fd probe_sample(const Trial& trial, size_t sample, pid_t child, uint32_t type) {
-    const std::string path = fmt::format("/proc/self/fd/{}", trial.file.get());
-    perf_event_attr attr{};
-    attr.size = sizeof attr;
-    attr.type = type;
-    attr.config1 = reinterpret_cast<uint64_t>(path.c_str());
-    attr.config2 = sample * page + sample_at;
-    return Fd(static_cast<int>(syscall(SYS_perf_event_open, &attr, child, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+// Counts the hits of probes on samples in the child.
+class HitCounts {
+  public:
+    virtual ~HitCounts() = default;
+    // Of a sample; empty: it has no probe.
+    virtual std::optional<uint64_t> of(size_t sample) const = 0;
+};
+
+// One perf event for each sample: for kernels without uprobe_multi links. Each takes about 100 ms.
+class EventCounts final : public HitCounts {
+  public:
+    EventCounts(const Trial& trial, pid_t child) {
+        uint32_t type = 0;
+        if (!(std::ifstream("/sys/bus/event_source/devices/uprobe/type") >> type))
+            return;
+        const std::string path = fmt::format("/proc/self/fd/{}", trial.file.get());
+        for (size_t i = 0; i < trial.wanted.size(); i++) {
+            perf_event_attr attr{};
+            attr.size = sizeof attr;
+            attr.type = type;
+            attr.config1 = reinterpret_cast<uint64_t>(path.c_str());
+            attr.config2 = i * page + sample_at;
+            events_.emplace_back(
+                static_cast<int>(syscall(SYS_perf_event_open, &attr, child, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+        }
+    }
+    std::optional<uint64_t> of(size_t sample) const override {
+        uint64_t hits = 0;
+        if (sample >= events_.size() || !events_[sample] ||
+            read(events_[sample].get(), &hits, sizeof hits) != sizeof hits)
+            return std::nullopt;
+        return hits;
+    }
+
+  private:
+    std::vector<Fd> events_;
+};
+
+// uprobe_multi links (6.6), each for many samples, and a program that counts by the probe's cookie. Taking a link off
+// waits for the kernel, so there are few: one for all samples, but for those of classes that the kernel refuses. These
+// have one for each class, as a link that contains one of them cannot be made.
+class LinkCounts final : public HitCounts {
+  public:
+    // Null: the kernel has no such links, or does not let this process make them.
+    static std::unique_ptr<LinkCounts> make(const Trial& trial, pid_t child) {
+        std::unique_ptr<LinkCounts> out(new LinkCounts(trial.wanted.size()));
+        if (!out->load())
+            return nullptr;
+        std::map<Hazard, std::vector<size_t>> by_class;
+        std::vector<size_t> together;
+        for (size_t i = 0; i < trial.wanted.size(); i++) {
+            by_class[trial.wanted[i].hazard].push_back(i);
+            if (traits_of(trial.wanted[i].hazard).effect != HazardEffect::Refused)
+                together.push_back(i);
+        }
+        const bool linked = out->link(trial, child, together);
+        for (const auto& [hazard, samples] : by_class)
+            if (!linked || traits_of(hazard).effect == HazardEffect::Refused)
+                out->link(trial, child, samples);
+        if (out->links_.empty())
+            return nullptr;
+        return out;
+    }
+    std::optional<uint64_t> of(size_t sample) const override {
+        uint64_t hits = 0;
+        const auto key = static_cast<uint32_t>(sample);
+        if (!has_probe_[sample] || bpf_map_lookup_elem(counts_.get(), &key, &hits) != 0)
+            return std::nullopt;
+        return hits;
+    }
+
+  private:
+    explicit LinkCounts(size_t samples) : has_probe_(samples) {}
+
+    bool load() {
+        counts_ = Fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, "sonde_trial", sizeof(uint32_t), sizeof(uint64_t),
+                                    static_cast<uint32_t>(has_probe_.size()), nullptr));
+        // counts[bpf_get_attach_cookie(r1)]++; return 0
+        const bpf_insn code[] = {
+            {BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_attach_cookie},
+            {BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, -4, 0},
+            {BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0},
+            {BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4},
+            {BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, counts_.get()},
+            {0, 0, 0, 0, 0},
+            {BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem},
+            {BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 2, 0},
+            {BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0, 1},
+            {BPF_STX | BPF_ATOMIC | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD},
+            {BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0},
+            {BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
+        };
+        bpf_prog_load_opts options{};
+        options.sz = sizeof options;
+        options.expected_attach_type = static_cast<enum bpf_attach_type>(trace_uprobe_multi);
+        program_ = Fd(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sonde_trial", "GPL", code, std::size(code), &options));
+        return counts_ && program_;
+    }
+
+    bool link(const Trial& trial, pid_t child, const std::vector<size_t>& samples) {
+        if (samples.empty())
+            return true;
+        UprobeTargets targets;
+        targets.attach_name = fmt::format("/proc/self/fd/{}", trial.file.get());
+        targets.process = child;
+        for (const size_t sample : samples) {
+            targets.offsets.push_back(sample * page + sample_at);
+            targets.cookies.push_back(sample);
+        }
+        Result<std::unique_ptr<Attachment>> made = attach_uprobe_multi(program_.get(), targets);
+        if (!made)
+            return false;
+        links_.push_back(*std::move(made));
+        for (const size_t sample : samples)
+            has_probe_[sample] = true;
+        return true;
+    }
+
+    Fd counts_, program_;
+    std::vector<bool> has_probe_;
+    std::vector<std::unique_ptr<Attachment>> links_;
+};
+
+std::unique_ptr<HitCounts> place_probes(const Trial& trial, pid_t child) {
+    if (std::unique_ptr<LinkCounts> links = LinkCounts::make(trial, child))
+        return links;
+    return std::make_unique<EventCounts>(trial, child);
 }
 
 struct Pipe {
@@ -370,13 +495,11 @@ struct Pipe {
     }
 };
 
-std::set<Hazard> judge(const Trial& trial, const std::vector<Fd>& events) {
+std::set<Hazard> judge(const Trial& trial, const HitCounts& counts) {
     std::set<Hazard> out;
     for (size_t i = 0; i < trial.wanted.size(); i++) {
         const Outcome &plain = trial.outcome(i, false), &probed = trial.outcome(i, true);
-        uint64_t hits = 0;
-        const bool counted = events[i].get() >= 0 && read(events[i].get(), &hits, sizeof hits) == sizeof hits;
-        if (!counted || hits != rounds || !plain.done || !(plain == probed))
+        if (counts.of(i) != uint64_t{rounds} || !plain.done || !(plain == probed))
             out.insert(trial.wanted[i].hazard);
     }
     return out;
@@ -398,9 +521,6 @@ std::set<Hazard> run_trial(const Trial& trial) {
     std::set<Hazard> all;
     for (const Sample& sample : trial.wanted)
         all.insert(sample.hazard);
-    uint32_t type = 0;
-    if (!(std::ifstream("/sys/bus/event_source/devices/uprobe/type") >> type))
-        return all;
     Pipe ready = Pipe::make(), go = Pipe::make();
     if (ready.read.get() < 0 || go.read.get() < 0)
         return all;
@@ -414,21 +534,20 @@ std::set<Hazard> run_trial(const Trial& trial) {
     }
     ready.write = {};
     go.read = {};
-    std::vector<Fd> events;
+    std::unique_ptr<HitCounts> counts;
     char byte = 0;
     ssize_t told = 0;
     do
         told = read(ready.read.get(), &byte, 1);
     while (told < 0 && errno == EINTR);
     if (told == 1) {
-        for (size_t i = 0; i < trial.wanted.size(); i++)
-            events.push_back(probe_sample(trial, i, child, type));
+        counts = place_probes(trial, child);
         if (write(go.write.get(), "g", 1) != 1)
             kill(child, SIGKILL);
     }
     go.write = {};
     wait_for(child);
-    return events.empty() ? all : judge(trial, events);
+    return counts ? judge(trial, *counts) : all;
 }
 
 } // namespace

@@ -17,7 +17,6 @@ namespace sonde {
 namespace {
 
 constexpr int bpf_link_create = 28;
-constexpr uint32_t trace_uprobe_multi = 48;
 constexpr uint32_t flag_return = 1;
 
 struct LinkCreate {

@@ -16,6 +16,7 @@
 #include "base/btf_file.h"
 #include "base/fd.h"
 #include "runtime/kernel/lockdown.h"
+#include "runtime/kernel/uprobe_session.h"
 
 namespace sonde {
 namespace {
@@ -40,7 +41,7 @@ bool has_may_goto() {
 
 bool has_uprobe_multi() {
     const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}};
-    Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 48);
+    Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), trace_uprobe_multi);
     if (program.get() < 0)
         return false;
     // A link to "/" cannot be made; a kernel that knows the type says that this is no regular file (EBADF), another
@@ -52,7 +53,7 @@ bool has_uprobe_multi() {
     } attr{};
     uint64_t offset = 0;
     attr.prog_fd = static_cast<uint32_t>(program.get());
-    attr.attach_type = 48;
+    attr.attach_type = trace_uprobe_multi;
     attr.path = reinterpret_cast<uint64_t>("/");
     attr.offsets = reinterpret_cast<uint64_t>(&offset);
     attr.count = 1;

@@ -8,6 +8,7 @@
 
 namespace sonde {
 
+constexpr uint32_t trace_uprobe_multi = 48;   // BPF_TRACE_UPROBE_MULTI (6.6)
 constexpr uint32_t trace_uprobe_session = 57; // BPF_TRACE_UPROBE_SESSION
 
 // Puts the kernel's functions in the place of plan::call_session_is_return and call_session_cookie. Before the object
