@@ -38,28 +38,33 @@
 namespace sonde {
 namespace {
 
+// A part of the instruction set that not every processor has.
+enum class Extension : uint8_t { None, Avx, Avx2, Fma, Avx512, Xop };
+
 struct Sample {
     Hazard hazard;
     std::string_view code;
+    Extension needs = Extension::None;
 };
 
 using namespace std::string_view_literals;
 // At least one of each way in which the kernel may go wrong.
 constexpr Sample samples[] = {
-    {Hazard::VectorAsJump, "\xc5\xf9\xeb\xc1"sv},                       // vpor, as jmp
-    {Hazard::VectorAsJump, "\xc5\xf9\xe9\xc1"sv},                       // vpsubsw, as jmp
-    {Hazard::VectorAsJump, "\xc5\xf9\xe8\xc1"sv},                       // vpsubsb, as call
-    {Hazard::VectorAsJump, "\xc5\xf9\x74\xc1"sv},                       // vpcmpeqb, as je
-    {Hazard::VectorAsJump, "\xc5\xf9\x73\xd9\x03"sv},                   // vpsrldq, as jae
-    {Hazard::VectorAsJump, "\xc4\xe2\x69\x90\x04\x0f"sv},               // vpgatherdd, as nop
-    {Hazard::VectorAsJump, "\x62\xf1\x7d\x08\xeb\xc1"sv},               // EVEX vpord, as jmp
-    {Hazard::VectorAsJump, "\x8f\xe9\x78\x90\xc0"sv},                   // XOP vprotb, as nop
-    {Hazard::VectorAsPush, "\xc5\xf8\x57\xc1"sv},                       // vxorps
-    {Hazard::VectorAsPush, "\xc5\xf8\x50\xc1"sv},                       // vmovmskps
-    {Hazard::VectorAsPush, "\x62\xf1\x7c\x08\x54\xc1"sv},               // EVEX vandps
-    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\xc1\x01"sv},                 // vcmpps, as ret
-    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\x05\x40\x00\x00\x00\x01"sv}, // with an operand relative to rip
-    {Hazard::VectorAsReturn, "\xc4\xe2\x71\x9d\xc2"sv},                 // vfnmadd132ss, as popf
+    {Hazard::VectorAsJump, "\xc5\xf9\xeb\xc1"sv, Extension::Avx},            // vpor, as jmp
+    {Hazard::VectorAsJump, "\xc5\xf9\xe9\xc1"sv, Extension::Avx},            // vpsubsw, as jmp
+    {Hazard::VectorAsJump, "\xc5\xf9\xe8\xc1"sv, Extension::Avx},            // vpsubsb, as call
+    {Hazard::VectorAsJump, "\xc5\xf9\x74\xc1"sv, Extension::Avx},            // vpcmpeqb, as je
+    {Hazard::VectorAsJump, "\xc5\xf9\x73\xd9\x03"sv, Extension::Avx},        // vpsrldq, as jae
+    {Hazard::VectorAsJump, "\xc4\xe2\x69\x90\x04\x0f"sv, Extension::Avx2},   // vpgatherdd, as nop
+    {Hazard::VectorAsJump, "\x62\xf1\x7d\x08\xeb\xc1"sv, Extension::Avx512}, // EVEX vpord, as jmp
+    {Hazard::VectorAsJump, "\x8f\xe9\x78\x90\xc0"sv, Extension::Xop},        // XOP vprotb, as nop
+    {Hazard::VectorAsPush, "\xc5\xf8\x57\xc1"sv, Extension::Avx},            // vxorps
+    {Hazard::VectorAsPush, "\xc5\xf8\x50\xc1"sv, Extension::Avx},            // vmovmskps
+    {Hazard::VectorAsPush, "\x62\xf1\x7c\x08\x54\xc1"sv, Extension::Avx512}, // EVEX vandps
+    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\xc1\x01"sv, Extension::Avx},      // vcmpps, as ret
+    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\x05\x40\x00\x00\x00\x01"sv,
+     Extension::Avx},                                                   // with an operand relative to rip
+    {Hazard::VectorAsReturn, "\xc4\xe2\x71\x9d\xc2"sv, Extension::Fma}, // vfnmadd132ss, as popf
     {Hazard::ExchangeAsNop, "\x49\x90"sv},                              // xchg %r8, %rax
     {Hazard::ExchangeAsNop, "\x41\x90"sv},                              // xchg %r8d, %eax
     {Hazard::ExchangeAsNop, "\xf3\x41\x90"sv},                          // with a prefix
@@ -77,9 +82,9 @@ constexpr Sample samples[] = {
     {Hazard::RedZoneNop, "\x66\x0f\x1f\x40\x00"sv},                     // nopw 0(%rax)
     {Hazard::LongNop, "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // cs nopw 0(%rax, %rax)
     {Hazard::LongNop, "\x66\x66\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // data16 nopw 0(%rax, %rax)
-    {Hazard::VectorRefused, "\xc5\xf9\x6e\xc0"sv},                      // vmovd
-    {Hazard::VectorRefused, "\xc5\xf9\xea\xc1"sv},                      // vpminsw
-    {Hazard::VectorRefused, "\xc4\xe2\x71\x9a\xc2"sv},                  // vfmsub132ps
+    {Hazard::VectorRefused, "\xc5\xf9\x6e\xc0"sv, Extension::Avx},      // vmovd
+    {Hazard::VectorRefused, "\xc5\xf9\xea\xc1"sv, Extension::Avx},      // vpminsw
+    {Hazard::VectorRefused, "\xc4\xe2\x71\x9a\xc2"sv, Extension::Fma},  // vfmsub132ps
     {Hazard::UnknownPrefix, "\xf2\x0f\x42\x05\x40\x00\x00\x00"sv},      // cmovb, relative to rip
     {Hazard::UnknownPrefix, "\xf3\x0f\x42\x05\x40\x00\x00\x00"sv},
     {Hazard::Refused, "\x2e\x8b\x07"sv},     // mov %cs:(%rdi), %eax
@@ -89,6 +94,24 @@ constexpr Sample samples[] = {
     {Hazard::Repeated, "\xf3\x48\xab"sv},    // rep stosq
     {Hazard::Repeated, "\xf2\xae"sv},        // repne scasb
 };
+
+bool has(Extension needs) {
+    switch (needs) {
+    case Extension::None:
+        return true;
+    case Extension::Avx:
+        return __builtin_cpu_supports("avx");
+    case Extension::Avx2:
+        return __builtin_cpu_supports("avx2");
+    case Extension::Fma:
+        return __builtin_cpu_supports("fma");
+    case Extension::Avx512:
+        return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    case Extension::Xop:
+        return __builtin_cpu_supports("xop");
+    }
+    return false;
+}
 
 constexpr int rounds = 3;
 constexpr int round_limit_ms = 100; // a sample may go on in the kernel's page, and never come back
@@ -555,8 +578,9 @@ std::set<Hazard> run_trial(const Trial& trial) {
 std::set<Hazard> try_hazards(const std::set<Hazard>& wanted) {
     std::vector<Sample> some;
     std::set<Hazard> out;
+    // Programs do not execute what this processor lacks.
     for (const Sample& sample : samples)
-        if (wanted.contains(sample.hazard))
+        if (wanted.contains(sample.hazard) && has(sample.needs))
             some.push_back(sample);
     for (Hazard hazard : wanted)
         if (hazard != Hazard::None && std::ranges::find(some, hazard, &Sample::hazard) == some.end())
