@@ -105,6 +105,8 @@ Hazard two_byte_hazard(const X86Instruction& one) {
         return one.extension() == 4 || (one.extension() <= 1 && one.modrm >> 6 != 3) ? Hazard::DescriptorTable
                                                                                      : Hazard::None;
     default:
+        if (one.is_direct_jump() && one.operand16)
+            return Hazard::Refused;
         return loses_operand(one) ? Hazard::UnknownPrefix : Hazard::None;
     }
 }

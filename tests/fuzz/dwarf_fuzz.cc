@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "frontend/dwarf/dwarf_module.h"
+#include "frontend/dwarf/return_sites.h"
 #include "tests/fuzz/memory_file.h"
 
 using namespace sonde;
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             module.calling_convention().result_location(function, result);
         module.cheap_entry(function);
         module.statement_at(function.low);
-        static_cast<void>(module.returns().find(function));
+        static_cast<void>(module.returns().find(function, false));
         module.return_address(function.body);
         module.labels(function);
         module.calls(function);

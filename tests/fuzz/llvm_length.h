@@ -37,6 +37,10 @@ class LlvmLength {
         const size_t length = LLVMDisasmInstruction(context_, bytes, code.size(), 0, text, sizeof text);
         if (!one || length == 0 || one->length == length)
             return "";
+        // REX.W takes precedence over 0x66 (Intel SDM, volume 2, 2.2.1.2); LLVM reads a distance of 16 bits all the
+        // same.
+        if (one->is_direct_jump() && one->operand16)
+            return "";
         // LLVM prints unexpected prefixes as separate instructions, and takes AMD's extrq for vmread.
         for (const char* name : {"\tlock", "\txacquire", "\txrelease", "\trep", "\tvmread"})
             if (std::string_view(text).find(name) != std::string_view::npos)

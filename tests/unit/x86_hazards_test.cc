@@ -66,6 +66,7 @@ TEST(X86Hazards, Classes) {
         {"f0 48 01 07", Hazard::Refused},                   // lock add
         {"2e 8b 07", Hazard::Refused},                      // mov %cs:(%rdi), %eax
         {"f4", Hazard::Refused},                            // hlt
+        {"66 4f 0f 80 00 00 00 00", Hazard::Refused},       // jo with 0x66, which REX.W overrides
     };
     for (const auto& [text, hazard] : all)
         EXPECT_EQ(static_cast<int>(hazard_of(decoded(text))), static_cast<int>(hazard)) << text;
