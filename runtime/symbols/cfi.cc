@@ -1,3 +1,26 @@
+// Call frame information is a program, not a table. For every function a CIE (shared between functions) and an FDE (one
+// per function) hold instructions such as "move on by 3 bytes" or "the CFA is now rbp + 16". To find the caller at an
+// address, an unwinder runs these instructions up to the address. A BPF handler cannot do that for each frame of each
+// stack: the search through .eh_frame alone would exceed its limits.
+//
+// So the runtime runs the instructions once for each file, and records the result at every address where it changes.
+// Example:
+//
+//     code                     instructions                            row
+//     1000  push %rbp          CIE: CFA = rsp + 8, rip at CFA - 8      1000  SONDE_RULE(RSP, 1, 0)
+//     1001  mov %rsp,%rbp      advance 1; CFA = rsp + 16;              1001  SONDE_RULE(RSP, 2, 2)
+//                              rbp at CFA - 16
+//     1004  ...                advance 3; CFA = rbp + 16               1004  SONDE_RULE(RBP, 2, 2)
+//     1020  the next function                                          1020  SONDE_RULE_NONE
+//
+// RuleCompiler (unwind_rules.h) packs each state of the registers into a 32-bit rule.
+//
+// A wrong rule is worse than none, because it produces a wrong stack that looks right. Three decisions follow:
+// * When Machine meets an instruction that it does not support, it keeps the rows so far and ends the function with
+//   SONDE_RULE_UNKNOWN. The last known row is not extended.
+// * Of two functions that overlap, only the first one is kept (add_functions).
+// * An FDE is skipped if its CIE has an unknown version or augmentation, because then the lengths of the fields that
+//   follow are unknown.
 #include "runtime/symbols/cfi.h"
 
 #include <algorithm>
@@ -11,8 +34,10 @@
 namespace sonde {
 namespace {
 
+// Limits against damaged or hostile files: rows of a section, and nested DW_CFA_remember_state.
 constexpr size_t most_rows = 1 << 24, most_remembered = 64;
 
+// A Common Information Entry: the part of a description that many functions share.
 struct Cie {
     const CfiWidth* width = &wide_cfi;
     uint64_t code_align = 1;
@@ -22,16 +47,17 @@ struct Cie {
     std::string_view instructions;
 };
 
+// Reads a CIE. `record` starts after the length field, at `address`. Returns nothing if sonde does not support the CIE.
 std::optional<Cie> read_cie(std::string_view record, uint64_t address, const CfiWidth& width) {
     CfiReader in(record, address);
-    in.take<uint32_t>(); // says that it is one
+    in.take<uint32_t>(); // the CIE's id; the caller has checked it
     Cie out;
     out.width = &width;
     auto version = in.take<uint8_t>();
     if (version != 1 && version != 3 && version != 4)
         return std::nullopt;
     std::string_view augmentation = in.string();
-    if (version == 4) { // of addresses, and of segments' numbers, in bytes
+    if (version == 4) { // sizes in bytes of an address and of a segment selector
         auto address_size = in.take<uint8_t>(), segment_size = in.take<uint8_t>();
         if (address_size != width.word || segment_size != 0)
             return std::nullopt;
@@ -43,6 +69,9 @@ std::optional<Cie> read_cie(std::string_view record, uint64_t address, const Cfi
         out.sized_augmentation = true;
         uint64_t size = in.uleb();
         CfiReader data(in.take_bytes(size), 0, width);
+        // The letters are fields in the augmentation data, in this order: R: encoding of the pointers in FDEs. S:
+        // signal frame. L: encoding of the pointer to language-specific data. P: the personality routine. B: return
+        // addresses are signed (AArch64 only).
         for (char letter : augmentation.substr(1)) {
             if (letter == 'R')
                 out.pointer_encoding = data.take<uint8_t>();
@@ -51,9 +80,9 @@ std::optional<Cie> read_cie(std::string_view record, uint64_t address, const Cfi
             else if (letter == 'L')
                 data.take<uint8_t>();
             else if (letter == 'P')
-                // Relative to where it really lies, but only its length matters here.
+                // Only the length of the pointer matters here, so its base can be ignored.
                 data.encoded(data.take<uint8_t>() & 0x0f);
-            else if (letter != 'B') // of other machines
+            else if (letter != 'B')
                 return std::nullopt;
         }
         if (data.failed())
@@ -67,16 +96,18 @@ std::optional<Cie> read_cie(std::string_view record, uint64_t address, const Cfi
     return out;
 }
 
-// Runs call frame instructions: a function's rows, from `begin` to `end`.
+// Runs the instructions of a CIE and an FDE and produces the rows of a function, from `begin` up to `end`.
 class Machine {
   public:
+    // Runs the instructions of the CIE. They set the initial state only, so they produce no rows.
     Machine(const Cie& cie, uint64_t begin, uint64_t end, RuleCompiler& rules)
         : cie_(cie), rules_(rules), at_(begin), end_(end) {
         good_ = run(cie.instructions, nullptr);
         initial_ = state_;
     }
 
-    // False if the instructions could not be followed; the rows up to there are right.
+    // Runs the instructions of the FDE. Returns false if one of them is not supported; the rows up to there are valid,
+    // and the last row is SONDE_RULE_UNKNOWN.
     bool compile(std::string_view instructions, std::vector<UnwindRow>& rows) {
         good_ = good_ && run(instructions, &rows);
         add(rows, good_ ? row() : UnwindRow{0, SONDE_RULE_UNKNOWN, 0});
@@ -85,6 +116,7 @@ class Machine {
 
   private:
     UnwindRow row() { return rules_.compile(state_, *cie_.width, cie_.signal_frame); }
+    // Adds a row at the current address. Several rows for one address replace each other: only the last state holds.
     void add(std::vector<UnwindRow>& rows, UnwindRow row) {
         if (at_ >= end_)
             return;
@@ -95,9 +127,11 @@ class Machine {
             rows.push_back(row);
     }
 
+    // Offsets in the instructions are multiples of the CIE's data alignment factor.
     int64_t factored(uint64_t offset) const {
         return static_cast<int64_t>(offset * static_cast<uint64_t>(cie_.data_align));
     }
+    // Moves on to a later address. Stops at the function's end if the instructions go beyond.
     void advance(uint64_t delta, std::vector<UnwindRow>* rows) {
         if (!rows)
             return;
@@ -110,17 +144,20 @@ class Machine {
         if (number = cie_.width->number(number); number != cfi::no_register)
             state_.places[number] = place;
     }
+    // DW_CFA_restore returns to the state after the CIE's instructions, not to the previous one.
     void restore(uint64_t number) {
         if (number = cie_.width->number(number); number != cfi::no_register)
             state_.places[number] = initial_.places[number];
     }
-    // `number`: x86-64's.
+    // `number` is a register number of x86-64.
     void define_cfa(uint64_t number, int64_t offset) {
         state_.cfa_is_expression = false;
         state_.cfa_register = number;
         state_.cfa_offset = offset;
     }
 
+    // Runs instructions until they end or reach the function's end. `rows` is null for those of a CIE. The two high
+    // bits of the first byte select a short instruction with a 6-bit operand; 0 selects the others.
     bool run(std::string_view instructions, std::vector<UnwindRow>* rows) {
         CfiReader in(instructions, 0, *cie_.width);
         while (!in.empty() && at_ < end_) {
@@ -145,6 +182,8 @@ class Machine {
         return !in.failed();
     }
 
+    // The instructions whose opcode takes the whole byte (DWARF 5, section 7.24). Returns false for an instruction that
+    // is not supported.
     bool extended(uint8_t byte, CfiReader& in, std::vector<UnwindRow>* rows) {
         uint64_t number = 0;
         switch (byte) {
@@ -152,7 +191,7 @@ class Machine {
             return true;
         case 0x01: { // DW_CFA_set_loc
             uint64_t to = in.encoded(cie_.pointer_encoding & 0x0f);
-            // Compilers do not write it; relative ones would need the place of the instruction.
+            // Compilers do not emit this instruction. A relative pointer would need the instruction's own address.
             if ((cie_.pointer_encoding & 0x70) != 0 || to < at_ || cie_.code_align == 0)
                 return false;
             advance((to - at_) / cie_.code_align, rows);
@@ -254,20 +293,21 @@ class Machine {
 
 std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
                                   RuleCompiler& rules) {
-    // What a record's second word says: of a CIE, and of the place of an FDE's CIE.
+    // The second field of a record is this id in a CIE. In an FDE, it locates the CIE: in .eh_frame as the distance
+    // back from this field, in .debug_frame as an offset in the section.
     const uint32_t cie_id = kind == CfiKind::EhFrame ? 0 : 0xffffffff;
-    std::map<size_t, std::optional<Cie>> cies; // by where they lie
+    std::map<size_t, std::optional<Cie>> cies; // by offset in the section
     std::vector<CfiFunction> functions;
     size_t at = 0, total = 0;
     while (section.size() - at >= 4 && total < most_rows) {
         uint32_t length = 0;
         std::memcpy(&length, section.data() + at, sizeof length);
         size_t begin = at + 4;
-        if (length == 0) { // the end of one object's part
+        if (length == 0) { // a terminator, which the linker may leave between two inputs
             at = begin;
             continue;
         }
-        // The 64-bit form is for objects of more than 4 GB.
+        // Extended length is for sections of more than 4 GB. The rest of the section is not read.
         if (length == 0xffffffff || length > section.size() - begin || length < 4)
             break;
         at = begin + length;
@@ -308,7 +348,7 @@ void add_functions(std::vector<CfiFunction>& to, std::vector<CfiFunction> more) 
         const bool overlaps = (next != to.begin() && std::prev(next)->end > function.begin) ||
                               (next != to.begin() + known && next->begin < function.end) || function.begin < covered;
         if (overlaps)
-            continue; // one of the two is wrong
+            continue; // one of the two descriptions is wrong
         covered = function.end;
         to.push_back(std::move(function));
     }
@@ -319,7 +359,7 @@ std::vector<UnwindRow> join_functions(const std::vector<CfiFunction>& functions)
     std::vector<UnwindRow> rows;
     for (const CfiFunction& function : functions) {
         if (!rows.empty() && function.begin == rows.back().address)
-            rows.pop_back(); // there is no gap after the last one
+            rows.pop_back(); // the gap that followed the last function is empty
         for (const UnwindRow& row : function.rows)
             if (rows.empty() || !rows.back().same_rule(row))
                 rows.push_back(row);

@@ -1,7 +1,8 @@
-// Call frame information, compiled: how a function's caller is found, for every instruction, as sorted rows.
+// Compiles DWARF call frame information (CFI) to sorted rows. A row tells how to find the caller of a function, from
+// the row's address up to the next row. Handlers in the kernel search these rows when they unwind a user stack.
 //
-// Formats: the Linux Standard Base Core Specification, 10.6 ("Exception Frames"); DWARF 5, 6.4 ("Call Frame
-// Information"); System V psABI for x86-64, 3.6.2, and for i386, 2.4.2 (register numbers).
+// Formats: Linux Standard Base Core Specification, section 10.6 ("Exception Frames"); DWARF 5, section 6.4 ("Call Frame
+// Information"). Register numbers: System V psABI for x86-64, section 3.6.2, and for i386, section 2.4.2.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,32 @@
 
 namespace sonde {
 
-// The two sections that have it.
+// The section that the bytes come from. The two formats differ only in how they mark a CIE and refer to one.
 enum class CfiKind { EhFrame, DebugFrame };
 
-// A function, or a part of one, with its rows.
+// The rows of a function, or of one part of a function that the compiler split.
 struct CfiFunction {
     uint64_t begin = 0, end = 0; // as linked
     std::vector<UnwindRow> rows;
 };
 
-// The functions of a section that lies at `address`. Whatever the bytes are: what cannot be read is left out, and a
-// rule that cannot be expressed is SONDE_RULE_UNKNOWN.
+// Returns the functions that a section describes, in the order of the section. `address` is the section's address as
+// linked: pointers in .eh_frame are relative to it. `width` selects x86-64 or i386. Programs of steps go to `rules`.
+//
+// The bytes may come from any file and are not trusted. The function skips records that it cannot read. A row that no
+// rule can express gets SONDE_RULE_UNKNOWN.
 std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
                                   RuleCompiler& rules);
 
-// Adds those functions that do not overlap others, and sorts them. `to` is sorted, without overlaps.
+// Adds those functions of `more` that overlap neither a function in `to` nor another one in `more`. `to` must be sorted
+// by address and stays sorted.
 void add_functions(std::vector<CfiFunction>& to, std::vector<CfiFunction> more);
 
-// Their rows, by address; between functions SONDE_RULE_NONE.
+// Joins the rows of sorted functions into one list. The gaps between functions get SONDE_RULE_NONE.
 std::vector<UnwindRow> join_functions(const std::vector<CfiFunction>& functions);
 
-// The rules of one section. `is_32_bit`: of i386 code; the rules are the same ones, and do not say so.
+// Compiles the rows of a single section. `is_32_bit`: the code is for i386. The returned rows do not carry
+// SONDE_RULE_NARROW; the caller must add the flag.
 UnwindRules compile_cfi(std::string_view section, uint64_t address, CfiKind kind = CfiKind::EhFrame,
                         bool is_32_bit = false);
 

@@ -1,4 +1,5 @@
-// What reads call frame information: its numbers, and the two processors that it is for.
+// A bounds-checked reader for call frame information: integers, LEB128 numbers, strings and encoded pointers. Also the
+// register numbers of x86-64 and i386.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,15 @@ namespace sonde {
 
 namespace cfi {
 constexpr uint64_t rbp = 6, rsp = 7, return_address = 16; // DWARF numbers of x86-64
-constexpr uint64_t registers = 17;                        // that rules are kept for
+constexpr uint64_t registers = 17;                        // rules exist for registers below this number
 constexpr uint64_t no_register = ~uint64_t{0};
 } // namespace cfi
 
-// What differs in code of i386.
+// The differences between x86-64 and i386: the size of a word in bytes, and the register numbers.
 struct CfiWidth {
     int64_t word = 8;
 
-    // The number that x86-64 has for a register; no_register: rules do not know it.
+    // Converts a DWARF register number to that of x86-64. Returns no_register for registers that rules do not track.
     uint64_t number(uint64_t number) const {
         constexpr uint64_t of_i386[] = {0, 2, 1, 3, cfi::rsp, cfi::rbp, 4, 5, cfi::return_address};
         if (word == 8)
@@ -27,9 +28,12 @@ struct CfiWidth {
 };
 inline constexpr CfiWidth wide_cfi, narrow_cfi{4};
 
-// Bytes from the front; beyond the end everything is 0 and failed() is true.
+// Reads bytes from the front. After an attempt to read past the end, every read returns 0 and failed() is true, so
+// callers need to check failed() only once, at the end of a record.
 class CfiReader {
   public:
+    // `address` is the address of the first byte as linked; encoded() needs it for relative pointers. The bytes and
+    // `width` must outlive the reader.
     CfiReader(std::string_view bytes, uint64_t address, const CfiWidth& width = wide_cfi)
         : bytes_(bytes), address_(address), width_(width) {}
 
@@ -48,6 +52,7 @@ class CfiReader {
         at_ += sizeof value;
         return value;
     }
+    // Unsigned and signed LEB128 (DWARF 5, section 7.6). Bits above the 64th are dropped.
     uint64_t uleb() {
         uint64_t value = 0;
         for (unsigned shift = 0;; shift += 7) {
@@ -90,7 +95,9 @@ class CfiReader {
         at_ = end + 1;
         return out;
     }
-    // DW_EH_PE_*: the low half is the format, the high half what it is relative to.
+    // Reads a pointer in an encoding DW_EH_PE_* (LSB, section 10.5): the low four bits are the format, the next three
+    // select the base. Supports absolute pointers and those relative to their own address (DW_EH_PE_pcrel); others
+    // fail.
     uint64_t encoded(uint8_t encoding) {
         uint64_t base = address(), value = 0;
         switch (encoding & 0x0f) {

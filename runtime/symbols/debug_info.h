@@ -1,4 +1,5 @@
-// A file's debug information, its own or that of the file beside it (base/debug_file.h), as libdw has it.
+// Opens the DWARF data of a file with libdw. The data is in the file itself or in its separate debug file
+// (base/debug_file.h).
 #pragma once
 
 #include <optional>
@@ -12,11 +13,12 @@
 namespace sonde {
 
 struct DebugInfo {
-    std::optional<ElfFile> beside;
+    std::optional<ElfFile> beside; // the separate debug file, if the file itself has no DWARF data
     OpenedDwarf opened;
 
     Dwarf* dwarf() const { return opened.dwarf.get(); }
-    // False: there is none. `problems`: what stood in the way, in words.
+    // Returns false if no debug information exists or it cannot be read. In the second case, adds an error message to
+    // `problems`.
     bool open(const ElfFile& file, std::vector<std::string>& problems) {
         if (!has_dwarf(file))
             beside = find_debug_file(file);

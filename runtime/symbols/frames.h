@@ -1,4 +1,4 @@
-// Stacks as frames: what output that programs read, and pictures, are made of.
+// Stacks as lists of frames, for JSON output and for pictures.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,36 @@ namespace sonde {
 
 class Symbols;
 
+// An address of a stack, or one of the functions that are inlined at that address.
 struct Frame {
     uint64_t address = 0;
-    std::string function; // empty: not known
-    int64_t offset = 0;   // of the address from the function's entry; of an inlined one: 0
-    std::string file;     // the path of the program, library or module; empty: not known
-    std::string source;   // "file.c:12"; empty: not known, or not asked for
+    std::string function; // empty: unknown
+    int64_t offset = 0;   // of the address from the function's entry, in bytes; 0 for an inlined function
+    std::string file;     // path of the program, library or module; empty: unknown
+    std::string source;   // "file.c:12"; empty: unknown or not requested
     bool is_inlined = false, is_kernel = false;
 };
 
-// A function that an address of a stack is in, and where in the source that one stands.
+// A function at an address of a stack, and the source line that is being executed in this function.
 struct FramePlace {
-    std::string inlined; // its name; empty: the function whose code it is, not an inlined one
-    std::string source;  // "file.c:12"; empty: not known, or not asked for
+    std::string inlined; // name of the inlined function; empty: the function that contains the address
+    std::string source;  // "file.c:12"; empty: unknown or not requested
 };
-// The innermost first; the last is the function whose code it is. What a function has inlined, it calls where that was.
+// Returns the functions at an address, innermost first; the last one contains the address. The source line of an outer
+// function is the line of the inlined call.
 std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t address, bool with_source);
 
-// What lies at an address of a stack: inlined functions, the innermost first, then the one whose code it is. `process`
-// as for Symbols. `after_call`: a return address, so that the call before it is meant. `with_source` reads line tables.
+// Returns the frames for an address of a stack, innermost first. `process`: see Symbols. `after_call`: `address` is a
+// return address, so the lookup uses the call instruction before it. `with_source` reads line tables, which is slow for
+// large files.
 std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source);
 
-// Names, the outermost first, with `;` between them, as flame graphs are made of.
+// Joins names with `;`, outermost first: the "folded" format of flame graph tools. A `;` in a name becomes `:`.
 std::string folded(const std::vector<std::string>& names);
-// What a frame is called there: its function, else its file, else its address.
+// Returns the name of a frame in flame graphs: the function, else `[file]`, else the address.
 std::string frame_name(const Frame& frame);
 
-// The addresses of a stack as text, as handlers make it: hexadecimal numbers, the innermost first.
+// Parses a stack in a string of the script: hexadecimal addresses separated by spaces, innermost first.
 std::vector<uint64_t> addresses_in(const std::string& text);
 
 } // namespace sonde

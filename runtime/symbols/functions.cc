@@ -17,10 +17,14 @@ namespace {
 
 struct Candidate {
     ElfSymbol symbol;
-    int source = 0; // the source file's number; of local symbols
+    int source = 0; // index of the source file (STT_FILE), for local symbols
 
-    // The best name first: with a size, global, then weak, then local; malloc before __libc_malloc. The kernel's own
-    // code in processes (vdso(7)) goes by its full names, which tell it from the C library's functions.
+    // Orders the names of one address. Each rule applies if those before it do not decide:
+    // * Symbols with a size come first.
+    // * In the vDSO (vdso(7)), `__vdso_` names come first: they cannot be confused with functions of the C library.
+    // * Fewer leading underscores come first: malloc before __libc_malloc.
+    // * Global symbols come first, then weak ones, then local ones.
+    // * Shorter names come first.
     auto rank() const {
         size_t underscores = std::min(symbol.name.find_first_not_of('_'), symbol.name.size());
         int binding = symbol.binding == STB_GLOBAL ? 0 : symbol.binding == STB_WEAK ? 1 : 2;
@@ -29,7 +33,7 @@ struct Candidate {
     }
 };
 
-// The functions that parts were moved away from, by their symbols.
+// Finds the function that a moved part (`f.cold`) belongs to, by the name of its symbol.
 class WholeFunctions {
   public:
     explicit WholeFunctions(const std::vector<Candidate>& all) {
@@ -40,7 +44,8 @@ class WholeFunctions {
             if (auto found = named_.find(one.symbol.name); found != named_.end())
                 found->second.push_back(&one);
     }
-    // 0: it is no part, or of several functions with that name it may be any one's.
+    // Returns 0 if `part` is not a moved part, or if several functions have the name. Static functions `f` in two
+    // source files both have an `f.cold`. The right one comes from the same source file as the part.
     uint64_t address_of(const Candidate& part) const {
         const auto found = named_.find(moved_from(part.symbol.name));
         uint64_t out = 0;
@@ -60,7 +65,8 @@ class WholeFunctions {
     std::unordered_map<std::string_view, std::vector<const Candidate*>> named_;
 };
 
-// `functions` are those of `all`, by their addresses.
+// Gives each moved part in `functions` the name and the address of its function. `all` has the symbols of all
+// functions.
 void join_parts(const std::vector<Candidate>& all, std::vector<FunctionSymbol>& functions) {
     const WholeFunctions whole(all);
     for (const Candidate& part : all) {
@@ -99,7 +105,7 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
         return true;
     };
     file.for_each_symbol(take);
-    std::optional<ElfFile> beside; // a stripped file's own functions are there
+    std::optional<ElfFile> beside; // has the symbols of a stripped file
     if (!file.find_section(".symtab"))
         beside = find_debug_file(file);
     if (!beside && !file.find_section(".symtab"))
@@ -115,7 +121,7 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
     for (const auto& [symbol, from] : all) {
         if (!out.empty() && out.back().address == symbol.address)
             continue;
-        // A label within a function is no function.
+        // A label inside a function, not a function.
         if (!out.empty() && symbol.size == 0 && symbol.address - out.back().address < out.back().size)
             continue;
         out.push_back({symbol.address, symbol.size, readable_symbol(symbol.name)});
@@ -126,7 +132,7 @@ std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
             most = std::min(most, out[i + 1].address - out[i].address);
         out[i].size = out[i].size == 0 ? most : std::min(out[i].size, most);
     }
-    // Functions of Go may be called `cold`, and have a dot before their names.
+    // In Go programs, a function may really be named `cold`, and all names contain a dot.
     if (!file.find_section(".gopclntab"))
         join_parts(all, out);
     return out;

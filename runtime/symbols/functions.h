@@ -1,4 +1,4 @@
-// The functions of a program or library, by address.
+// Reads the functions of a program or library, sorted by address.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace sonde {
 struct FunctionSymbol {
     uint64_t address = 0; // as linked
     uint64_t size = 0;
-    std::string name; // readable_symbol()
-    // Blocks that the compiler moved away from a function (`f.cold`): that one's address. The name is the function's,
-    // and offsets count from there. 0: a function itself.
+    std::string name; // demangled by readable_symbol()
+    // The compiler may move cold blocks of a function elsewhere (`f.cold`). For such blocks: the address of the
+    // function itself. `name` is the function's name, and offsets count from there. 0 for functions.
     uint64_t moved_from = 0;
 };
 
-// One for each address, sorted, without overlaps: of several names the one that programs call it by. A symbol without a
-// size reaches up to the next one.
+// Returns one entry for each address, sorted, without overlaps. Of several symbols at one address, the one that
+// programs call wins (Candidate::rank). A symbol without a size extends to the next symbol.
 std::vector<FunctionSymbol> read_functions(const ElfFile& file);
 
 } // namespace sonde

@@ -13,21 +13,21 @@
 namespace sonde {
 namespace {
 
-constexpr int deepest = 64; // a chain that is longer is damage
+constexpr int deepest = 64; // nesting limit against damaged files
 
-// Where functions may be, beside the unit itself.
+// DIEs that can contain functions, besides the unit itself.
 bool holds_functions(int tag) {
     return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
            tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
 }
 
-// What of a function's entries has code.
+// DIEs in a function that can contain inlined functions.
 bool is_scope(int tag) {
     return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_try_block ||
            tag == DW_TAG_catch_block;
 }
 
-// The unit's functions that have code.
+// Calls `visit` for each function DIE of a unit.
 template <typename Visit> void for_each_function(Dwarf_Die& parent, int depth, Visit& visit) {
     for_each_child(parent, [&](Dwarf_Die& child) {
         int tag = dwarf_tag(&child);
@@ -39,7 +39,7 @@ template <typename Visit> void for_each_function(Dwarf_Die& parent, int depth, V
     });
 }
 
-// Of the whole file.
+// Calls `visit` for each compilation unit of the file.
 template <typename Visit> void for_each_compile_unit(Dwarf* dwarf, Visit visit) {
     for_each_unit(dwarf, [&](Dwarf_Die& unit, uint8_t type) {
         if (type == DW_UT_compile)
@@ -47,7 +47,7 @@ template <typename Visit> void for_each_compile_unit(Dwarf* dwarf, Visit visit) 
     });
 }
 
-// Adds `{low, high, ...}` for each of the DIE's ranges.
+// Calls `add` with the bounds of each non-empty address range of a DIE.
 template <typename Add> void add_ranges(Dwarf_Die& die, Add add) {
     for_each_range(die, [&](uint64_t low, uint64_t high) {
         if (low < high)
@@ -70,7 +70,7 @@ struct InlineFinder::Debug : DebugInfo {
         uint64_t low, high;
         Dwarf_Die die;
     };
-    std::optional<std::vector<Range>> units;                          // of a file without an index by address
+    std::optional<std::vector<Range>> units;                          // filled if the file has no .debug_aranges
     std::unordered_map<Dwarf_Off, std::vector<Range>> unit_functions; // by unit
     std::unordered_map<uint64_t, std::vector<InlinedCall>> known;
 
@@ -114,6 +114,8 @@ InlineFinder::~InlineFinder() = default;
 InlineFinder::InlineFinder(InlineFinder&&) noexcept = default;
 
 std::vector<InlinedCall> InlineFinder::find(uint64_t address) {
+    // Descend from the function through nested scopes that contain the address, and collect those that are inlined
+    // functions.
     std::optional<Dwarf_Die> unit = debug_ ? debug_->unit_at(address) : std::nullopt;
     if (!unit)
         return {};
@@ -147,6 +149,8 @@ std::vector<InlinedCall> InlineFinder::find(uint64_t address) {
 
 namespace {
 
+// Turns nested address ranges into a sorted list of rows. Example: f() has inlined g() at 10-20, and g() has inlined
+// h() at 12-15. The rows are: 10 g, 12 h, 15 g, 20 none. finish() sorts the ranges and keeps the open ones on a stack.
 class TableBuilder {
   public:
     void add(Dwarf_Die& scope, uint32_t around, int depth) {

@@ -1,4 +1,4 @@
-// Which inlined functions an address lies in, from DWARF's inlined subroutine entries (DWARF 5, 3.3.8.2).
+// Finds the inlined functions at an address, using DW_TAG_inlined_subroutine (DWARF 5, section 3.3.8.2).
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,40 @@
 
 namespace sonde {
 
+// One inlined function, and where it is called.
 struct InlinedCall {
-    std::string name; // readable_symbol() of the function that is inlined
-    std::string file; // of the call, in the function around it; "": not known
-    uint32_t line = 0;
+    std::string name;  // of the inlined function, demangled by readable_symbol()
+    std::string file;  // source file of the call; "": unknown
+    uint32_t line = 0; // of the call; 0: unknown
 };
 
-// Single addresses: reads only the units that are asked for.
+// Looks up single addresses. Reads only the compilation units that contain them.
 class InlineFinder {
   public:
-    // `problems`: why debug information that is there cannot be read, in words.
+    // Debug information that exists but cannot be read adds an error message to `problems`.
     InlineFinder(const ElfFile& file, std::vector<std::string>& problems);
     ~InlineFinder();
     InlineFinder(InlineFinder&&) noexcept;
 
-    // The innermost first; empty if nothing is inlined there, or nothing is known.
+    // Returns the inlined functions at an address, innermost first. Empty if nothing is inlined there, or no debug
+    // information exists.
     std::vector<InlinedCall> find(uint64_t address);
 
   private:
     struct Debug;
-    std::unique_ptr<Debug> debug_; // null: there is no debug information
+    std::unique_ptr<Debug> debug_; // null: no debug information
 };
 
-// The whole of a file, as handlers look it up.
+// All inlined functions of a file, for handlers in the kernel. A row refers to a node, and each node to the next outer
+// one, so that many rows share their chains.
 struct InlineTable {
     struct Node {
         uint32_t name = 0;  // index into `names`
-        uint32_t outer = 0; // index into `nodes`: the inlined function around it; 0: none
+        uint32_t outer = 0; // index into `nodes` of the next outer inlined function; 0: this is the outermost
     };
     struct Row {
-        uint64_t address = 0; // as linked; the row holds up to the next one's
-        uint32_t node = 0;    // 0: nothing is inlined from there on
+        uint64_t address = 0; // as linked; valid up to the next row
+        uint32_t node = 0;    // index into `nodes`; 0: nothing is inlined here
     };
     std::vector<std::string> names;
     std::vector<Node> nodes = {{}};

@@ -25,11 +25,12 @@ constexpr int64_t second = 1'000'000'000;
 constexpr int64_t between_looks = second / 10;
 constexpr size_t piece = 1 << 20, most_bytes = 256 << 20, head_bytes = 256;
 
-// When the process began, in nanoseconds since 1970: field 22 of /proc/PID/stat, in ticks since the machine began
-// (proc_pid_stat(5)); 0: it is gone.
+// Returns the start time of a process in nanoseconds since 1970, or 0 if the process does not exist. Field 22 of
+// /proc/PID/stat is in clock ticks since boot (proc_pid_stat(5)).
 int64_t beginning_of(int64_t process) {
     Result<std::string> text = read_file(fmt::format("/proc/{}/stat", process));
-    const size_t name_end = text ? text->rfind(')') : std::string::npos; // a name may have spaces, and parentheses
+    const size_t name_end =
+        text ? text->rfind(')') : std::string::npos; // a process name may contain spaces and parentheses
     unsigned long long ticks = 0;
     if (name_end == std::string::npos ||
         std::sscanf(text->c_str() + name_end + 1,
@@ -41,7 +42,8 @@ int64_t beginning_of(int64_t process) {
     return machine_began + static_cast<int64_t>(ticks) * (second / sysconf(_SC_CLK_TCK));
 }
 
-// The process's number in its own PID namespace, which it knows itself by: the last one of NSpid.
+// Returns the PID of a process in its own PID namespace: the last number of NSpid in /proc/PID/status
+// (proc_pid_status(5)). The process uses this number in the file's name.
 int64_t own_number(int64_t process) {
     Result<std::string> status = read_file(fmt::format("/proc/{}/status", process));
     const size_t at = status ? status->find("\nNSpid:") : std::string::npos;
@@ -54,7 +56,7 @@ int64_t own_number(int64_t process) {
     return number;
 }
 
-// Takes a hexadecimal number and one space from the beginning of `text`. False if it does not begin so.
+// Removes a hexadecimal number and one space from the front of `text`. Returns false if the text has a different form.
 bool take_number(std::string_view& text, uint64_t& number) {
     if (text.starts_with("0x"))
         text.remove_prefix(2);
@@ -88,6 +90,7 @@ bool JitNames::read_on() {
     if (path_.empty() || now_ns() - looked_ < between_looks)
         return false;
     looked_ = now_ns();
+    // Another user may have created the path: refuse symbolic links, and do not block on a FIFO.
     Fd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status{};
     if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
@@ -97,7 +100,7 @@ bool JitNames::read_on() {
     const Result<std::string> head = read_at(file.get(), 0, std::min<uint64_t>(head_bytes, size));
     if (!head)
         return false;
-    if (size < read_ || !head->starts_with(head_)) { // it was written anew
+    if (size < read_ || !head->starts_with(head_)) { // the file was replaced
         read_ = 0;
         functions_.clear();
     }
@@ -107,7 +110,7 @@ bool JitNames::read_on() {
         Result<std::string> text = read_at(file.get(), read_, std::min<uint64_t>(piece, size - read_));
         const size_t taken = text ? add(*text) : 0;
         if (taken == 0)
-            break; // a line that is being written
+            break; // the last line is still being written
         read_ += taken;
     }
     return read_ != before;

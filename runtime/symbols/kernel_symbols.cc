@@ -1,4 +1,4 @@
-// The list has no sizes: a symbol goes on until the next one, as the kernel itself takes it (kernel/kallsyms.c).
+// /proc/kallsyms has no sizes. A symbol extends to the next one, as in the kernel's own lookups (kernel/kallsyms.c).
 #include "runtime/symbols/kernel_symbols.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t most_unknown = 4096;     // the last symbol of all goes on for at most that
-constexpr int64_t again_ns = 1'000'000'000; // until a module may have come that has an unknown address
+constexpr uint64_t most_unknown = 4096;     // size of the last symbol
+constexpr int64_t again_ns = 1'000'000'000; // pause between reads for unknown addresses
 constexpr std::string_view kernel_itself = "kernel";
 
 } // namespace
@@ -37,10 +37,10 @@ void KernelSymbols::read() {
         if (!next->module.empty())
             modules.insert(symbol.module);
         hidden_ = hidden_ && symbol.address == 0;
-        if (symbol.address >= SONDE_KERNEL_BASE) // what belongs to each processor is elsewhere
+        if (symbol.address >= SONDE_KERNEL_BASE) // per-CPU symbols have small numbers, not addresses
             fresh.push_back(symbol);
     }
-    // Of several names for one place the first one is the kernel's own choice.
+    // Of several names at one address, the kernel prefers the first.
     std::stable_sort(fresh.begin(), fresh.end(),
                      [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
     fresh.erase(std::unique(fresh.begin(), fresh.end(),
@@ -48,11 +48,12 @@ void KernelSymbols::read() {
                 fresh.end());
     for (size_t i = 0; i < fresh.size(); i++)
         fresh[i].size = i + 1 < fresh.size() ? fresh[i + 1].address - fresh[i].address : most_unknown;
+    // Keep the symbols of modules that were unloaded, unless a new module occupies their addresses.
     std::vector<Symbol> gone;
     auto free_at = [&](const Symbol& old) {
         auto next = std::upper_bound(fresh.begin(), fresh.end(), old.address,
                                      [](uint64_t wanted, const Symbol& one) { return wanted < one.address; });
-        // Between two modules, the symbol in front of it is not what is there.
+        // Between two modules, the previous symbol only seems to extend this far, because sizes are not known.
         return next == fresh.begin() || (next - 1)->module == kernel_itself || next == fresh.end() ||
                (next - 1)->module != next->module;
     };
@@ -63,6 +64,7 @@ void KernelSymbols::read() {
     fresh.insert(fresh.end(), gone.begin(), gone.end());
     std::inplace_merge(fresh.begin(), fresh.begin() + static_cast<ptrdiff_t>(middle), fresh.end(),
                        [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+    // The old symbols limit the sizes of their predecessors.
     for (size_t i = 0; i + 1 < fresh.size(); i++)
         fresh[i].size = std::min(fresh[i].size, fresh[i + 1].address - fresh[i].address);
     symbols_ = std::move(fresh);

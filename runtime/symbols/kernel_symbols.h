@@ -1,4 +1,4 @@
-// The symbols of the kernel and of its modules, from /proc/kallsyms.
+// Symbols of the kernel and its modules, from /proc/kallsyms.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,18 @@ namespace sonde {
 
 class KernelSymbols {
   public:
-    // Reads what there is now. What modules had that are gone is kept as long as nothing else is in its place.
+    // Reads the current symbols. Symbols of modules that were unloaded remain until another module uses their
+    // addresses, so that recorded addresses still have names.
     void read();
-    // The kernel shows no addresses (kernel.kptr_restrict), or none to this user.
+    // True if the kernel hides its addresses from all users or from this one (kernel.kptr_restrict).
     bool hidden() const { return hidden_; }
 
-    // What lies at an address, as a sonde_symbol_style. Modules that were loaded meanwhile are looked for.
+    // Returns the text for an address in a sonde_symbol_style. Reads the symbols again for an unknown address, at most
+    // once a second, since a module may have been loaded.
     std::string text(uint64_t address, uint64_t style);
-    // From and to of the first symbol with that name; 0 and 0 if there is none.
+    // Returns the begin and end of the first symbol with that name; {0, 0} if none exists.
     std::pair<uint64_t, uint64_t> find(std::string_view name) const;
-    // The table of SONDE_KERNEL_FILE (symbols/file_table.h). Empty if no symbols are known.
+    // Returns the table for SONDE_KERNEL_FILE (runtime/plan/file_table.h). Empty if no symbols are known.
     std::vector<uint64_t> compile() const;
 
   private:
@@ -32,7 +34,7 @@ class KernelSymbols {
     };
     const Symbol* at(uint64_t address) const;
 
-    std::vector<Symbol> symbols_; // by address
+    std::vector<Symbol> symbols_; // sorted by address
     std::vector<std::unique_ptr<std::string>> texts_;
     bool hidden_ = false;
     int64_t read_at_ = 0; // now_ns()

@@ -17,14 +17,15 @@
 namespace sonde {
 namespace {
 
-// /etc/ld.so.cache in the format "glibc-ld.so.cache1.1": a head, then entries that name strings by their offset in the
-// file. Later entries for a name are for machines with less.
+// Reads /etc/ld.so.cache, format "glibc-ld.so.cache1.1": a header, then entries with the offsets of two strings, name
+// and path. A name may occur several times, with the best variant for recent processors first; the map keeps the last,
+// which runs on any processor.
 std::map<std::string, std::string> read_cache() {
     std::map<std::string, std::string> out;
     Result<std::string> bytes = read_file("/etc/ld.so.cache");
     constexpr std::string_view magic = "glibc-ld.so.cache1.1";
     constexpr size_t head_size = 48, entry_size = 24;
-    constexpr uint32_t x86_64 = 0x303;
+    constexpr uint32_t x86_64 = 0x303; // flags of a library for x86-64: FLAG_ELF_LIBC6 | FLAG_X8664_LIB64
     if (!bytes || !bytes->starts_with(magic) || bytes->size() < head_size)
         return out;
     auto word = [&](size_t at) {
@@ -45,11 +46,13 @@ std::map<std::string, std::string> read_cache() {
     return out;
 }
 
+// The dynamic section of a file: DT_NEEDED, DT_RPATH and DT_RUNPATH, and the path of the dynamic linker.
 struct Needs {
     std::vector<std::string> names, folders;
     std::string linker;
 };
 
+// Splits a list of folders and replaces $ORIGIN by the folder of the file (ld.so(8), "Dynamic string tokens").
 std::vector<std::string> split_folders(const std::string& list, const std::string& origin) {
     std::vector<std::string> out;
     std::istringstream in(list);
@@ -119,7 +122,7 @@ std::vector<std::string> find_libraries(const std::string& program) {
     };
     for (size_t i = 0; i < todo.size(); i++) {
         Needs needs = read_needs(todo[i]);
-        // A program's own folders count for its libraries too.
+        // The folders of a program also apply to the libraries that it loads (ld.so does this for DT_RPATH only).
         folders.insert(folders.end(), needs.folders.begin(), needs.folders.end());
         if (!needs.linker.empty())
             needs.names.push_back(needs.linker);

@@ -1,4 +1,4 @@
-// The libraries that a program will be run with, found as the dynamic linker does (ld.so(8)).
+// Finds the libraries that a program will load, by the rules of the dynamic linker (ld.so(8)).
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace sonde {
 
-// Paths of what `program` needs, directly and indirectly, its dynamic linker among them; what is not found is left out.
+// Returns the paths of all libraries that `program` needs, directly or indirectly, and of its dynamic linker. Skips
+// libraries that do not exist. Includes only those in DT_NEEDED, not those loaded by dlopen(3).
 std::vector<std::string> find_libraries(const std::string& program);
 
 } // namespace sonde

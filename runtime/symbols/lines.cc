@@ -26,7 +26,8 @@ void add_unit(Dwarf_Die& unit, LineTable& out, std::unordered_map<std::string, u
             file = entry->second;
             last_path = row.file;
         }
-        // libdw gives the end of a sequence first. A row for no bytes after it must not reach into what follows.
+        // libdw sorts the end of a sequence before other rows of the same address. An empty row after the end must not
+        // extend into code of another unit that follows.
         if (!row.end_sequence && row.address == last_end && dwarf_haspc(&unit, row.address) != 1)
             return;
         last_end = row.end_sequence ? row.address : last_end;
@@ -38,7 +39,7 @@ void add_unit(Dwarf_Die& unit, LineTable& out, std::unordered_map<std::string, u
 } // namespace
 
 struct LineFinder::Debug : DebugInfo {
-    std::optional<LineTable> all; // of a file without an index by address
+    std::optional<LineTable> all; // filled if the file has no .debug_aranges
 
     static std::unique_ptr<Debug> open(const ElfFile& file, std::vector<std::string>& problems) {
         auto out = std::make_unique<Debug>();
@@ -59,8 +60,8 @@ LineTable LineFinder::Debug::read_all() {
         if (type == DW_UT_compile || type == DW_UT_skeleton)
             add_unit(unit, out, files);
     });
-    // Where one unit's lines end another's begin: the one that says something counts. Of several rows for an address
-    // the last one does, as a debugger has it.
+    // One unit's lines may end at the address where those of another begin: the row with a line wins. Of several rows
+    // with a line, the last one wins, as in debuggers.
     std::stable_sort(out.rows.begin(), out.rows.end(), [](const SourceRow& a, const SourceRow& b) {
         return a.address != b.address ? a.address < b.address : (a.line != 0) < (b.line != 0);
     });

@@ -1,4 +1,4 @@
-// Source lines by address, from DWARF's line number tables; libdw stays behind this.
+// Maps addresses to source lines, using DWARF's line tables (DWARF 5, section 6.2). Hides libdw from its callers.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace sonde {
 
 struct SourceRow {
-    uint64_t address = 0; // as linked; the row holds up to the next one's
-    uint32_t line = 0;    // 0: none
+    uint64_t address = 0; // as linked; valid up to the next row
+    uint32_t line = 0;    // 0: no line
     uint32_t file = 0;    // index into LineTable::files
 };
 struct LineTable {
@@ -21,13 +21,14 @@ struct LineTable {
     std::vector<SourceRow> rows; // sorted
 };
 
-// The whole of a file. Empty without debug information, in the file or beside it (base/debug_file.h).
+// Reads the line tables of a whole file, from the file or from its separate debug file (base/debug_file.h). Empty if no
+// debug information exists. An error adds a message to `problems`.
 LineTable read_lines(const ElfFile& file, std::vector<std::string>& problems);
 
-// Single lines: reads only the units that are asked for.
+// Looks up single addresses. Reads only the compilation units that contain them.
 class LineFinder {
   public:
-    // `problems`: why debug information that is there cannot be read, in words.
+    // Debug information that exists but cannot be read adds an error message to `problems`.
     LineFinder(const ElfFile& file, std::vector<std::string>& problems);
     ~LineFinder();
     LineFinder(LineFinder&&) noexcept;
@@ -36,12 +37,13 @@ class LineFinder {
         std::string file;
         uint32_t line = 0;
     };
+    // Returns nothing if the address has no line.
     std::optional<Line> find(uint64_t address);
 
   private:
     friend LineTable read_lines(const ElfFile& file, std::vector<std::string>& problems);
     struct Debug;
-    std::unique_ptr<Debug> debug_; // null: there is no debug information
+    std::unique_ptr<Debug> debug_; // null: no debug information
 };
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Why there is no user stack, or not all of it, where a handler asks for one.
+// Reasons why a user stack is missing or incomplete.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace sonde {
 
-// Of a sonde_stack_state from SONDE_STACK_NONE on.
+// Returns the message for a sonde_stack_state of SONDE_STACK_NONE or above; "" for other states.
 const char* why_no_stack(uint64_t state);
 
-// How often text or numbers were asked for, for each probe and reason. What prints a stack has said it in the output.
+// Adds the missing and incomplete stacks to the accounting, by probe and reason. This covers stacks that scripts use as
+// strings or numbers. Printed stacks show the reason in the output.
 void count_no_stacks(const plan::Plan& plan, const KernelObject& kernel, Accounting& accounting);
 
 } // namespace sonde

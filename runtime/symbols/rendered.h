@@ -1,5 +1,5 @@
-// Lines that were made for addresses. Stacks share most of their frames: each address is looked up and put into words
-// once, until its process has something else there.
+// A cache of output lines for addresses. Stacks share most of their frames, so each address is looked up and formatted
+// once. The cache drops a process's lines when its mappings change.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,21 @@ namespace sonde {
 
 class Rendered {
   public:
-    // What `make()` gives for an address in a process, in some style; as long as nothing is forgotten.
+    // Returns the line for an address of a process in a style. Calls `make()` if the line is not in the cache. The
+    // reference is valid until the next call of line() or forget().
     template <typename Make>
     const std::string& line(uint64_t process, uint64_t address, uint64_t style, const Make& make) {
         const Key key{address, style};
         if (auto lines = processes_.find(process); lines != processes_.end())
             if (auto known = lines->second.find(key); known != lines->second.end())
                 return known->second;
-        std::string text = make(); // may forget
+        std::string text = make(); // may call forget()
         if (++lines_ > most_lines)
             forget_all();
         return processes_[process].try_emplace(key, std::move(text)).first->second;
     }
-    // The process has something else in memory, and so has "whichever process", 0.
+    // Drops the lines of a process, because its mappings have changed. Also drops those of process 0, which stands for
+    // "any process".
     void forget(uint64_t process) {
         processes_.erase(process);
         processes_.erase(0);
@@ -42,7 +44,7 @@ class Rendered {
         lines_ = 1;
     }
     std::unordered_map<uint64_t, std::unordered_map<Key, std::string, Hash>> processes_;
-    size_t lines_ = 0; // made since all was forgotten
+    size_t lines_ = 0; // made since the cache was last emptied
 };
 
 } // namespace sonde

@@ -32,7 +32,7 @@ std::optional<SharedStacks::Stack> SharedStacks::find(const std::string& text) c
     std::vector<char> value(value_size_);
     if (bpf_map_lookup_elem(owners_, &of_text, &stack) != 0 || bpf_map_lookup_elem(shared_, &stack, value.data()) != 0)
         return std::nullopt;
-    // Of two processes that were first at once, one has lost.
+    // If two processes recorded the same stack at the same time, only one of their texts was stored.
     if (strnlen(value.data(), max_string_) != text.size() || std::memcmp(value.data(), text.data(), text.size()) != 0)
         return std::nullopt;
     sonde_shared head{};

@@ -31,9 +31,9 @@ namespace sonde {
 namespace {
 
 constexpr size_t page_size = 4096;
-constexpr const char* vdso_name = "[vdso]"; // in /proc/PID/maps
+constexpr const char* vdso_name = "[vdso]"; // the name in /proc/PID/maps
 
-// Its first page, for as long as the file is known.
+// Maps the first page of a file, to keep its inode in use while the file is known.
 class Page {
   public:
     explicit Page(int fd) : memory_(mmap(nullptr, page_size, PROT_READ, MAP_PRIVATE, fd, 0)) {}
@@ -49,8 +49,8 @@ class Page {
     void* memory_;
 };
 
-// Where a path within some file system can be: /proc/self/mountinfo has each mount's root in its file system, and the
-// folder that it is at (proc_pid_mountinfo(5)).
+// Returns the readable paths that may lead to a file. `inner_path` is relative to an unknown file system.
+// /proc/self/mountinfo lists each mount's root in its file system and its mount point (proc_pid_mountinfo(5)).
 std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
     std::vector<std::string> out;
     Result<std::string> mounts = inner_path.empty() ? Result<std::string>("") : read_file("/proc/self/mountinfo");
@@ -73,12 +73,12 @@ std::vector<std::string> paths_in_mounts(const std::string& inner_path) {
     return out;
 }
 
-// Numbers from there on are no processes, but stand for stacks: PID_MAX_LIMIT is 2^22.
+// Process numbers from here on stand for shared stacks. They cannot be PIDs, since PID_MAX_LIMIT is 2^22.
 constexpr uint64_t first_stack = 1ull << 32;
 
 bool is_kernel_address(uint64_t address) { return static_cast<int64_t>(address) < 0; }
 
-// Bytes of a process's memory; fewer if it has not as many there.
+// Reads the memory of a process. Returns fewer bytes if the rest is not mapped.
 std::string read_memory(int64_t process, uint64_t address, uint64_t size) {
     std::string out(size, '\0');
     Result<Fd> memory = open_file(fmt::format("/proc/{}/mem", process), O_RDONLY);
@@ -87,13 +87,13 @@ std::string read_memory(int64_t process, uint64_t address, uint64_t size) {
     return out;
 }
 
-// SONDE_VDSO_FILE or SONDE_VDSO_FILE_32.
+// Returns SONDE_VDSO_FILE or SONDE_VDSO_FILE_32, by the ELF class of the vDSO.
 uint64_t vdso_file(int64_t process, uint64_t start) {
     const std::string head = read_memory(process, start, EI_CLASS + 1);
     return head.size() > EI_CLASS && head[EI_CLASS] == ELFCLASS32 ? SONDE_VDSO_FILE_32 : SONDE_VDSO_FILE;
 }
 
-// A map with a table; none if there cannot be one.
+// Returns a new map with the contents of a table; an empty Fd on failure.
 Fd map_of(const std::vector<uint64_t>& table) {
     bpf_map_create_opts options{};
     options.sz = sizeof options;
@@ -107,6 +107,7 @@ Fd map_of(const std::vector<uint64_t>& table) {
     return map;
 }
 
+// Returns the last row at or before an address, or null.
 template <typename Row> const Row* last_before(const std::vector<Row>& rows, uint64_t address) {
     auto next = std::upper_bound(rows.begin(), rows.end(), address,
                                  [](uint64_t wanted, const Row& row) { return wanted < row.address; });
@@ -122,7 +123,7 @@ std::string join_names(const sonde_new_mapping& mapping) {
         if (size == 0)
             return out;
         if (size >= SONDE_NAME_SIZE - 1)
-            break; // cut
+            break; // the name was cut
         out = fmt::format("/{}{}", std::string_view(name, size), out);
     }
     return "";
@@ -136,9 +137,9 @@ struct Symbols::File {
     std::optional<std::vector<FunctionSymbol>> functions;
     std::optional<LineFinder> lines;
     std::optional<InlineFinder> inlined;
-    std::set<std::string> told = {}; // why debug information cannot be read
+    std::set<std::string> told = {}; // messages about debug information that were printed
 
-    // What handles the file's debug information with `use(problems)`: says each problem once.
+    // Calls `use(problems)` to read debug information, and prints each problem once.
     template <typename Use> void with_debug_information(Use use) {
         std::vector<std::string> problems;
         use(problems);
@@ -201,7 +202,7 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     give_tables();
 }
 
-// The kernel's symbols are read before anything runs: a module can be gone when what it has is printed.
+// Reads the kernel's symbols before any handler runs. A module may be unloaded before its addresses are printed.
 void Symbols::begin_kernel(const plan::Plan& plan) {
     if (!(tables_ & plan::KernelStacks))
         return;
@@ -226,12 +227,14 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
             entry->second = kernel_symbols_.find(name);
         return entry->second;
     };
+    // For each tracepoint, tell handlers which kernel functions lead from the tracepoint to the handler. Kernel stacks
+    // omit them.
     for (const plan::Probe& probe : plan.probes) {
         if (!plan::is_about(probe.kind, plan::Subject::Tracepoint))
             continue;
         for (const plan::Point& point : probe.points) {
             sonde_dispatch row{};
-            // bpf_trace_run1 to 12, one after the other in kernel/trace/bpf_trace.c.
+            // kernel/trace/bpf_trace.c defines bpf_trace_run1 to bpf_trace_run12 in one sequence.
             auto first = range("bpf_trace_run1"), last = range("bpf_trace_run12");
             auto typed = range("__bpf_trace_" + point.symbol), iterator = range("__traceiter_" + point.symbol);
             row.range[0][0] = std::min(first.first, last.first);
@@ -250,6 +253,8 @@ void Symbols::add_program(const std::string& path) {
         add_file(library, library);
 }
 
+// Returns the address of the inode of a mapped page, or 0 on failure. Runs a BPF program that looks up the page's
+// mapping.
 uint64_t Symbols::ask_inode(const void* page) {
     uint64_t context[1] = {reinterpret_cast<uint64_t>(page)};
     bpf_test_run_opts run{};
@@ -276,7 +281,7 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     if (auto known = files_.find(inode); known != files_.end())
         return known->second.get();
     Result<ElfFile> elf = ElfFile::open_any_width(open_path);
-    if (!elf) // the process whose view the path goes through may end at any time
+    if (!elf) // the process that `open_path` goes through may end at any time
         return nullptr;
     auto& file = files_[inode] =
         std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}, {}});
@@ -303,7 +308,7 @@ Fd Symbols::make_table(File& file) const {
 }
 
 void Symbols::give_tables() {
-    if (!kernel_) // there are no handlers
+    if (!kernel_) // the script has no kernel handlers
         return;
     std::vector<uint64_t> inodes;
     std::vector<uint32_t> tables;
@@ -318,7 +323,7 @@ void Symbols::give_tables() {
     auto count = static_cast<uint32_t>(inodes.size());
     bpf_map_batch_opts options{};
     options.sz = sizeof options;
-    // Without a table handlers take frame pointers; what is printed has its names all the same.
+    // Without a table, handlers fall back to frame pointers. Names are not affected, because the runtime looks them up.
     if (count)
         bpf_map_update_batch(kernel_->map_fd("sonde_files"), inodes.data(), tables.data(), &count, &options);
 }
@@ -326,14 +331,14 @@ void Symbols::give_tables() {
 void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {
     rendered_.forget(mapping.process);
     std::vector<sonde_mapping>& known = mappings_[mapping.process];
-    // What was mapped there before is gone.
+    // The new mapping replaces older ones that it overlaps.
     std::erase_if(known, [&](const sonde_mapping& old) { return old.start < mapping.end && mapping.start < old.end; });
     known.push_back(mapping);
     std::erase(processes_, mapping.process);
     processes_.push_back(mapping.process);
     if (!jit_.contains(mapping.process))
         jit_.try_emplace(mapping.process, number_here(mapping.process));
-    // One that could not be read is not held here, so that another file may have got its inode.
+    // A file that could not be read is not kept mapped. Its inode may now belong to another file, with another edition.
     const auto unreadable = unreadable_.find(mapping.inode);
     if (unreadable != unreadable_.end() && unreadable->second != mapping.edition) {
         unreadable_.erase(unreadable);
@@ -360,7 +365,8 @@ uint64_t Symbols::process_of_stack(const std::string& text) {
     const uint64_t out = first_stack + first_processes_.size();
     first_processes_.push_back(stack->process);
     stacks_.emplace(text, out);
-    // Each address is a mapping of its own, with the byte before it, where its call may end.
+    // Each address becomes a small mapping. It includes the previous byte, since the lookup for a return address uses
+    // the call before it.
     const std::vector<uint64_t> addresses = addresses_in(text);
     for (size_t i = 0; i < std::min(addresses.size(), stack->places.size()); i++) {
         const auto [inode, offset] = stack->places[i];
@@ -374,11 +380,11 @@ uint64_t Symbols::real_process(uint64_t process) const {
     return process < first_stack ? process : first_processes_[process - first_stack];
 }
 
-// Opens the file behind a mapping.
+// Opens the file of a mapping, and checks that its inode is the right one.
 bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_path) {
     if (mapping.inode == SONDE_VDSO_FILE || mapping.inode == SONDE_VDSO_FILE_32)
         return find_vdso(mapping, number_here(mapping.process));
-    // Through the process's own view: the path may mean another file here, or none any more.
+    // First try the process's own view of the file. The path alone may name another file here, or a deleted one.
     std::string link =
         fmt::format("/proc/{}/map_files/{:x}-{:x}", number_here(mapping.process), mapping.start, mapping.end);
     char path[4096];
@@ -386,7 +392,7 @@ bool Symbols::find_file(const sonde_mapping& mapping, const std::string& inner_p
     File* file = size > 0 ? add_file(link, std::string(path, static_cast<size_t>(size))) : nullptr;
     if (file && file->inode == mapping.inode)
         return true;
-    // The process has gone already, but perhaps not the file.
+    // The process may have ended. Its file may still exist.
     for (const std::string& candidate : paths_in_mounts(inner_path))
         if (file = add_file(candidate, candidate); file && file->inode == mapping.inode)
             return true;
@@ -408,7 +414,7 @@ bool Symbols::find_vdso(const sonde_mapping& mapping, int64_t here) {
     return true;
 }
 
-// Every executable mapping of a file in /proc/PID/maps.
+// Reads the executable mappings of a running process from /proc/PID/maps.
 void Symbols::add_process(uint64_t process) {
     if (!read_.try_emplace(process, true).second)
         return;
@@ -449,7 +455,7 @@ Symbols::Found Symbols::find(uint64_t process, uint64_t address) {
         mapping = find_mapping(process, address);
     }
     if (process && !mapping) {
-        // No handler has met it: an address that the script has from elsewhere.
+        // No handler has reported the mapping: the script may have got the address from elsewhere.
         add_process(process);
         mapping = find_mapping(process, address);
     }
@@ -546,7 +552,8 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
                : style == SONDE_SYMBOL_FILE ? line->file
                                             : fmt::format("{}:{}", line->file, line->line);
     }
-    // A function that does not return from its last call ends there.
+    // A return address may lie just after a function's end, if its last instruction is a call that does not return. So
+    // search at the call first.
     const FunctionSymbol* function = behind_call ? found.file->function(found.address - 1) : nullptr;
     if (!function)
         function = found.file->function(found.address);

@@ -1,10 +1,13 @@
-// What lies at an address of a traced process.
+// Turns addresses of traced processes into names.
 //
-// Handlers tell of every mapping that they meet, once, and in front of everything that they print about it: so the
-// runtime knows a process's addresses after its exit too. The files behind the mappings are known to the kernel and to
-// the runtime by the address of their inode, which the runtime asks the kernel for (codegen/rtlib/ask.bpf.c): that is
-// the same on every file system and in every container. A file that was seen stays mapped here, so that no other gets
-// its inode.
+// Handlers report every mapping of a file once, before any output that refers to it. So the runtime knows the mappings
+// of a process after its exit, too.
+//
+// A file is identified by the address of its inode in kernel memory, because path names and device numbers differ
+// between containers and some file systems. The runtime asks the kernel for it (codegen/rtlib/ask.bpf.c). Each known
+// file stays mapped in this process, so that the kernel cannot reuse its inode for another file.
+//
+// Processes are identified by their PID in the initial PID namespace, unless a comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +31,7 @@
 
 namespace sonde {
 
-// The path within its file system; empty if it is too long for the record.
+// Returns the path of a mapped file relative to its file system. Empty if the path did not fit into the record.
 std::string join_names(const sonde_new_mapping& mapping);
 
 class Symbols {
@@ -36,50 +39,55 @@ class Symbols {
     Symbols();
     ~Symbols();
 
-    // Handlers get the tables of the programs that `plan` names and of `programs`, with their libraries, and of what
-    // `process` has mapped now (0: none). Files that are met later follow then. Nothing if handlers look nothing up.
+    // Compiles the tables that handlers use: for the programs in `plan` and `programs`, for their libraries, and for
+    // files that `process` has mapped (0: no process). Tables for other files follow when handlers report them. Does
+    // nothing if handlers look up neither symbols nor stacks.
     void begin(const plan::Plan& plan, const KernelObject& kernel, const std::vector<std::string>& programs,
                int64_t process);
 
-    // `inner_path` is the file's path within its file system.
+    // Records a mapping that a handler has reported. `inner_path` is the path of the file in its file system
+    // (join_names).
     void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);
 
-    // For a stack that processes share as a key: a number that stands for the process where it was met first, as
-    // it was then; 0: there is none. What follows takes it for a process.
+    // For a stack that processes share as a key: returns a number to pass to the functions below as `process`. It
+    // stands for the process where the stack occurred first, with the mappings of that time. Returns 0 if the text is
+    // not a shared stack.
     uint64_t process_of_stack(const std::string& text);
 
-    // What lies at an address, as a sonde_symbol_style. `process` 0: in whichever process has something there, the one
-    // that was met last. One in the kernel's half is the kernel's.
+    // Returns the text for an address in a sonde_symbol_style. If `process` is 0, searches all processes, the most
+    // recent first. Addresses in the upper half belong to the kernel.
     std::string text(uint64_t process, uint64_t address, uint64_t style);
-    // "file.c:12", or "".
+    // Returns "file.c:12"; "" if unknown.
     std::string source(uint64_t process, uint64_t address);
-    // The inlined functions that a user address lies in, the innermost first.
+    // Returns the inlined functions at a user address, innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
-    // Lines that were made of these answers, as long as these are the same.
+    // The cache of lines made from these functions. Call this before each use: it drops lines that are outdated.
     Rendered& rendered();
 
   private:
     struct File;
     struct Found;
     Found find(uint64_t process, uint64_t address);
-    // The same in a style, of an address that lies in no file.
+    // The text for an address that is not in a file, from the names of JIT compilers.
     std::string text_of_made_code(uint64_t process, uint64_t address, uint64_t style);
     void read_on(uint64_t process, JitNames& names);
     const sonde_mapping* find_mapping(uint64_t process, uint64_t address) const;
-    // Reads the file at `open_path`, which users know as `path`. Null if it is not readable or no program.
+    // Reads the file at `open_path`; messages and output call it `path`. Returns null if the file is not readable or
+    // not an ELF file.
     File* add_file(const std::string& open_path, const std::string& path);
     void add_program(const std::string& path);
     void add_process(uint64_t process);
-    // Everything here has a process by its number in the initial PID namespace; /proc has those of the session's.
+    // Converts to the PID in the namespace of sonde's own /proc.
     int64_t number_here(uint64_t process) const;
-    // The process itself.
+    // Returns the process of a shared stack; other numbers are returned unchanged.
     uint64_t real_process(uint64_t process) const;
     bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
-    // The kernel's own code in a process, which is read from its memory. `here`: its number in /proc.
+    // Reads the vDSO from the memory of a process. `here` is its PID in sonde's /proc.
     bool find_vdso(const sonde_mapping& mapping, int64_t here);
     Fd make_table(File& file) const;
     void begin_kernel(const plan::Plan& plan);
-    // To the kernel, all at once: it waits each time until no handler uses what was there before.
+    // Passes the tables to the kernel in one batch. Each update waits for running handlers, so single updates would be
+    // slow.
     void give_tables();
     uint64_t ask_inode(const void* page);
 
@@ -87,17 +95,17 @@ class Symbols {
     Rendered rendered_;
     KernelSymbols kernel_symbols_;
     uint8_t tables_ = 0;
-    std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: it cannot be read
-    std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the newest last
+    std::unordered_map<uint64_t, std::unique_ptr<File>> files_; // by inode; null: the file cannot be read
+    std::map<uint64_t, std::vector<sonde_mapping>> mappings_;   // by process, the most recent last
     std::vector<File*> without_table_;
     std::set<std::string> programs_;
-    std::map<uint64_t, bool> read_;    // processes whose list of mappings was read
-    std::vector<uint64_t> processes_;  // the one that was met last is the last
-    std::map<uint64_t, JitNames> jit_; // of each of them
+    std::map<uint64_t, bool> read_;    // processes whose /proc/PID/maps was read
+    std::vector<uint64_t> processes_;  // the most recently reported last
+    std::map<uint64_t, JitNames> jit_; // by process
     SharedStacks shared_;
-    std::unordered_map<std::string, uint64_t> stacks_;  // process_of_stack()
-    std::vector<uint64_t> first_processes_;             // of each, numbered as the kernel does
-    std::unordered_map<uint64_t, uint64_t> unreadable_; // files: inode -> edition
+    std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
+    std::vector<uint64_t> first_processes_;             // the process of each stack
+    std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file
 };
 
 } // namespace sonde

@@ -11,6 +11,7 @@
 namespace sonde {
 namespace {
 
+// Converts addresses to offsets in the file. The table uses offsets, so that one table serves all processes.
 class Places {
   public:
     explicit Places(const ElfFile& file) : file_(file) {}
@@ -23,9 +24,10 @@ class Places {
     const ElfFile& file_;
 };
 
+// The strings of a table, without duplicates.
 class Texts {
   public:
-    // The element, counted from the first text.
+    // Returns the index of the text's first element, relative to the first text.
     uint32_t add(const std::string& text) {
         auto [entry, fresh] = known_.try_emplace(text, static_cast<uint32_t>(elements.size()));
         if (fresh) {
@@ -40,8 +42,9 @@ class Texts {
     std::unordered_map<std::string, uint32_t> known_;
 };
 
-// The rows name their function's chain by its index, which is not 0. A chain's element: the function's text, and the
-// index of the one around it.
+// Adds the rows of inlined functions and returns their chains. A row has the index of a chain; 0: no inlined function.
+// An element of a chain holds the function's text in the lower half, and the index of the next outer function in the
+// upper half.
 std::vector<uint64_t> add_inlined(const InlineTable* table, const Places& places, Texts& texts,
                                   std::vector<sonde_table_row>& rows) {
     std::vector<uint64_t> chains;
@@ -58,7 +61,7 @@ std::vector<uint64_t> add_inlined(const InlineTable* table, const Places& places
     return chains;
 }
 
-// The rules and the saved registers, as elements.
+// The unwind rows, packed into elements as file_table.h describes: rules and saved registers.
 struct UnwindParts {
     UnwindParts(const UnwindRules* all, const Places& places) {
         if (!all)
@@ -67,7 +70,7 @@ struct UnwindParts {
             if (to.empty() || to.back() >> 32 != value)
                 to.push_back(place | static_cast<uint64_t>(value) << 32);
         };
-        // Segments may lie in the file in another order than in memory.
+        // The order of segments in the file may differ from that in memory.
         std::vector<std::pair<uint32_t, const UnwindRow*>> rows;
         for (const UnwindRow& row : all->rows)
             if (std::optional<uint32_t> place = places.of(row.address))
@@ -88,7 +91,8 @@ void sort_rows(std::vector<sonde_table_row>& rows) {
                      [](const sonde_table_row& a, const sonde_table_row& b) { return a.place < b.place; });
 }
 
-// The rows name their functions by places; `first` is the element of the first row.
+// Replaces the owner of each row, an offset in the file, by the index of the owner's row. `first` is the element of the
+// first row.
 void name_owners(std::vector<sonde_table_row>& rows, size_t first) {
     for (sonde_table_row& row : rows) {
         const auto owner = std::ranges::lower_bound(rows, row.owner, {}, &sonde_table_row::place);
@@ -117,7 +121,8 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
         if (segment.executable)
             head.shift = static_cast<unsigned>(segment.address - lowest - segment.offset);
 
-    // Rows of one kind, each with its element in the texts, which is shifted when all rows are counted.
+    // The position of the texts is known only after all rows are counted. Until then, rows have indexes relative to the
+    // first text.
     const UnwindParts unwind(parts.unwind, places);
     std::vector<sonde_table_row> symbols, lines, inlined;
     for (const FunctionSymbol& function : parts.functions)

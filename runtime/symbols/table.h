@@ -1,4 +1,4 @@
-// Compiles what handlers in the kernel know of one file (symbols/file_table.h has the layout).
+// Compiles the table of a file that handlers in the kernel search (runtime/plan/file_table.h describes the layout).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 namespace sonde {
 
+// The inputs of a table. A null or empty member leaves its part of the table empty.
 struct TableParts {
     const UnwindRules* unwind = nullptr;
     std::span<const FunctionSymbol> functions;
@@ -21,7 +22,7 @@ struct TableParts {
     const InlineTable* inlined = nullptr;
 };
 
-// The table's elements. Rows for what has no place in the file, or one beyond 4 GB, are left out.
+// Returns the elements of the table. Omits rows whose address is not in the file, or lies beyond its first 4 GB.
 std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path, const TableParts& parts);
 
 } // namespace sonde

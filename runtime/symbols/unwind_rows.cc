@@ -1,3 +1,22 @@
+// No single table describes all code of a file. Examples of code without call frame information in .eh_frame: startup
+// code, assembler in libcrypto, Go programs, PLT stubs of old linkers, and the instructions after clone() in glibc.
+//
+// read_unwind_rules() asks the sources in the order of their reliability. A later source only fills gaps, because
+// add_functions() drops overlaps:
+//
+// 1. .eh_frame, which the C++ runtime itself depends on
+// 2. Go's .gopclntab
+// 3. .debug_frame of the file or of its separate debug file
+// 4. PLT stubs, by decoding their instructions
+// 5. code after clone()
+// 6. the entry point, which is always the outermost frame
+// 7. prologues, by decoding their instructions
+//
+// Two sources replace rows instead of filling gaps, because the table is known to be wrong there: the entry point
+// (add_entry), and signal trampolines (add_by_code).
+//
+// Guessing is limited to the first and last instructions of a function. Code in the middle may have moved rsp by any
+// amount, so it gets SONDE_RULE_NONE, and the handler marks the stack as uncertain (SONDE_STACK_GUESSED).
 #include "runtime/symbols/unwind_rows.h"
 
 #include <elf.h>
@@ -29,12 +48,14 @@ void add_section(std::vector<CfiFunction>& to, const ElfFile& file, const CfiWid
         add_functions(to, read_cfi(*text, 0, CfiKind::DebugFrame, width, rules));
 }
 
-// The functions that .debug_frame describes, in the file or in the one with its debug information.
+// Adds the functions in .debug_frame of the file. If the file has no such section, and .eh_frame does not cover all
+// functions in .text, reads the separate debug file.
 void add_debug_frame(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions,
                      const CfiWidth& width, RuleCompiler& rules) {
     if (file.find_section(".debug_frame"))
         return add_section(to, file, width, rules);
-    // Startup code has no call frame information anywhere.
+    // Only .text counts. Startup code in .init and .fini has no call frame information anywhere, and searching for the
+    // debug file takes time.
     const ElfSection* text = file.find_section(".text");
     const bool lacks = std::any_of(functions.begin(), functions.end(), [&](const FunctionSymbol& one) {
         return text && one.address >= text->address && one.address < text->address + text->size &&
@@ -46,7 +67,9 @@ void add_debug_frame(std::vector<CfiFunction>& to, const ElfFile& file, const st
         add_section(to, *beside, width, rules);
 }
 
-// Go's frames. Its tables do not say where rbp is saved: two words below the CFA, if the function has got that far.
+// Adds Go's functions. Go's tables give the height of the stack, but not where rbp is saved. The rule
+// SONDE_RULE_RBP_OF_GO makes handlers look two words below the CFA and check if rbp points there, because rbp may not
+// be saved yet.
 void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file) {
     std::string_view table = file.section_data(".gopclntab");
     if (table.empty()) // position-independent programs
@@ -59,6 +82,7 @@ void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file) {
         CfiFunction function{frame.address, frame.end, {}};
         if (frame.outermost) {
             function.rows.push_back({frame.address, SONDE_RULE_END, 0});
+            // The function switches stacks after its first instruction, so only that one can be described.
         } else if (frame.moves_stack) {
             function.rows = {{frame.address, SONDE_RULE(SONDE_RULE_RSP, 1, 0), 0},
                              {frame.address + 1, SONDE_RULE_NONE, 0}};
@@ -78,6 +102,7 @@ void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file) {
     add_functions(to, std::move(out));
 }
 
+// Adds the PLT sections. Their contents are known without a table, since linkers emit a few fixed patterns.
 void add_stubs(std::vector<CfiFunction>& to, const ElfFile& file) {
     std::vector<CfiFunction> out;
     for (const char* name : {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}) {
@@ -89,18 +114,18 @@ void add_stubs(std::vector<CfiFunction>& to, const ElfFile& file) {
     add_functions(to, std::move(out));
 }
 
-// ret, or a jump to another function.
+// True if `code` begins with a return or with a jump, which at a function's end is a tail call.
 bool leaves_function(std::string_view code) {
     constexpr std::string_view direct("\xc3\xc2\xe9\xeb");
     if (code.empty() || direct.find(code[0]) != std::string_view::npos)
         return !code.empty();
     if (code.starts_with("\xf3\xc3"sv) || code.starts_with("\xf2\xc3"sv))
         return true;
-    const bool prefixed = code[0] == '\x41'; // of r8 to r15
+    const bool prefixed = code[0] == '\x41'; // a REX prefix, for r8 to r15
     return code.size() > 1u + prefixed && code[prefixed] == '\xff' && (code[1u + prefixed] & 0x38) == 0x20;
 }
 
-// The bytes of a function in the file.
+// Returns the bytes of a function, or nothing if the file does not contain them.
 std::string_view code_of(const ElfFile& file, const FunctionSymbol& function) {
     for (const ElfSection& section : file.sections())
         if (function.address - section.address < section.size && (section.flags & SHF_EXECINSTR))
@@ -111,14 +136,15 @@ std::string_view code_of(const ElfFile& file, const FunctionSymbol& function) {
     return {};
 }
 
-// mov $15,%eax; syscall: what signal handlers return to, which C libraries have to provide.
+// True for `mov $15,%eax; syscall`, the system call rt_sigreturn(). Signal handlers return to this code (SA_RESTORER in
+// sigaction(2)).
 bool is_signal_return(std::string_view code, bool is_32_bit) {
     return !is_32_bit && (code.starts_with("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"sv) ||
                           code.starts_with("\xb8\x0f\x00\x00\x00\x0f\x05"sv));
 }
 
-// Functions that no table describes. Those that signal handlers return to replace what a table says: Go's have one,
-// which takes them for ordinary functions.
+// Adds functions that no table describes, using their code. The rules for signal trampolines replace those of a table:
+// Go's table describes its trampoline as an ordinary function.
 void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions,
                  RuleCompiler& rules) {
     std::vector<CfiFunction> out, signals;
@@ -128,7 +154,8 @@ void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::v
             continue;
         std::string_view code = code_of(file, function);
         uint64_t end = function.address + function.size;
-        // It was not called: the address before it is looked up.
+        // Handlers look up the address before a return address. The kernel, not a call, put this one on the stack, so
+        // the byte before the trampoline must have its rule.
         if (is_signal_return(code, file.is_32_bit()))
             signals.push_back({function.address - 1, end, {{function.address - 1, rules.signal_frame(), 0}}});
         if (covered || code.empty() || function.size == 0)
@@ -145,14 +172,17 @@ void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::v
     add_functions(to, std::move(out));
 }
 
-// A description of a function that starts threads ends before its system call (glibc's clone() and clone3()), as it
-// would be wrong in the new thread. The one that calls spends the whole call behind that instruction:
+// Adds the code after the system call in glibc's clone() and clone3(). Their call frame information ends at the system
+// call, because it would be wrong in the new thread. But the calling thread is at that instruction during the whole
+// call, and a stack that is taken then must not end here. The code:
 //
-//     syscall                  the description ends before it
+//     syscall                  the description ends before this instruction
 //     test %rax,%rax
 //     jl error
-//     je child                 the next one begins there
+//     je child                 the next description begins at `child`
 //     ret
+//
+// The rule for the gap checks rax to tell the two threads apart (RuleCompiler::after_clone).
 void add_after_clones(std::vector<CfiFunction>& to, const ElfFile& file, RuleCompiler& rules) {
     constexpr uint64_t most = 32; // bytes
     constexpr auto call = "\x0f\x05\x48\x85\xc0"sv;
@@ -171,10 +201,11 @@ void add_after_clones(std::vector<CfiFunction>& to, const ElfFile& file, RuleCom
     add_functions(to, std::move(out));
 }
 
-// Where the program begins nobody has called it, and the code need not say so: compilers take a _start() in C for a
-// function that returns. In libraries that cannot be executed linkers name their first code, which may be any function.
+// Makes the entry point of a program the outermost frame. Its code may not say so: compilers treat a _start() that is
+// written in C as a function that returns. In shared libraries that are not programs, e_entry may be any function, so
+// their rules stay.
 void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
-    constexpr uint64_t most = 64; // bytes, where no symbol says it
+    constexpr uint64_t most = 64; // bytes, if the entry point has no symbol
     const uint64_t begin = file.entry();
     if (begin == 0)
         return;
@@ -200,15 +231,15 @@ void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vec
 
 std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code, bool is_32_bit) {
     constexpr std::string_view endbr64("\xf3\x0f\x1e\xfa"), endbr32("\xf3\x0f\x1e\xfb"), push_rbp("\x55");
-    std::string_view moves[] = {"\x48\x89\xe5", "\x48\x8b\xec"}; // two encodings
+    std::string_view moves[] = {"\x48\x89\xe5", "\x48\x8b\xec"}; // the two encodings of mov %rsp,%rbp
     if (is_32_bit)
-        for (std::string_view& move : moves) // without the prefix
+        for (std::string_view& move : moves) // without the REX prefix
             move.remove_prefix(1);
     code = code.substr(0, size);
     uint64_t known = code.starts_with(endbr64) || code.starts_with(endbr32) ? endbr64.size() : 0;
     std::vector<UnwindRow> rows = {{address, SONDE_RULE(SONDE_RULE_RSP, 1, 0), 0}};
     bool pushed = code.substr(known).starts_with(push_rbp), moved = false;
-    known++; // no instruction is shorter
+    known++; // the shortest instruction
     if (pushed) {
         rows.push_back({address + known, SONDE_RULE(SONDE_RULE_RSP, 2, 2), 0});
         std::string_view next = code.substr(std::min<size_t>(known, code.size()));
@@ -217,8 +248,9 @@ std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::st
     }
     if (known < size)
         rows.push_back({address + known, SONDE_RULE(SONDE_RULE_NONE, moved ? 2 : 0, 0), 0});
-    // Up to where it gives rbp back: there it leaves, with its return address on top of the stack again. What only
-    // looks so in the middle of an instruction makes a rule for a byte that no instruction begins with.
+    // Searches for `pop %rbp` or `leave` before a return: after it, the return address is on top of the stack again.
+    // These bytes may also occur inside another instruction. That is harmless: the row then covers a byte at which no
+    // instruction begins.
     for (size_t at = known; moved && at + 1 < code.size(); at++)
         if ((code[at] == '\x5d' || code[at] == '\xc9') && leaves_function(code.substr(at + 1))) { // pop %rbp, leave
             rows.push_back({address + at + 1, SONDE_RULE(SONDE_RULE_RSP, 1, 0), 0});
@@ -228,6 +260,8 @@ std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::st
     return rows;
 }
 
+// Decodes the stubs one instruction at a time. Each push moves the return address away from rsp by one word. After an
+// unknown instruction, the rest of the stub gets SONDE_RULE_NONE.
 std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code) {
     struct Instruction {
         std::string_view bytes;
@@ -239,12 +273,12 @@ std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code) {
         {"\xf3\x0f\x1e\xfa"sv, 4, 0, false},
         {"\xf3\x0f\x1e\xfb"sv, 4, 0, false}, // endbr64, endbr32
         {"\xff\x35"sv, 6, 1, false},
-        {"\xff\xb3"sv, 6, 1, false}, // push of memory
-        {"\x68"sv, 5, 1, false},     // push of a number
+        {"\xff\xb3"sv, 6, 1, false}, // push of a word in memory
+        {"\x68"sv, 5, 1, false},     // push of a constant
         {"\xff\x25"sv, 6, 0, true},
-        {"\xff\xa3"sv, 6, 0, true}, // jmp by memory
+        {"\xff\xa3"sv, 6, 0, true}, // indirect jmp
         {"\xf2\xff\x25"sv, 7, 0, true},
-        {"\xe9"sv, 5, 0, true}, // the same with bnd, jmp
+        {"\xe9"sv, 5, 0, true}, // indirect jmp with bnd prefix; jmp; below: jmp with bnd prefix
         {"\xf2\xe9"sv, 6, 0, true},
         {"\x90"sv, 1, 0, false},
         {"\xcc"sv, 1, 0, false},
@@ -259,7 +293,7 @@ std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code) {
         if (rows.empty() || rows.back().rule != rule)
             rows.push_back({address + at, rule, 0});
     };
-    // The first one has been jumped to by another one, which has pushed its number.
+    // The first stub of .plt (PLT0) is reached by a jump from another stub, which has already pushed its index.
     unsigned words = code.starts_with("\xff\x35"sv) || code.starts_with("\xff\xb3"sv) ? 2 : 1;
     for (size_t at = 0; at < code.size();) {
         if (at % stub == 0 && at != 0)

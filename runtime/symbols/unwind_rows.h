@@ -1,5 +1,5 @@
-// All that a file says of how its functions' callers are found: .eh_frame, .debug_frame, Go's own table, and where
-// these have nothing, what the first instructions of functions and the stubs of a linkage table show.
+// Collects the unwind rules of a file from all its sources: .eh_frame, .debug_frame, Go's function table, PLT stubs,
+// and the first instructions of functions that no table describes.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,18 @@
 
 namespace sonde {
 
-// The rules of a file with those functions; in 32-bit ones with SONDE_RULE_NARROW.
+// Returns the rules for all code of a file. `functions` are the file's functions (read_functions). In a 32-bit file
+// every rule has SONDE_RULE_NARROW.
 UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSymbol>& functions);
 
-// A function without call frame information, with its bytes: its rows, as far as its first instructions tell them.
-// Where it begins, its return address is on top of the stack. What follows is left to frame pointers, of which is known
-// whether the function has made its own.
+// Returns rows for a function without call frame information, derived from its bytes. At the function's first
+// instruction, the return address is on top of the stack. Rows follow the usual prologue (`push %rbp; mov %rsp,%rbp`)
+// and mark each `pop %rbp; ret` at the end. Code in between gets SONDE_RULE_NONE, so handlers use frame pointers there;
+// the rule records whether the function has set up its own.
 std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code, bool is_32_bit = false);
 
-// A section of stubs of 16 bytes, which jump to functions of libraries (.plt): what they push before they jump.
+// Returns rows for a section of PLT stubs, 16 bytes each. The distance of the return address from rsp depends on what a
+// stub has pushed before its jump.
 std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code);
 
 } // namespace sonde

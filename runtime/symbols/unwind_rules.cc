@@ -1,3 +1,19 @@
+// Two encodings for one thing need an explanation. A rule word covers nearly all rows: a handler adds a constant to rsp
+// or rbp and reads two words. A program of steps covers the rest, at the cost of one iteration of a loop for each step.
+// RuleCompiler::compile() tries the rule word first.
+//
+// Example of a row that needs a program: the PLT entries of .eh_frame, whose CFA is `rsp + 8 + ((rip & 15) >= 11) * 8`.
+// Its steps:
+//
+//     REGISTER rsp+8; REGISTER rip; NUMBER 15; AND; NUMBER 11; GREATER_OR_EQUAL; NUMBER 3; SHIFT_LEFT; PLUS
+//     SET_CFA; CFA-8; READ 8; SET rip; REST; END
+//
+// The order of a program matters. It sets the CFA first, since all other places refer to the CFA. It then sets rip, rsp
+// and rbp. REST separates the other registers: a handler that needs only the next frame stops there, and a failing read
+// after REST does not lose the caller.
+//
+// All limits must match the interpreter in codegen/rtlib: SONDE_STEPS_MOST for the length of a program, and the bits of
+// SONDE_STEP for its numbers.
 #include "runtime/symbols/unwind_rules.h"
 
 #include <iterator>
@@ -14,7 +30,7 @@ constexpr uint64_t step(sonde_step_kind kind, int64_t number = 0, uint64_t reg =
     return SONDE_STEP(kind, reg, static_cast<uint64_t>(number));
 }
 
-// From a DWARF number of x86-64.
+// Converts a DWARF register number of x86-64 to an index into struct pt_regs (enum sonde_register).
 uint64_t sonde_register(uint64_t number) {
     // rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, the return address
     constexpr uint8_t of[cfi::registers] = {10, 12, 11, SONDE_RBX, 13, 14, SONDE_RBP, SONDE_RSP, 9,
@@ -22,15 +38,19 @@ uint64_t sonde_register(uint64_t number) {
     return of[number];
 }
 
+// A step has 48 bits for a signed number.
 bool fits_a_step(int64_t number) { return number >= -(int64_t{1} << 47) && number < int64_t{1} << 47; }
 
+// True for a positive number of whole words, at most `most` of them.
 bool fits(int64_t bytes, int64_t most, const CfiWidth& width) {
     return bytes > 0 && bytes % width.word == 0 && bytes / width.word <= most;
 }
 
+// Negates without undefined behavior for the smallest number.
 int64_t negative(int64_t value) { return static_cast<int64_t>(0 - static_cast<uint64_t>(value)); }
 
-// Operations, with the operands that they have in the code.
+// Compiles a DWARF location expression. Operations are translated one by one; jumps are patched at the end, when the
+// step of each target is known.
 class ExpressionCompiler {
   public:
     ExpressionCompiler(std::string_view code, const CfiWidth& width) : in_(code, 0, width), width_(width) {}
@@ -43,6 +63,8 @@ class ExpressionCompiler {
         places_[in_.position()] = out_.size();
         if (!good_ || in_.failed() || out_.size() > SONDE_STEPS_MOST / 2)
             return std::nullopt;
+        // DWARF counts the distance of a jump in bytes from the next operation, a step counts steps. A target in the
+        // middle of an operation is an error.
         for (const Jump& jump : jumps_) {
             auto target = places_.find(jump.target);
             if (target == places_.end())
@@ -90,6 +112,7 @@ class ExpressionCompiler {
         with_operands(op);
     }
 
+    // Operations without operands that have a step of the same meaning (DWARF 5, section 7.7.1).
     static std::optional<sonde_step_kind> simple_operation(uint8_t op) {
         static constexpr std::pair<uint8_t, sonde_step_kind> known[] = {
             {0x13, SONDE_STEP_DROP},
@@ -177,7 +200,7 @@ class ExpressionCompiler {
     bool good_ = true;
 };
 
-// What gives a register of the caller; false: that cannot be expressed.
+// Appends the steps that set one register of the caller. Returns false if steps cannot express the place.
 bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidth& width) {
     const uint64_t to = sonde_register(number);
     if (place.kind == CfiPlace::Same)
@@ -200,7 +223,8 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
         std::optional<Steps> code = compile_expression(place.expression, width);
         if (!code)
             return false;
-        out.push_back(step(SONDE_STEP_CFA)); // lies on the stack when it begins
+        out.push_back(step(
+            SONDE_STEP_CFA)); // DWARF starts these expressions with the CFA on the stack (DWARF 5, section 6.4.2.3)
         out.insert(out.end(), code->begin(), code->end());
     }
     if (is_address)
@@ -209,12 +233,18 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
     return true;
 }
 
-// A function of gcc's that aligns its stack says that its caller's rbp lies at rbp from the push of rbp up to its
-// return, also where rbp is not its frame pointer yet, or no more; the CFA is in another register there. It has pushed
-// its return address in front of rbp once more, which tells its own frame pointer from its caller's.
+// A workaround for gcc. Some functions realign their stack, for example main() with a variable for AVX. Their call
+// frame information says "the caller's rbp is saved at the address in rbp" from `push %rbp` up to the return. That is
+// wrong before `mov %rsp,%rbp` and after the final `pop %rbp`: there, rbp has the caller's value. In both places the
+// CFA is in another register, typically r10.
+//
+// Such a function pushes a copy of its return address just before it pushes rbp. So if rbp is the function's own frame
+// pointer, the word above rbp equals the return address at CFA - 8. The steps compare the two words. If they are equal,
+// they read the caller's rbp from the stack; otherwise they keep rbp.
 bool is_realigned(const CfiState& state, const CfiWidth& width) {
     const CfiPlace& frame = state.places[cfi::rbp];
     return !state.cfa_is_expression && state.cfa_register != cfi::rbp && frame.kind == CfiPlace::Expression &&
+           // DW_OP_breg6 0, in i386 code DW_OP_breg5 0: the address in rbp.
            frame.expression == (width.word == 8 ? std::string_view("\x76\x00", 2) : std::string_view("\x75\x00", 2));
 }
 void add_realigned(Steps& out, const CfiWidth& width) {
@@ -234,13 +264,13 @@ void add_realigned(Steps& out, const CfiWidth& width) {
     out.insert(out.end(), std::begin(program), std::end(program));
 }
 
-// The registers whose places stand in a row's own word, by their DWARF numbers, as SONDE_SAVED_WIDE and NARROW have
-// them.
+// DWARF numbers of the registers that a saves word covers, in the order of SONDE_SAVED_WIDE and SONDE_SAVED_NARROW.
 std::vector<uint64_t> saved_registers(const CfiWidth& width) {
     return width.word == 8 ? std::vector<uint64_t>{3, 12, 13, 14, 15} : std::vector<uint64_t>{3, 4, 5};
 }
 
-// What a word of SAVES rows can say; nothing: more than that.
+// Packs the places of callee-saved registers into a saves word. Returns nothing if a place does not fit, so that a
+// program is needed.
 std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
     uint32_t out = 0;
     unsigned shift = 0;
@@ -259,7 +289,7 @@ std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
     return out;
 }
 
-// The rule without a program; nothing: it needs one.
+// Packs a row into a rule word. Returns nothing if the row needs a program.
 std::optional<uint32_t> simple_rule(const CfiState& state, const CfiWidth& width) {
     const CfiPlace &back = state.places[cfi::return_address], &frame = state.places[cfi::rbp];
     if (back.kind != CfiPlace::AtCfa || back.offset != -width.word || state.cfa_is_expression ||
@@ -301,9 +331,10 @@ std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth
     out.push_back(step(SONDE_STEP_SET_CFA));
     if (interrupted)
         out.push_back(step(SONDE_STEP_SIGNAL));
+    // Without a return address nothing else matters.
     if (state.places[cfi::return_address].kind == CfiPlace::Same)
         return std::nullopt;
-    // rip is the first one: with it the caller is known, whatever else cannot be read.
+    // Set rip first. A handler then knows the caller even if it cannot read another register.
     for (uint64_t number : {cfi::return_address, cfi::rsp, cfi::rbp}) {
         if (number == cfi::rbp && is_realigned(state, width))
             add_realigned(out, width);
@@ -331,7 +362,8 @@ UnwindRow RuleCompiler::compile(const CfiState& state, const CfiWidth& width, bo
     if (state.places[cfi::return_address].kind == CfiPlace::Undefined)
         return {0, SONDE_RULE_END, 0};
     std::optional<uint32_t> rule = simple_rule(state, width), saves = saves_of(state, width);
-    if (interrupted && width.word == 8 && rule) // it says nothing of where the signal's frame is
+    // If the description of a signal trampoline is only a simple rule, it does not locate the signal frame.
+    if (interrupted && width.word == 8 && rule)
         return {0, signal_frame(), 0};
     if (rule && saves && !interrupted)
         return {0, *rule, *saves};
@@ -340,7 +372,8 @@ UnwindRow RuleCompiler::compile(const CfiState& state, const CfiWidth& width, bo
 }
 
 uint32_t RuleCompiler::signal_frame() {
-    // struct ucontext lies at rsp; from byte 40 on it has r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+    // At rsp lies struct ucontext. From byte 40 it holds r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. The
+    // array has their DWARF numbers in this order.
     constexpr uint64_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, cfi::rbp, 3, 1, 0, 2, cfi::rsp, 16};
     constexpr int64_t first = 40, stack_pointer = 160;
     Steps out = {step(SONDE_STEP_REGISTER, stack_pointer, SONDE_RSP), step(SONDE_STEP_READ, 8),
@@ -364,6 +397,7 @@ uint32_t RuleCompiler::signal_frame() {
     return add(std::move(out));
 }
 
+// If rax is not 0, jump over the steps for the new thread. A return address of 0 ends the stack.
 uint32_t RuleCompiler::after_clone() {
     constexpr uint64_t rax = 0;
     const Steps outermost = {step(SONDE_STEP_NUMBER, 0), step(SONDE_STEP_SET, 0, SONDE_RIP), step(SONDE_STEP_END)};

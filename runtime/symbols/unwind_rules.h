@@ -1,9 +1,10 @@
-// How a function's caller is found at an instruction, as rules that handlers in the kernel follow
-// (symbols/file_table.h).
+// Rules that tell handlers in the kernel how to find a function's caller (runtime/plan/file_table.h defines their
+// bits).
 //
-// DWARF describes the caller's registers at an instruction by a row of a table (DWARF 5, 6.4.1). Nearly all rows become
-// one word: the CFA is rsp or rbp and a distance, and the return address lies below it. Everything else becomes a short
-// program of steps, which handlers run as DWARF has it.
+// DWARF describes the caller's registers at an instruction by one row of a table (DWARF 5, section 6.4.1). Nearly all
+// rows of real programs fit into a 32-bit rule: the CFA is rsp or rbp plus a constant, and the return address lies just
+// below the CFA. Any other row becomes a short program of steps for a stack machine, which handlers interpret. A step
+// corresponds to a DWARF operation.
 #pragma once
 
 #include <array>
@@ -17,27 +18,32 @@
 
 namespace sonde {
 
+// A rule, and the address that it is valid from. Valid up to the next row.
 struct UnwindRow {
     uint64_t address = 0; // as linked
     uint32_t rule = 0;
-    uint32_t saves = 0; // where other registers are saved
+    uint32_t saves = 0; // where callee-saved registers other than rbp are saved (SONDE_SAVED_*)
     bool same_rule(const UnwindRow& other) const { return rule == other.rule && saves == other.saves; }
 };
 
 struct UnwindRules {
     std::vector<UnwindRow> rows; // sorted by address
-    std::vector<uint64_t> steps; // of all programs
+    std::vector<uint64_t> steps; // the programs of all rows; a rule has the index of its first step
 };
 
-// Where a register of the caller is.
+// How to get a register of the caller (DWARF 5, section 6.4.1, "Register rules").
 struct CfiPlace {
+    // Same: unchanged. AtCfa: saved at CFA + offset. CfaItself: the value is CFA + offset. Register: in another
+    // register. Expression: saved at the address that the expression computes. Value: the expression computes the
+    // value.
     enum Kind : uint8_t { Same, AtCfa, CfaItself, Register, Expression, Value, Undefined } kind = Same;
-    int64_t offset = 0;          // AtCfa, CfaItself: from the CFA; Register: its number
-    std::string_view expression; // gives its address, or its value
+    int64_t offset = 0;          // AtCfa, CfaItself: in bytes; Register: the number of the other register
+    std::string_view expression; // DWARF operations, of Expression and Value
     bool operator==(const CfiPlace&) const = default;
 };
 
-// A row of the table, with x86-64's numbers of registers.
+// A row of DWARF's table: the CFA, and a place for each register. cfa_register and the index of `places` are numbers of
+// x86-64, also for i386 code.
 struct CfiState {
     uint64_t cfa_register = 0;
     int64_t cfa_offset = 0;
@@ -46,17 +52,20 @@ struct CfiState {
     std::array<CfiPlace, cfi::registers> places;
 };
 
-// Makes rules of rows. Equal programs are kept once.
+// Compiles rows of DWARF's table to rules. Functions share programs: two equal ones are stored once.
 class RuleCompiler {
   public:
+    // Programs are appended to `steps`, which must outlive the compiler.
     explicit RuleCompiler(std::vector<uint64_t>& steps) : steps_(steps) {}
 
-    // The rule of a row, without its address. `interrupted`: the caller is no caller, but was interrupted by a signal.
+    // Returns the rule of a row. The caller of this function must fill in the address. `interrupted`: the row is for a
+    // signal frame, so the frame above was interrupted and its rip is not a return address.
     UnwindRow compile(const CfiState& state, const CfiWidth& width, bool interrupted);
-    // That of the kernel's frame of a signal, which has all registers (struct rt_sigframe), in 64-bit code.
+    // Returns the rule for the frame that the kernel pushes for a signal in 64-bit code. All registers are saved there
+    // (struct rt_sigframe, arch/x86/include/asm/sigframe.h).
     uint32_t signal_frame();
-    // The rule after the system call that starts a thread, in 64-bit code: nobody has called the new thread, whose
-    // result is 0. The other one returns to the address on top of its stack.
+    // Returns the rule for the code after the system call clone() in 64-bit code. Two threads run this code. In the new
+    // thread, rax is 0 and no caller exists. The old thread returns to the address on top of its stack.
     uint32_t after_clone();
 
   private:
@@ -67,8 +76,8 @@ class RuleCompiler {
     std::map<std::vector<uint64_t>, uint32_t> known_;
 };
 
-// A location expression as steps, or nothing: an operation that handlers cannot do, or more than they can take.
-// `width`: the numbers of its registers.
+// Compiles a DWARF location expression to steps, or returns nothing if handlers do not support an operation or the
+// result has too many steps. Register numbers in `code` are those of `width`.
 std::optional<std::vector<uint64_t>> compile_expression(std::string_view code, const CfiWidth& width);
 
 } // namespace sonde
