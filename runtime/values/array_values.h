@@ -1,4 +1,4 @@
-// Elements of arrays as output shows them: keys and values with their meaning instead of bytes.
+// Elements of arrays in the form that output needs: keys and values with their types instead of bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,37 @@ namespace sonde {
 class ProcessNumbers;
 class Symbols;
 
+// One component of a key.
 struct KeyValue {
     bool is_text = false;
     int64_t number = 0;
-    std::string text; // of stacks the addresses
+    std::string text; // of a stack: its addresses, as addresses_in() reads them
 };
-// A key's components.
+// Returns the components of an element's key; key_value() returns one of them.
 std::vector<KeyValue> key_values(const plan::Plan& plan, const plan::Global& global, const ArrayElement& element);
 KeyValue key_value(const plan::Plan& plan, const plan::KeyPart& part, const ArrayElement& element);
 
-// The process whose user stacks the key has: the one that is a component of the key, else 0, whichever has something
-// there. Numbered as the kernel does.
+// Returns the process that the user stacks in the key belong to: the key's component with the role Process. Returns 0
+// if the key has no such component; Symbols then searches all processes. The number is a PID in the initial PID
+// namespace.
 uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key, const ProcessNumbers& numbers);
-// The frames of a component that is a stack, the innermost first. `with_source` reads line tables.
+// Returns the frames of a component that is a stack, innermost first. `with_source` reads line tables.
 std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source = false);
 
 inline bool is_stack(plan::KeyRole role) {
     return role == plan::KeyRole::KernelStack || role == plan::KeyRole::UserStack;
 }
-// What a component is called: as the script writes it, else `key1`.
+// Returns the name of a component: the variable in the script's statement, else `key1`, `key2` and so on.
 std::string name_of_key(const plan::Global& global, size_t index);
 
-// A statistic's block and all of its buckets.
+// A statistic with all of its buckets: first those of the histogram, then those of the percentiles.
 struct Statistic {
     plan::StatsBlock block{};
     std::vector<uint64_t> buckets;
 };
+// Copies a statistic from the payload of an element, which needs no alignment.
 Statistic statistic_of(const plan::StatsNeeds& needs, const char* payload);
-// The characters of a string of at most `size` bytes.
+// Returns a string in a field of `size` bytes, without the padding.
 std::string string_at(const char* bytes, size_t size);
 
 } // namespace sonde

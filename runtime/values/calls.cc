@@ -14,7 +14,7 @@ constexpr std::string_view call_suffix = ".call";
 
 constexpr std::string_view off_processor = "off the processor";
 
-// The point without what tells an entry from a return: the same text is the same function.
+// Removes `.return` or `.call` from a point. Points of one function then have equal texts.
 std::string_view stem_of(std::string_view point) {
     for (std::string_view suffix : {return_suffix, call_suffix})
         if (point.ends_with(suffix))
@@ -22,16 +22,16 @@ std::string_view stem_of(std::string_view point) {
     return point;
 }
 
-// Which of two points of a pair one is.
+// One point of a pair.
 struct Half {
-    std::string stem; // of both the same
+    std::string stem; // equal for both points of a pair
     bool is_end = false;
     bool is_wait = false;
-    std::string name; // of what lies between them
+    std::string name; // of the call
 };
 
-// Words at the end of a point's text that say that something begins or ends there. Tracepoints have theirs as kernels
-// name them, marks as interpreters and databases do.
+// Suffixes of a point's text that mark a begin or an end: the naming conventions of tracepoints in the kernel, and of
+// marks in interpreters and databases.
 struct Ends {
     std::string_view within, begin, end;
 };
@@ -42,7 +42,7 @@ constexpr Ends named_ends[] = {
     {"process", ".thread.begin", ".thread.end"},
 };
 
-// A system call's name, a function's, or the point without the program.
+// Returns a short name: of the system call, of the function, or the point without the path of its program.
 std::string name_of(const plan::Point& point) {
     std::string_view stem = stem_of(point.pp);
     constexpr std::string_view program = "process(\"", of_program = "\").", call = "syscall.";
@@ -54,7 +54,7 @@ std::string name_of(const plan::Point& point) {
     return is_function && !point.function.empty() ? point.function : std::string(stem);
 }
 
-// What a pair of named_ends is called: `function` of process("python3").mark("function__entry").
+// Returns the name of a pair from named_ends: `function` for process("python3").mark("function__entry").
 std::string name_of_pair(std::string_view stem) {
     const size_t quote = stem.rfind('"'), colon = stem.rfind(':');
     if (quote == std::string_view::npos)
@@ -63,7 +63,8 @@ std::string name_of_pair(std::string_view stem) {
 }
 
 Half half_of(const plan::Point& point) {
-    // Both are hits of one tracepoint, the first as the task's that leaves, the second as the one's that comes.
+    // Both aliases use the tracepoint sched_switch. The record of cpu_off has the task that leaves the processor, the
+    // record of cpu_on the task that follows it.
     for (const auto& [alias, is_end] : {std::pair("scheduler.cpu_off", false), {"scheduler.cpu_on", true}})
         if (point.pn == alias)
             return {std::string(off_processor), is_end, true, std::string(off_processor)};
@@ -77,8 +78,8 @@ Half half_of(const plan::Point& point) {
     return {std::string(stem_of(text)), text.ends_with(return_suffix), false, name_of(point)};
 }
 
-// The probes of a function that its calls are made of: of several at one place the first, one without a condition
-// before the others. The others' hits say the same call again.
+// The two probes that report a function's calls. If several probes have one point, the first one reports, and those
+// without a condition are preferred. The other probes would report the same call again.
 struct Pair {
     std::optional<size_t> entry, exit;
 };
@@ -152,7 +153,7 @@ HitTask task_of(const plan::Format& format, std::span<const uint8_t> payload) {
 const std::string& ProcessNames::of(const HitTask& task) {
     const auto [at, is_new] = names_.try_emplace(task.pid);
     std::string& name = at->second;
-    if (task.pid == task.tid) { // it may have become another program since
+    if (task.pid == task.tid) { // the process may have called exec since
         name = task.name;
     } else if (is_new) {
         const Result<std::string> comm = read_file(fmt::format("/proc/{}/comm", task.pid));

@@ -1,10 +1,13 @@
-// Calls, as the records of hits tell them (Plan::tells_hits): timelines make slices of them, --otlp spans.
+// Finds pairs of probes that mark the begin and the end of a call. Timelines draw calls as slices, and --otlp sends
+// them as spans.
 //
-// A call is a function's entry and its return in one thread. Both are hits of probes, at points whose texts differ in
-// `.return` only; a point without its counterpart is a moment. What else has a begin and an end in one thread is told
-// in the same way: a task's time off its processor, an interrupt, a program's marks that are named so. A thread's calls
-// nest: one that returns ends those further inside, whose returns were passed by a longjmp() or an exception, or whose
-// records were lost.
+// A call is the entry and the return of a function in one thread. In a plan it is a pair of probe points whose texts
+// differ only in `.return`. A point without its counterpart is an instant. Other pairs work in the same way: the
+// moments when a task leaves its processor and returns, the begin and the end of an interrupt, and marks of a program
+// such as `query__start` and `query__done`.
+//
+// The calls of a thread nest. When a call returns, all calls inside it end too. They have no records of their own if a
+// longjmp() or an exception passed them, or if records were lost.
 #pragma once
 
 #include <algorithm>
@@ -24,35 +27,38 @@ namespace sonde {
 constexpr std::string_view return_suffix = ".return";
 
 enum class HitRole : uint8_t { None, Begin, End, Instant };
-// What a hit of one of Plan::rows is.
+// The meaning of a hit, for one of Plan::rows. Role None: another probe at the same place already reports this event.
 struct HitRow {
-    HitRole role = HitRole::None; // None: it says again what another row of the same place says
+    HitRole role = HitRole::None; // no meaning: see above
     bool is_return = false;
     bool is_wait = false;  // between Begin and End the thread was off its processor
-    uint32_t function = 0; // of Begin, End and of None beside them: the same number for all
+    uint32_t function = 0; // equal for all rows of one function; of Instant: 0
     std::string name;
 };
+// Returns one HitRow for each of Plan::rows. Rows of probes that do not report hits keep the role None.
 std::vector<HitRow> find_hit_rows(const plan::Plan& plan);
-// Whether the probe says each of its hits, if the plan tells them.
+// True if the probe reports each of its hits, in a plan with Plan::tells_hits.
 inline bool tells_hits(const plan::Probe& probe) { return probe.in_kernel && plan::tells_hits(probe.kind); }
 
-// Who hit it, or printed, and when; what the record does not tell is 0.
+// The task that hit a probe or printed a text, and the time. A member that the record lacks is 0 or empty.
 struct HitTask {
     int64_t time_ns = 0; // since 1970
     int64_t pid = 0, tid = 0;
     std::string name;
 
-    bool is_session() const { return is_zero() && name.empty(); } // a handler of the session's own
-    bool is_idle() const { return is_zero() && !name.empty(); }   // a processor's task that has nothing to do
+    bool is_session() const { return is_zero() && name.empty(); } // a handler of the session itself, such as begin
+    bool is_idle() const { return is_zero() && !name.empty(); }   // the idle task of a processor
     bool is_zero() const { return pid == 0 && tid == 0; }
 };
-// What tells one thread from another: the idle tasks of all processors have the number 0.
+// Identifies a thread. The idle tasks of all processors have the number 0, so their names tell them apart.
 using ThreadKey = std::tuple<int64_t, int64_t, std::string>;
 inline ThreadKey key_of(const HitTask& task) { return {task.pid, task.tid, task.is_idle() ? task.name : ""}; }
 
+// Reads the task and the time from a record's payload.
 HitTask task_of(const plan::Format& format, std::span<const uint8_t> payload);
 
-// How many of a thread's calls, the outermost first, end where `function` returns. 0: its entry was not seen.
+// Returns how many of a thread's open calls end when `function` returns, counted from the innermost. `open` has the
+// outermost call first. Returns 0 if the function's entry was not seen.
 template <typename Call, typename FunctionOf = std::identity>
 size_t calls_that_end(const std::vector<Call>& open, uint32_t function, FunctionOf function_of = {}) {
     const auto begun = std::find_if(open.rbegin(), open.rend(),
@@ -60,7 +66,7 @@ size_t calls_that_end(const std::vector<Call>& open, uint32_t function, Function
     return begun == open.rend() ? 0 : static_cast<size_t>(begun - open.rbegin()) + 1;
 }
 
-// A process is called by what it runs, not by what its threads call themselves.
+// Names of processes, from /proc/PID/comm. The name in a record is that of a thread, and threads may rename themselves.
 class ProcessNames {
   public:
     const std::string& of(const HitTask& task);

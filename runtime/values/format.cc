@@ -1,4 +1,4 @@
-// printf as documented in the language reference, "Formatted output".
+// printf, as the language reference describes it ("Formatted output").
 #include "runtime/values/format.h"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ std::string padded(std::string text, char flag, int64_t width) {
     return flag == '-' ? text + std::string(wanted - text.size(), ' ') : std::string(wanted - text.size(), ' ') + text;
 }
 
-// A conversion as the kernel's vsprintf does it: at least one digit, `0x` before 0 too, and the flag 0 fills up to the
-// width whatever the precision.
+// Formats an integer as the kernel's vsprintf() does. It differs from printf(3): `%#x` prints `0x` before 0 too, and
+// the flag `0` applies even if a precision is given.
 std::string integer(const Directive& d, int64_t value, int64_t width, int64_t precision) {
-    constexpr int64_t longest = 1 << 16; // a field of a mistaken width is cut
+    constexpr int64_t longest = 1 << 16; // bytes of a field: limits the damage of a wrong width
     char conversion = d.conversion == 'p' ? 'x' : d.conversion;
     bool is_signed = conversion == 'd' || conversion == 'i', upper = conversion == 'X';
     auto bits = static_cast<uint64_t>(value);
@@ -57,6 +57,7 @@ std::string integer(const Directive& d, int64_t value, int64_t width, int64_t pr
     return padded(prefix + digits, d.flag, std::min(width, longest));
 }
 
+// `%#c` prints a character that is not printable as an escape sequence.
 std::string character(const Directive& d, int64_t value) {
     auto c = static_cast<unsigned char>(value);
     if (d.flag != '#')
@@ -69,18 +70,18 @@ std::string character(const Directive& d, int64_t value) {
 
 std::string at_place(const std::string& place) { return place.empty() ? "" : " at " + place; }
 
-// A line for an address, of a function that the program has; `place`: in the source, or "".
+// Returns the line for an address in the function that contains it. `place` is the source line, or "".
 std::string render_function(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                             uint64_t behind, const std::string& place) {
     if (style == plan::BriefStack)
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
-    // What has no name begins with the address already.
+    // The text of an address without a name begins with the address.
     std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
     return (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line + at_place(place) + "\n";
 }
 
-// A stack's lines for an address: one for each inlined function, innermost first, then that of the function whose code
-// it is. After a call it is the call that stands in the source; what a function has inlined, it calls where that was.
+// Returns the lines for an address: first those of inlined functions, innermost first, then that of the function that
+// contains the address. For a return address, the source line is that of the call.
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
     std::string out;
@@ -95,7 +96,7 @@ std::string render_address(Symbols& symbols, uint64_t process, uint64_t address,
     return out;
 }
 
-// The same from what was made before. Of the kernel's addresses there is none: modules come and go.
+// Like render_address(), but with a cache. Kernel addresses are not cached, because modules may be unloaded and loaded.
 void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                  bool behind_call) {
     auto make = [&] { return render_address(symbols, process, address, style, behind_call); };
@@ -132,7 +133,7 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
             return render_function(symbols, process, address, style, 0,
                                    style == plan::StackWithLines ? symbols.source(process, address) : "");
         };
-        constexpr uint64_t alone = 1 << 8; // without what is inlined
+        constexpr uint64_t alone = 1 << 8; // a bit of the cache's key: the line has no inlined functions
         if (static_cast<int64_t>(address) < 0)
             out += make();
         else

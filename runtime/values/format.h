@@ -1,4 +1,4 @@
-// From records to text.
+// Formats the records of print statements as text.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@ namespace sonde {
 
 class Symbols;
 
-// The text of a Print record's payload. A record that is too short gives what is there.
-// For a terminal, what is not the script's own cannot act on it (base/terminal_text.h).
+// Returns the text of a Print record. A record that was cut gives the text of the values that it has. `symbols` may be
+// null if the format has no stacks. `for_terminal` escapes control characters in all strings but the script's own text
+// (base/terminal_text.h), since a traced program could otherwise send commands to the terminal.
 std::string render_print(const plan::Format& format, std::span<const uint8_t> payload, Symbols* symbols = nullptr,
                          bool for_terminal = false);
 

@@ -1,4 +1,4 @@
-// Histograms as SystemTap draws them (language reference, "Histogram extractors").
+// Histograms in the format of SystemTap (language reference, "Histogram extractors").
 #include "runtime/values/histogram.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 namespace sonde {
 
+// The sum of squares needs 128 bits: the square of a single value may have 126.
 int64_t StatsView::variance() const {
     using Wide = unsigned __int128;
     uint64_t n = block->count;
@@ -37,8 +38,9 @@ int64_t StatsView::percentile(const plan::StatsNeeds& needs, int64_t millionths)
 
 namespace {
 
-constexpr size_t log_zero = 64; // the bucket of 0
+constexpr size_t log_zero = 64; // index of the bucket for 0; those of negative values come before it
 
+// Returns the label of a bucket: its bound that is nearer to 0, or its lower bound if the histogram is linear.
 std::string label(const plan::StatsNeeds& needs, size_t bucket) {
     if (needs.histogram == plan::StatsNeeds::Log) {
         if (bucket == log_zero)
@@ -77,7 +79,7 @@ BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket) {
 
 namespace {
 
-// In tenths of a percent.
+// Returns a share as a percentage with one decimal.
 std::string share(uint64_t count, uint64_t total) {
     const double part = total ? 100.0 * static_cast<double>(count) / static_cast<double>(total) : 0;
     return fmt::format("{:5.1f}%", part);
@@ -101,7 +103,7 @@ std::string percentile_line(const plan::StatsNeeds& needs, const uint64_t* stati
 
 std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* statistic) {
     const uint64_t* counts = statistic + sizeof(plan::StatsBlock) / 8;
-    constexpr size_t margin = 2; // empty rows around the first and the last that count
+    constexpr size_t margin = 2; // empty rows that are shown before the first and after the last row with a count
     const size_t total = needs.buckets();
     const bool linear = needs.histogram == plan::StatsNeeds::Linear;
     const uint64_t most = *std::max_element(counts, counts + total), bar_width = needs.bar_width;
@@ -114,14 +116,14 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* stat
         first++;
     while (!counts[last])
         last--;
-    // Underflow and overflow only if they count; without negative values nothing below 0.
+    // Show the rows for underflow and overflow only if they have a count. Without negative values, show no row below 0.
     const size_t least = linear ? 1 : first >= log_zero ? log_zero : 0, end = linear ? total - 1 : total;
     const size_t from = first > least ? std::max(least, first - std::min(first, margin)) : first;
     const size_t to = last + 1 < end ? std::min(end - 1, last + margin) : last;
     size_t label_width = 5, count_width = std::to_string(most).size();
     for (size_t i = from; i <= to; i++)
         label_width = std::max(label_width, label(needs, i).size());
-    // Left out is a row without a neighbour that counts, as far as `elision` reaches.
+    // Hide a row if no row within a distance of `elision` has a count.
     const size_t reach = std::min(static_cast<size_t>(std::max<int64_t>(needs.elision, 0)), total);
     const auto is_shown = [&](size_t row) {
         const size_t begin = std::max(from, row - std::min(row, reach)), stop = std::min(to, row + reach) + 1;
@@ -141,7 +143,7 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* stat
             out += fmt::format("{:>{}} ~\n", "", label_width);
         left_out = false;
         if (needs.unicode) {
-            // The longest has bar_width characters; what counts is seen.
+            // The longest bar has bar_width characters. A bucket with a count has at least an eighth of one.
             const auto eighths =
                 static_cast<uint64_t>(static_cast<unsigned __int128>(counts[i]) * bar_width * 8 / most);
             const uint64_t length = counts[i] ? std::max<uint64_t>(eighths, 1) : 0;

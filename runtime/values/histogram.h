@@ -1,4 +1,4 @@
-// Statistics as numbers and as pictures.
+// Reads statistics (`<<<`), and draws their histograms.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,21 @@
 
 namespace sonde {
 
+// Reads a statistic's block and buckets in place. min() and max() are valid only if block->count is not 0.
 struct StatsView {
     const plan::StatsBlock* block;
-    const uint64_t* buckets; // the histogram's, then those of the percentiles
+    const uint64_t* buckets; // first the histogram's, then those of the percentiles
 
     int64_t min() const { return static_cast<int64_t>(~block->min_biased - (1ull << 63)); }
     int64_t max() const { return static_cast<int64_t>(block->max_biased - (1ull << 63)); }
     int64_t avg() const { return block->count ? block->sum / static_cast<int64_t>(block->count) : 0; }
+    // In integer arithmetic, rounded toward 0. Returns 0 for fewer than two values.
     int64_t variance() const;
-    // The least value that so many millionths are not above, within 1/32 of it (quantile.h). Of a statistic with values
-    // that keeps percentiles.
+    // Returns the least value that is not below `millionths` of all values, accurate to 1/32 (quantile.h). The
+    // statistic must have a value and must keep percentiles.
     int64_t percentile(const plan::StatsNeeds& needs, int64_t millionths) const;
 };
-// Those that are told where a statistic has any.
+// The percentiles that output shows.
 struct NamedPercentile {
     const char* name;
     int64_t millionths;
@@ -29,19 +31,20 @@ struct NamedPercentile {
 constexpr NamedPercentile told_percentiles[] = {{"p50", 500000}, {"p90", 900000}, {"p99", 990000}};
 
 namespace plan {
-// Whether the statistic knows more of its values than their sums.
+// True if the statistic stores the distribution of its values, not only their sums.
 inline bool keeps_distribution(const StatsNeeds& needs) { return needs.quantiles || needs.buckets(); }
 } // namespace plan
 
-// The values that a bucket counts, both included; empty: there is no bound.
+// The least and the greatest value of a bucket, both inclusive; empty: no bound.
 struct BucketBounds {
     std::optional<int64_t> low, high;
 };
 BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket);
 
-// print(@hist_log(x)) and print(@hist_linear(x, low, high, width)): `value |---` and a row a bucket, runs of empty ones
-// elided, a blank line at the end. With StatsNeeds::unicode bars in eighths of a character, each row's share of all,
-// and the percentiles below them. `statistic`: a StatsBlock and its buckets.
+// Draws print(@hist_log(x)) and print(@hist_linear(x, low, high, width)): a heading `value |---`, one line for each
+// bucket, and an empty line at the end. A `~` replaces runs of empty buckets. With StatsNeeds::unicode, bars have a
+// resolution of an eighth of a character, each line has its share of all values, and a line with percentiles follows.
+// `statistic` points to a StatsBlock and its buckets.
 std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* statistic);
 
 } // namespace sonde

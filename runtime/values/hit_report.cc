@@ -13,7 +13,7 @@
 namespace sonde {
 namespace {
 
-// Runs that came to their end, and so have a time.
+// Runs that were not skipped. Only these have a duration.
 uint64_t runs_of(const plan::ProbeTiming& timing) {
     return timing.outcomes[plan::Handled] + timing.outcomes[plan::OutputLost] + timing.outcomes[plan::Failed];
 }

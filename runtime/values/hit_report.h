@@ -1,7 +1,8 @@
-// What -t says at the end of the output: a line for each probe point, host handlers' too.
+// The report of option -t at the end of the output: one line for each probe point, including those of host handlers.
 //
-// Handlers in the kernel are measured by themselves (plan::ProbeTiming, one for each row), those in this process here.
-// Both are measured in nanoseconds, and told in the processor's cycles, as scripts that read such reports expect them.
+// Handlers in the kernel measure themselves (plan::ProbeTiming, one for each row). This class measures host handlers.
+// All times are in nanoseconds. The report shows cycles of the processor, because scripts that parse SystemTap's report
+// expect cycles.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,20 @@
 
 namespace sonde {
 
-// What the kernel's side has measured at a row; zeros where nothing has.
+// Returns the kernel's measurements of a row; all zeros if the row was never hit.
 plan::ProbeTiming timing_of(const KernelObject& kernel, uint32_t row);
-// Of several rows together.
+// Adds the measurements of a row to a sum.
 void add_timing(plan::ProbeTiming& sum, const plan::ProbeTiming& more);
 
 class HitReport {
   public:
-    HitReport(); // the processor's speed is measured from here on
-    // A handler in this process ran that long. Each of its points runs it once in a round, in their order.
+    HitReport(); // the measurement of the processor's speed begins here
+    // Records a run of a host handler, in nanoseconds. The runs of a probe with several points are assigned to the
+    // points in turn.
     void ran(const plan::Probe& probe, uint64_t ns);
-    // Of all of a probe's runs in this process.
+    // Returns the sum over all points of a probe, for runs in this process only.
     plan::ProbeTiming timing_of(const plan::Probe& probe) const;
-    // Null: there are no handlers in the kernel.
+    // Returns the report. `kernel` is null if the script has no kernel handlers.
     std::string text(const plan::Plan& plan, const KernelObject* kernel) const;
 
   private:

@@ -1,4 +1,10 @@
-// Both kinds of arrays, and the order of foreach.
+// Two implementations of HostArray, and sorting for foreach.
+//
+// KernelArray shares its maps with handlers that run at the same time on other processors. Two consequences:
+// * A snapshot is not atomic. An element that is inserted or deleted meanwhile may be missing. The walk may visit an
+// element twice; by_insertion() removes such duplicates.
+// * Arrays that wrap follow the protocol of codegen/rtlib/wrap.bpf.c step by step, with the same atomic operations in
+//   the same order. If one side changed the order, the other could evict a new element instead of the oldest.
 #include "runtime/values/host_arrays.h"
 
 #include <bpf/bpf.h>
@@ -64,7 +70,7 @@ class MemoryArray final : public HostArray {
   private:
     const plan::Global& global_;
     std::unordered_map<std::string, uint64_t> index_;
-    std::map<uint64_t, ArrayElement> elements_; // by insertion
+    std::map<uint64_t, ArrayElement> elements_; // by insertion number
     uint64_t next_ = 0;
 };
 
@@ -90,7 +96,7 @@ class KernelArray final : public HostArray {
         }
         std::memcpy(value.data() + 8, payload.data(), std::min(payload.size(), value.size() - 8));
         int failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
-        // Handlers in the kernel may take the room.
+        // A handler in the kernel may use the free space first, so try several times.
         for (int tries = 3; failed && global_.wrap && tries > 0; tries--) {
             evict_oldest();
             failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
@@ -119,7 +125,7 @@ class KernelArray final : public HostArray {
     }
 
   private:
-    // ---- arrays that wrap, as codegen/rtlib/wrap.bpf.c does it
+    // ---- arrays that wrap (see runtime/plan/wrap.h; codegen/rtlib/wrap.bpf.c does the same in the kernel)
 
     sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(reinterpret_cast<char*>(words_) + global_.offset); }
     std::string read_place(uint64_t number) {
@@ -133,11 +139,13 @@ class KernelArray final : public HostArray {
         std::memcpy(&number, bytes.data(), sizeof number);
         return number;
     }
-    // Of the element with the key that a place has; 0: there is none.
+    // Returns the number of the element with the key in `place`; 0 if no such element exists.
     uint64_t number_of_element(const std::string& place) {
         std::string value(global_.value_size, '\0');
         return bpf_map_lookup_elem(fd_, place.data() + 8, value.data()) == 0 ? number_of(value) : 0;
     }
+    // Takes the next insertion number and stores the key in its place in the second map. If the place still has the key
+    // of an older element, that element becomes unlisted.
     uint64_t draw_number(const std::string& key) {
         const uint64_t number = __atomic_fetch_add(&wrap().newest, 1, __ATOMIC_SEQ_CST) + 1;
         uint32_t at = static_cast<uint32_t>(number) & (sonde_wrap_places(global_.capacity) - 1);
@@ -146,12 +154,15 @@ class KernelArray final : public HostArray {
             before > __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST) && number_of_element(place) == before)
             __atomic_store_n(&wrap().unlisted, 1, __ATOMIC_SEQ_CST);
         std::copy_n(key.data(), global_.key_size, place.data() + 8);
-        for (uint64_t shown : {uint64_t{0}, number}) { // nobody may take the number for the last key's
+        for (uint64_t shown :
+             {uint64_t{0}, number}) { // 0 first, so that no reader combines the new number with the old key
             std::memcpy(place.data(), &shown, sizeof shown);
             bpf_map_update_elem(order_fd_, &at, place.data(), BPF_ANY);
         }
         return number;
     }
+    // Deletes the oldest element. Usually the second map has its key. If unlisted elements may exist, they are older
+    // than all others, and a snapshot finds the oldest one.
     void evict_oldest() {
         const uint64_t places = sonde_wrap_places(global_.capacity);
         while (!__atomic_load_n(&wrap().unlisted, __ATOMIC_SEQ_CST)) {
@@ -162,7 +173,7 @@ class KernelArray final : public HostArray {
                 break;
             const std::string place = read_place(number);
             const uint64_t there = number_of(place);
-            if (there < number) { // it is being written
+            if (there < number) { // another processor is still writing this place
                 if (newest - number < places / 2)
                     break;
                 __atomic_store_n(&wrap().unlisted, 1, __ATOMIC_SEQ_CST);
@@ -183,7 +194,7 @@ class KernelArray final : public HostArray {
         erase(all.front().key);
     }
 
-    // In order of insertion, each once: a walk that began anew has met some twice.
+    // Sorts by insertion number and removes duplicates: a walk that started again has visited some elements twice.
     static std::vector<ArrayElement> by_insertion(std::vector<ArrayElement> elements) {
         std::vector<std::pair<uint64_t, size_t>> sorted;
         for (size_t i = 0; i < elements.size(); i++)
@@ -198,13 +209,13 @@ class KernelArray final : public HostArray {
     }
 
     using Batch = int (*)(int, void*, void*, void*, void*, uint32_t*, const bpf_map_batch_opts*);
-    // Handlers in the kernel may be waiting for this one, so elements come by hundreds in one system call (5.6, bpf:
-    // Add batch ops to all htab bpf map). False: the kernel cannot.
+    // Reads all elements with the map's batch operations (Linux 5.6), hundreds in one system call. A handler in the
+    // kernel may be waiting for this handler, so speed matters. Returns false if the kernel does not support batches.
     template <typename Visit> bool visit_batches(Batch read, Visit visit) {
         constexpr uint64_t bytes = 256 << 10;
         auto most =
             static_cast<uint32_t>(std::clamp<uint64_t>(bytes / (global_.key_size + global_.value_size), 16, 1024));
-        uint32_t bucket = 0; // where the next batch begins: the kernel's own number
+        uint32_t bucket = 0; // the position of the next batch, an opaque number of the kernel
         std::unique_ptr<char[]> keys, values;
         for (bool first = true;;) {
             if (!keys) {
@@ -216,12 +227,13 @@ class KernelArray final : public HostArray {
             options.sz = sizeof options;
             uint32_t next = 0;
             int failed = read(fd_, first ? nullptr : &bucket, &next, keys.get(), values.get(), &count, &options);
-            if (failed == -ENOSPC && most < global_.capacity) { // one bucket has more than that
+            if (failed == -ENOSPC &&
+                most < global_.capacity) { // one bucket of the hash map has more elements than the buffer
                 most *= 2;
                 keys.reset();
                 continue;
             }
-            if (failed && failed != -ENOENT) // the last batch
+            if (failed && failed != -ENOENT) // ENOENT marks the last batch
                 return false;
             for (uint64_t i = 0; i < count; i++)
                 visit(keys.get() + i * global_.key_size, values.get() + i * global_.value_size);
@@ -231,10 +243,11 @@ class KernelArray final : public HostArray {
             first = false;
         }
     }
+    // Reads all elements one by one.
     template <typename Visit> void visit_singly(Visit visit) {
         std::string key(global_.key_size, '\0'), next(global_.key_size, '\0'), value(global_.value_size, '\0');
         const void* at = nullptr;
-        // An element that is deleted meanwhile makes the walk begin anew: bounded by what the map can hold.
+        // If the current element is deleted, the kernel restarts the walk. The limit on steps guarantees an end.
         for (uint64_t steps = 0; steps < 2 * global_.capacity + 16 && bpf_map_get_next_key(fd_, at, next.data()) == 0;
              steps++) {
             key = next;
@@ -247,7 +260,7 @@ class KernelArray final : public HostArray {
     const plan::Global& global_;
     int fd_;
     plan::SessionWords* words_;
-    int order_fd_; // -1: it does not wrap
+    int order_fd_; // -1: the array does not wrap
 };
 
 int64_t number_at(const std::string& bytes, size_t at) {
@@ -263,6 +276,7 @@ int compare_strings(const std::string& a, const std::string& b, size_t at, size_
     return std::strncmp(a.data() + at, b.data() + at, size);
 }
 
+// `what` is HostForeach::sort_stat: count, sum, min, max, avg, variance (5) or percentile.
 int64_t stat_value(const plan::StatsNeeds& needs, const ArrayElement& element, int32_t what, int64_t percentile) {
     plan::StatsBlock block{};
     std::memcpy(&block, element.payload.data(), std::min(sizeof block, element.payload.size()));

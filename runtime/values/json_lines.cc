@@ -130,7 +130,7 @@ Json value_json(const PrintedValue& value, Symbols& symbols) {
     return {};
 }
 
-// A member that is not there yet: of two values of one name, the second is `name#2`.
+// Returns a name that the object does not have yet: `name`, then `name#2` and so on.
 std::string free_name(const Json& object, const std::string& name) {
     std::string out = name;
     for (int i = 2; object.contains(out); i++)
@@ -154,7 +154,7 @@ Json payload_json(const plan::Plan& plan, const plan::Global& global, const char
     return statistic_json(global.stats, statistic.block, statistic.buckets.data());
 }
 
-// The names of its functions.
+// A stack as one field: the names of its functions, as flame graph tools expect them.
 std::string stack_field(const std::vector<Frame>& innermost_first) {
     std::vector<std::string> names;
     for (auto frame = innermost_first.rbegin(); frame != innermost_first.rend(); ++frame)
@@ -162,6 +162,7 @@ std::string stack_field(const std::vector<Frame>& innermost_first) {
     return folded(names);
 }
 
+// Quotes a field as RFC 4180 requires.
 std::string csv_field(const std::string& text) {
     if (text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
@@ -171,8 +172,8 @@ std::string csv_field(const std::string& text) {
     return out + "\"";
 }
 
-// A text that a spreadsheet would take for a formula gets an apostrophe in front: the text may be another user's, such
-// as a file name or an argument, and formulas run commands. Numbers are written as they are.
+// Puts an apostrophe before a text that a spreadsheet would execute as a formula. The text may come from another user,
+// for example as a file name, and formulas can run commands. Numbers need no protection.
 std::string csv_text(const std::string& text) {
     return !text.empty() && std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos ? "'" + text : text;
 }

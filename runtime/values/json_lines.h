@@ -1,4 +1,5 @@
-// --format=json: what a session has to say, as one JSON object a line. docs/output.schema.json describes them.
+// --format=json: a session's output as JSON objects, one on each line. docs/output.schema.json describes them. Also
+// --format=csv.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +17,27 @@ namespace sonde {
 class ProcessNumbers;
 class Symbols;
 
-// Every function gives a line with its end. Text that is not UTF-8 has U+FFFD in place of what is not.
+// Each function returns one line with its newline. In strings, U+FFFD replaces bytes that are not valid UTF-8.
 class JsonLines {
   public:
     JsonLines(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers)
         : plan_(plan), symbols_(symbols), numbers_(numbers) {}
 
-    // What the clock was set by since the session began. Records have times without that.
+    // The sum of all changes of the system clock since the session began. Records are stamped without them, so this
+    // value is added to their times.
     int64_t clock_correction_ns = 0;
 
-    // The first line: which script and which probes.
+    // The first line: the script and its probes. `realtime_ns` is in nanoseconds since 1970.
     std::string start(int64_t realtime_ns) const;
-    // A Print record: where, when, in which task, its values by name, and the text that it would be.
+    // A Print record: probe, time, task, the values by name, and the text.
     std::string print(const plan::RecordHeader& header, std::span<const uint8_t> payload) const;
-    // What has no more structure: {"type": TYPE, "text": TEXT}.
+    // A line without further structure: {"type": TYPE, "text": TEXT}.
     std::string text(const char* type, std::string_view text) const;
-    // A scalar, of its place in the data area, or an array with its elements. `time`: when that was, in nanoseconds
-    // since 1970, if the session goes on; 0: its end.
+    // A scalar (`payload` is its memory in the data area), or an array with its elements. `time` is in nanoseconds
+    // since 1970 for values during the session, and 0 for those at its end.
     std::string scalar(const plan::Global& global, const char* payload, int64_t time = 0) const;
     std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements, int64_t time = 0) const;
-    // The last line.
+    // The last line: status, errors and losses.
     std::string end(const Accounting& accounting, int status, uint64_t errors, uint64_t skipped) const;
 
   private:
@@ -44,8 +46,8 @@ class JsonLines {
     const ProcessNumbers& numbers_;
 };
 
-// --format=csv: an array as a table with a heading (RFC 4180); a statistic has a column for each of its numbers. Stacks
-// are the names of their functions, the outermost first, with `;` between them.
+// --format=csv: an array as a table with a heading (RFC 4180). A statistic has one column for each of its numbers. A
+// stack is a list of function names, outermost first, separated by `;`.
 std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
                       const plan::Global& global, const std::vector<ArrayElement>& elements);
 

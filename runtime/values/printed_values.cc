@@ -10,6 +10,8 @@ namespace {
 
 using plan::Directive;
 
+// A payload begins with all integers of the record, 8 bytes each. Strings, memory blocks, statistics and stacks follow
+// in the order of their directives. Returns the number of integers.
 size_t count_longs(const plan::Format& format) {
     size_t count = 0;
     for (const Directive& d : format.directives) {
@@ -20,6 +22,7 @@ size_t count_longs(const plan::Format& format) {
     return count;
 }
 
+// Reads both parts of a payload. Never reads past the end.
 class Payload {
   public:
     Payload(std::span<const uint8_t> bytes, size_t longs)

@@ -1,5 +1,5 @@
-// The data of one session: its globals, wherever they live, what its handlers' hits came to, and what turns their bytes
-// into text. The engine fills it; sinks read it.
+// The data of one session: its globals, the results of its hits, and the symbols that turn addresses into text. The
+// engine fills it; sinks read it.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@
 
 namespace sonde {
 
-// Errors of one host handler.
+// The errors of one host handler.
 struct HandlerErrors {
     uint64_t count = 0;
-    std::string first; // the first one's text
+    std::string first; // message of the first error
 };
 
-// Members are destroyed from the last to the first: arrays and symbols use the kernel's maps.
+// C++ destroys members in reverse order. `arrays` and `symbols` use maps of `kernel`, so they must come after it.
 struct SessionData {
     explicit SessionData(const plan::Plan& plan) : plan(plan) {}
 
     const plan::Plan& plan;
     ProcessNumbers numbers;
     std::unique_ptr<KernelObject> kernel;               // null: the script has no kernel handlers
-    std::vector<uint64_t> own_memory;                   // the data area of such a script
+    std::vector<uint64_t> own_memory;                   // the data area if `kernel` is null
     Symbols symbols;                                    // the code of the traced processes
     char* memory = nullptr;                             // the data area: SessionWords, then the scalars
-    plan::SessionWords* words = nullptr;                // at its beginning
+    plan::SessionWords* words = nullptr;                // the begin of `memory`
     std::vector<std::unique_ptr<HostArray>> arrays;     // by global; null for scalars
-    HitReport hit_report;                               // times of handlers in this process
-    std::map<uint32_t, uint64_t> missed;                // hits that links counted as missed, by Attachment::probe
-    std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers, and the first text of kernel handlers
-    bool aborted = false;                               // abort(): no end handlers run, no globals are printed
-    std::set<size_t> pictured; // globals that pictures show at the end, by index; they are not printed, too
+    HitReport hit_report;                               // durations of host handlers
+    std::map<uint32_t, uint64_t> missed;                // hits that the kernel counted as missed, by Attachment::probe
+    std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers; of kernel handlers only the first message
+    bool aborted = false;      // after abort(): no end handlers run, and no globals are printed
+    std::set<size_t> pictured; // indexes of globals that pictures show; the end of the session does not print them
 
     // A scalar's bytes in the data area.
     char* scalar(const plan::Global& global) const { return memory + global.offset; }
