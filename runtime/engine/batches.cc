@@ -5,12 +5,13 @@
 namespace sonde {
 namespace {
 
+// Splits a batch into its records. Stops at damage.
 void handle_all(std::span<const uint8_t> records, const std::function<void(std::span<const uint8_t>)>& handle) {
     while (records.size() >= sizeof(plan::RecordHeader)) {
         plan::RecordHeader header;
         std::memcpy(&header, records.data(), sizeof header);
         const size_t size = sizeof header + header.size;
-        // No batch contains another one.
+        // A batch never contains another batch.
         if (size > records.size() || header.type == plan::Batch)
             return;
         handle(records.first(size));

@@ -1,8 +1,10 @@
-// What one run of a handler prints is one piece: all that it sends comes at once, or is put together here.
+// Puts together the records of one handler run.
 //
-// A run gathers its records and sends them as one record of the ring (codegen/rtlib/gather.bpf.c). One that sends more
-// than fits into its memory sends pieces, among which those of other runs lie. They count only with the last one: a
-// run of which something was lost has none.
+// A run's records must appear together in the output, although handlers run on several processors at once. So a run
+// gathers its records in memory and sends them as one ring buffer record, a batch (codegen/rtlib/gather.bpf.c). If the
+// memory fills up, the run sends several pieces, and pieces of other runs may lie between them. This class collects the
+// pieces of each run, and processes them when the last one arrives. If a piece was lost, none of the run's records is
+// processed.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +19,13 @@ namespace sonde {
 
 class Batches {
   public:
-    // Calls `handle` for each record of a run, header and all, when the run is complete.
+    // Adds a piece. If it completes a run, calls `handle` for each record of the run, including its header.
     void add(const plan::RecordHeader& header, std::span<const uint8_t> piece,
              const std::function<void(std::span<const uint8_t>)>& handle);
 
   private:
-    // By the memory that they were gathered in: a new run there means that the last one's end was lost.
+    // Incomplete runs, by the kernel memory that they were gathered in. The first piece of a new run replaces an
+    // incomplete one, whose last piece must have been lost.
     std::unordered_map<uint32_t, std::vector<uint8_t>> begun_;
 };
 

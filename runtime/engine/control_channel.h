@@ -1,5 +1,5 @@
-// What the session and the process that serves its control files say to each other, over a socket: both are one
-// program of one build, so that frames are structs.
+// The protocol between the session and the process that serves its control files. Both ends are the same program, so
+// frames are plain structs, sent over a Unix socket.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,35 @@
 
 namespace sonde {
 
+// A message: this struct, followed by `size` bytes of text.
 struct ControlFrame {
     enum Kind : uint32_t {
-        Mount,  // to the server, first
-        Answer, // to the session: mounted, or the text says why not; to the server: the text of a Read
-        Read,   // to the session: of the file `node`
-        Write,  // to the session: this text to the file `node`; without an answer
+        Mount,  // to the server: create the file system
+        Answer, // to the session: the result of Mount, with an error message or an empty text; to the server: the text
+                // of a Read
+        Read,   // to the session: run the handler for reading the file `node`
+        Write,  // to the session: run the handlers for writing the file `node`; not answered
     };
     Kind kind = Mount;
-    uint32_t node = 0;       // index of ControlFiles::nodes
-    uint64_t id = 0;         // of a Read, and of its Answer
-    int64_t deadline_ns = 0; // CLOCK_MONOTONIC: nobody waits for the Answer of a Read beyond that
-    uint64_t size = 0;       // of the text after it
+    uint32_t node = 0;       // index into ControlFiles::nodes
+    uint64_t id = 0;         // of a Read, repeated in its Answer
+    int64_t deadline_ns = 0; // of a Read: when the reader gives up, CLOCK_MONOTONIC
+    uint64_t size = 0;       // of the text, in bytes
 };
 
+// One end of the connection. No function blocks.
 class ControlChannel {
   public:
     explicit ControlChannel(Fd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
-    // Takes what has come, without waiting. False: the other end is gone, and nothing is left of what it said.
+    // Receives the available bytes. Returns false if the other end has closed and all its frames were taken.
     bool receive();
-    // The next whole frame that has come.
+    // Takes the next complete frame. Returns false if none has arrived.
     bool take(ControlFrame& frame, std::string& text);
-    // Queues it, and sends what can be sent without waiting. False: too much waits already, as the other end does not
+    // Queues a frame and sends as much as possible. Returns false if the queue is full, because the other end does not
     // read.
     bool send(ControlFrame frame, const std::string& text);
-    bool flush(); // false: the other end is gone
+    bool flush(); // false: the other end has closed
     bool has_unsent() const { return !out_.empty(); }
 
   private:

@@ -1,8 +1,27 @@
-// Control files by FUSE: real files for everybody else, served by a process of their own.
+// The control file system, in a process of its own.
 //
-// libfuse's low-level interface (fuse_lowlevel.h): requests come with the numbers of nodes. What is known here is
-// answered in place; what a handler makes is asked of the session, and answered when it comes, or with an error when it
-// does not.
+// The problem: a process that opens a file on a FUSE file system waits until the server replies. If the session itself
+// were the server, `ls /run/sonde` would hang whenever the session is busy, stopped by SIGSTOP or in a debugger. So the
+// server is a separate process that never waits for the session.
+//
+// The server answers most requests alone: names, attributes and the list of a folder come from the plan and never
+// change. Only reading and writing involve the session:
+//
+//     cat FILE       kernel          server                         session
+//     open()   ----> OPEN    ---->   open_file: new file handle
+//     read()   ----> READ 0  ---->   read_file_at: frame Read ----> runs the handler
+//                                    (keeps the request)
+//              <---- reply   <----   take_answers            <----  frame Answer with the text
+//     read()   ----> READ n  ---->   the rest of the same text
+//
+// The handler runs once for each read from offset 0. Later reads of the same handle get the stored text, so a reader
+// with a small buffer sees one consistent text.
+//
+// Every request must be answered exactly once, or its caller hangs: with the text, with ETIMEDOUT after two seconds, or
+// with ENOTCONN at the session's end.
+//
+// This file uses the low-level interface of libfuse (fuse_lowlevel.h), because it allows a reply after the callback has
+// returned. A reply frees the request, so a callback must not use the request after its reply.
 #define FUSE_USE_VERSION 312
 #include "runtime/engine/control_files.h"
 
@@ -28,28 +47,28 @@
 namespace sonde {
 namespace {
 
-// A session that has not answered then is stopped, or as good as that.
+// How long the server waits for an answer of the session.
 constexpr int64_t answer_within_ns = 2'000'000'000;
 
 class ControlFiles {
   public:
     ControlFiles(const plan::Plan& plan, Fd socket)
         : nodes(control_nodes(plan)), text_limit(plan.max_string - 1), channel(std::move(socket)), plan_(plan) {}
-    ~ControlFiles(); // takes the folder away
+    ~ControlFiles(); // unmounts the file system and removes the folder
     ControlFiles(const ControlFiles&) = delete;
     ControlFiles& operator=(const ControlFiles&) = delete;
 
-    // Until the session ends.
+    // Serves requests until the session ends.
     void serve_session();
 
     std::vector<ControlNode> nodes;
     uint64_t text_limit;
     ControlChannel channel;
     bool session_ended = false;
-    // The texts that readers of open files get.
+    // The texts of files that are open for reading, by file handle.
     std::map<uint64_t, std::string> open_files;
     uint64_t next_file = 1, next_question = 1;
-    // Reads that wait for the session's answer.
+    // Reads that wait for an answer of the session, by the frame's id.
     struct Question {
         fuse_req_t request;
         uint64_t file;
@@ -59,10 +78,13 @@ class ControlFiles {
     std::map<uint64_t, Question> questions;
 
   private:
+    // Creates the folder and mounts the file system. `name` is the session's module name.
     Result<void> mount(const std::string& name);
     void serve_requests();
     void take_answers();
+    // Fails all reads whose deadline is before `now`.
     void give_up_on(int64_t now, int error);
+    // Lets other processes close their files before the file system is unmounted.
     void let_go();
     int fd() const { return session_ ? fuse_session_fd(session_) : -1; }
     const plan::Plan& plan_;
@@ -71,7 +93,7 @@ class ControlFiles {
     fuse_session* session_ = nullptr;
 };
 
-// Node numbers: FUSE begins with 1.
+// Inode numbers of the file system: index into `nodes` + 1, since FUSE gives number 1 to the root folder.
 using Number = fuse_ino_t;
 
 ControlFiles& of(fuse_req_t request) { return *static_cast<ControlFiles*>(fuse_req_userdata(request)); }
@@ -99,7 +121,7 @@ void look_up(fuse_req_t request, Number parent, const char* name) {
         fuse_entry_param entry{};
         entry.ino = i + 1;
         entry.attr = attributes(nodes[i], entry.ino);
-        entry.attr_timeout = entry.entry_timeout = 3600; // nothing changes
+        entry.attr_timeout = entry.entry_timeout = 3600; // seconds; names and attributes never change
         fuse_reply_entry(request, &entry);
         return;
     }
@@ -116,7 +138,7 @@ void get_attributes(fuse_req_t request, Number number, fuse_file_info*) {
     fuse_reply_attr(request, &attr, 3600);
 }
 
-// `>` empties a file first, which changes nothing here.
+// `echo x > FILE` truncates the file first. Accept this without any effect.
 void set_attributes(fuse_req_t request, Number number, struct stat*, int what, fuse_file_info* file) {
     if (what & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
         fuse_reply_err(request, EPERM);
@@ -130,11 +152,11 @@ void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
     if (!node || node->is_folder)
         fuse_reply_err(request, node ? EISDIR : ENOENT);
     else if ((access == O_RDONLY && !node->reads) || (access == O_WRONLY && node->writes.empty()))
-        fuse_reply_err(request, EACCES); // root may open everything otherwise
+        fuse_reply_err(request, EACCES); // the kernel does not check permissions for root
     else {
-        ControlFiles& files = of(request); // a reply ends the request
+        ControlFiles& files = of(request); // a reply frees the request
         file->fh = files.next_file++;
-        file->direct_io = 1; // nobody knows its size before
+        file->direct_io = 1; // the size is unknown before the handler has run, so the kernel must not cache pages
         file->nonseekable = 0;
         if (fuse_reply_open(request, file) == 0)
             files.open_files[file->fh];
@@ -176,7 +198,7 @@ void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t 
     }
     ControlFiles& files = of(request);
     std::string text(bytes, std::min<size_t>(strnlen(bytes, size), files.text_limit));
-    // Whoever writes need not wait for what comes of it.
+    // The write succeeds without waiting for the handler.
     ControlFrame told{ControlFrame::Write, static_cast<uint32_t>(number - 1), 0, 0, 0};
     if (files.session_ended || !files.channel.send(told, text))
         fuse_reply_err(request, files.session_ended ? ENOTCONN : ETIMEDOUT);
@@ -223,7 +245,7 @@ const fuse_lowlevel_ops operations = [] {
     return out;
 }();
 
-// Where sessions have their folders.
+// Returns the folder that contains the folders of all sessions.
 std::string base_folder() {
     if (geteuid() == 0)
         return "/run/sonde";
@@ -231,7 +253,8 @@ std::string base_folder() {
     return own && *own ? fmt::format("{}/sonde", own) : fmt::format("/tmp/sonde-{}", getuid());
 }
 
-// Nobody answers there any more: the session was killed. Attributes would not tell, which the kernel keeps for a while.
+// True if the server of this mounted folder was killed. Only reading the folder shows it, because the kernel caches
+// attributes.
 bool is_leftover(const std::string& folder) {
     std::error_code error;
     std::filesystem::directory_iterator listed(folder, error);
@@ -254,6 +277,7 @@ bool is_mounted(const std::string& folder) {
 
 void no_log(fuse_log_level, const char*, va_list) {}
 
+// Adds the node for a probe's file, and the folders in its path. Several probes may share a file.
 void add_node(std::vector<ControlNode>& nodes, const plan::Probe& probe) {
     const plan::Point& point = probe.points[0];
     uint64_t parent = 0;
@@ -306,7 +330,8 @@ Result<void> ControlFiles::mount(const std::string& name) {
     std::string base = base_folder();
     folder_ = base + "/" + name;
     std::string what = fmt::format("cannot make the control files in {}", folder_);
-    // The last session to end takes the base away, maybe just now.
+    // A session that ends removes the base folder if it is empty. That can happen between our two calls of mkdir(), so
+    // try again.
     constexpr int tries = 100;
     for (int i = 1;; i++) {
         mkdir(base.c_str(), 0755);
@@ -370,10 +395,10 @@ void ControlFiles::take_answers() {
         }
         auto question = questions.find(frame.id);
         if (question == questions.end())
-            continue; // too late
+            continue; // the reader got ETIMEDOUT already
         const Question& asked = question->second;
         fuse_reply_buf(asked.request, text.data(), std::min(asked.size, text.size()));
-        // Its reader may have been killed meanwhile.
+        // The reader may have closed the file before the answer arrived.
         if (auto file = open_files.find(asked.file); file != open_files.end())
             file->second = text;
         questions.erase(question);
@@ -395,7 +420,7 @@ void ControlFiles::serve_session() {
     }
 }
 
-// Who has ended the session by a file still has to close it, and others may be about to.
+// A user who ended the session by writing to a file still has to close the file. Others may be in the same situation.
 void ControlFiles::let_go() {
     constexpr int turns = 20, turn_ms = 10;
     give_up_on(INT64_MAX, ENOTCONN);
@@ -414,7 +439,7 @@ ControlFiles::~ControlFiles() {
     }
     if (made_) {
         rmdir(folder_.c_str());
-        rmdir(base_folder().c_str()); // the last one
+        rmdir(base_folder().c_str()); // succeeds for the last session only
     }
 }
 
@@ -451,7 +476,7 @@ StandardInput::StandardInput(const plan::Plan& plan, RunFileHandler run)
     fd_ = STDIN_FILENO;
     if (tcgetattr(fd_, &before_) != 0)
         return;
-    // What handlers print is all that is seen of what is typed.
+    // Without ECHO, the terminal shows only what handlers print.
     termios now = before_;
     now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     changed_ = tcsetattr(fd_, TCSANOW, &now) == 0;

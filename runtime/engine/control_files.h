@@ -1,4 +1,4 @@
-// The files of procfs probes, and standard input: texts that come from and go to whoever uses the session.
+// The files of procfs probes, and standard input: two ways in which users exchange text with a running session.
 #pragma once
 
 #include <termios.h>
@@ -12,40 +12,44 @@
 
 namespace sonde {
 
-// Runs a handler with that `$value`; gives what it leaves there. `limit`: bytes that it may have.
+// Runs a handler with `$value` set to `value`, and returns `$value` at the handler's end. `limit` is its maximum length
+// in bytes.
 using RunFileHandler = std::function<std::string(const plan::Probe& probe, const std::string& value, uint64_t limit)>;
 
-// Takes away the folders that nobody serves any more, as their servers were killed, and the one that they are in when
-// it is empty.
+// Removes the control folders of sessions whose server process was killed, and their parent folder if it is empty.
 void remove_leftovers();
 
-// A file or folder of procfs probes.
+// A file or folder in the control file system.
 struct ControlNode {
     std::string name;
-    uint64_t parent = 0; // index
+    uint64_t parent = 0; // index of the folder that contains it
     bool is_folder = false;
+    // The permissions in the file system, 0644 for example.
     uint32_t mode = 0;
+    // The probes whose handlers run when a user reads or writes the file. The plan owns them.
     const plan::Probe* reads = nullptr;
     std::vector<const plan::Probe*> writes;
 };
-// [0] is the folder that has all others; nothing else if the plan has no such probes.
+// Returns all nodes. [0] is the root folder; without procfs probes it is the only node.
 std::vector<ControlNode> control_nodes(const plan::Plan& plan);
 
-// The process that serves a session's control files (runtime/engine/control_process.h): mounts a file system of the
-// session's own when the session says so, with a file for each path, and ends with the session, which it notices by
-// `socket`. Reading a file from its beginning gives the text that the session's handler makes; each write goes to the
-// handlers for writing. A leftover of sessions that were killed together with their servers is removed.
+// The main function of the process that serves a session's control files (runtime/engine/control_process.h). It mounts
+// a FUSE file system when the session asks for it, and ends when the session closes `socket`. Reading a file from its
+// beginning runs the session's handler for reading and returns its text. Each write runs the handlers for writing. Also
+// removes leftovers of killed sessions.
 void serve_control_files(const plan::Plan& plan, Fd socket);
 
-// What input.char and input.line are made of. A terminal gives characters as they are typed.
+// Standard input, for the probes input.char and input.line. A terminal is switched to deliver each character as it is
+// typed; the destructor restores it.
 class StandardInput {
   public:
     StandardInput(const plan::Plan& plan, RunFileHandler run);
     ~StandardInput();
     StandardInput(const StandardInput&) = delete;
     StandardInput& operator=(const StandardInput&) = delete;
-    int fd() const { return fd_; } // -1: nobody asks for it, or it has ended
-    // Reads what is there; `stop` tells whether the session ends.
+    int fd() const { return fd_; } // -1: no probe needs standard input, or it has ended
+    // Reads the available input and runs the handlers. Stops early if `stop()` returns true, which means that the
+    // session ends.
     void serve(const std::function<bool()>& stop);
 
   private:

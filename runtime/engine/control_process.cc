@@ -19,7 +19,7 @@
 namespace sonde {
 namespace {
 
-// The server has nothing of the session's: no terminal, no signals of its terminal, no files.
+// Separates the server from the session: no terminal, none of its signals, no inherited files.
 void leave_session(int socket) {
     setsid();
     prctl(PR_SET_NAME, "sonde-files");
@@ -33,7 +33,7 @@ void leave_session(int socket) {
         dup2(nothing, fd);
     close_range(3, static_cast<unsigned>(socket) - 1, 0);
     close_range(static_cast<unsigned>(socket) + 1, ~0u, 0);
-    // What keeps a file system busy must not be this.
+    // A process's working directory prevents unmounting.
     static_cast<void>(chdir("/"));
 }
 
@@ -54,10 +54,10 @@ Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& 
         return errno_error("cannot start the process that serves the control files", errno);
     if (pid == 0) {
         own.reset();
-        // The socket's number lies above those that leave_session() fills.
+        // Use a number above those of standard input, output and error, which leave_session() replaces.
         int socket = fcntl(servers.get(), F_DUPFD_CLOEXEC, 10);
         leave_session(socket);
-        keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, to make and to remove the folder
+        keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, and to create and remove the folder
         serve_control_files(plan, Fd(socket));
         _exit(0);
     }
@@ -128,7 +128,7 @@ ControlProcess::~ControlProcess() {
         }
     }
     if (pid_ > 0)
-        take_away(); // it was stopped
+        take_away(); // SIGSTOP has stopped it, so it did not see the socket close
 }
 
 } // namespace sonde

@@ -1,9 +1,10 @@
-// The session's side of its control files: a process of their own serves them (runtime/engine/control_files.h), and
-// asks here for what only the session's handlers know.
+// The session's end of its control files. A separate process serves the file system (runtime/engine/control_files.h).
+// It sends a request here when only a handler of the session knows the answer.
 //
-// Whoever touches a file system waits in the kernel for who serves it, `ls /run/sonde` and `df` as well. A session can
-// be stopped, killed or busy; its server is not: it answers for files and folders by itself, and gives up on a session
-// that does not answer. It holds nothing else of the session's, ends with it, and takes the folder away then, also when
+// Every access to a file system waits in the kernel for the process that serves it, even `df`. A session may be
+// stopped, killed or busy. The server is not: it answers for names and attributes by itself, and gives up on a session
+// that does not respond. It has no other resources of the session, ends with the session, and then removes the folder,
+// even if the session was killed.
 // the session was killed.
 #pragma once
 
@@ -23,25 +24,26 @@ namespace sonde {
 
 class ControlProcess {
   public:
-    // Forks the server, which waits. To be called before the session has threads, loads programs or opens files that
-    // the server should not have. Null: the plan has no control files.
+    // Forks the server, which then waits for mount(). Call this before the session creates threads, loads programs or
+    // opens files that the server must not inherit. Returns null if the plan has no control files.
     static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan);
-    ~ControlProcess(); // the folder is gone afterwards
+    ~ControlProcess(); // waits until the folder is removed
     ControlProcess(const ControlProcess&) = delete;
     ControlProcess& operator=(const ControlProcess&) = delete;
 
-    // Errors: no FUSE, no rights, another session of that name.
+    // Mounts the file system. Fails if FUSE is not available, if permissions are missing, or if another session has the
+    // same name.
     Result<void> mount();
-    int fd() const { return ended_ ? -1 : channel_.fd(); } // readable when somebody asks for something
-    // Answers all that wait, until `stop` says that the session ends.
+    int fd() const { return ended_ ? -1 : channel_.fd(); } // readable when a request has arrived
+    // Answers all requests that have arrived. Stops early if `stop()` returns true.
     void serve(const RunFileHandler& run, const std::function<bool()>& stop);
 
   private:
     ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan);
-    // Ends the server, and does what it would have done at its end.
+    // Kills the server and removes its folder.
     void take_away();
     ControlChannel channel_;
-    pid_t pid_; // -1: reaped
+    pid_t pid_; // -1: the server has ended
     std::vector<ControlNode> nodes_;
     uint64_t text_limit_;
     bool ended_ = false; // the server was killed

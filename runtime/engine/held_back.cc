@@ -31,7 +31,7 @@ void HeldBack::run(const std::string& command) {
         commands_.push_back(command);
         return;
     }
-    output_.settle(); // what was printed before appears before what it says
+    output_.settle(); // earlier output must appear before the command's
     run_in_background(command);
 }
 

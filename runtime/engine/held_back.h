@@ -1,5 +1,5 @@
-// What begin probes cause outside waits until every probe is armed and handles its hits: whoever starts a load when a
-// text appears finds all hits counted.
+// Delays the effects of begin probes until all probes are armed. A user or a script may start a workload when a text of
+// a begin probe appears. All hits of that workload must then be counted.
 #pragma once
 
 #include <string>
@@ -10,13 +10,15 @@
 
 namespace sonde {
 
-// Texts that are printed and said, and commands, in their order.
+// Holds printed texts, messages and the commands of system(), and releases them in their original order.
 class HeldBack {
   public:
     HeldBack(Output& output, Messages& messages) : output_(output), messages_(messages) {}
+    // Starts holding. Call it before the first begin probe runs.
     void begin();
-    // system(): keeps the command, or runs it.
+    // Handles system(): keeps the command while holding, else runs it in the background.
     void run(const std::string& command);
+    // Prints and runs everything that was held.
     void release();
 
   private:
@@ -25,7 +27,7 @@ class HeldBack {
     Output& output_;
     Messages& messages_;
     bool holding_ = false;
-    std::vector<std::string> commands_; // there is a gate before each
+    std::vector<std::string> commands_; // each has a gate in the output before it
 };
 
 } // namespace sonde

@@ -1,4 +1,7 @@
-// What host handlers' code calls (runtime/plan/host_api.h).
+// The functions that compiled host handlers call (runtime/plan/host_api.h documents them).
+//
+// Handlers in the kernel have equivalents of these functions in codegen/rtlib. A script may use a function in both
+// kinds of handlers, so both must return the same results for the same arguments.
 #include "runtime/plan/host_api.h"
 
 #include <sys/syscall.h>
@@ -36,7 +39,7 @@ int64_t realtime_ns() {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-// The same arithmetic as codegen/rtlib/stats.c, on a copy.
+// Does the same as codegen/rtlib/stats.c, but on a copy of the statistic.
 void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t value) {
     plan::StatsBlock block{};
     std::memcpy(&block, payload.data(), sizeof block);
@@ -172,6 +175,7 @@ int64_t sonde_host_foreach_next(void* opaque, void* key, void* value) {
     return 1;
 }
 
+// Nothing to do: the iterators belong to the session, since a handler that aborts does not end its loops.
 void sonde_host_foreach_end(void*) {}
 
 char* sonde_host_push_frame(void* session, uint64_t size) {
@@ -204,7 +208,7 @@ int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t
     return of(session).kernel_memory.read(dst, size, address) ? 0 : 1;
 }
 int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address) {
-    // After a slot's string there is room for as much again.
+    // A string slot has space for another string after the first.
     size = std::min<uint64_t>(size, of(session).plan.max_string - 1);
     dst[0] = dst[size] = 0;
     return sonde_host_read_kernel(session, dst, size, address);
@@ -222,12 +226,13 @@ int64_t sonde_host_loadavg(int64_t index) {
     double loads[3] = {};
     if (index < 0 || index > 2 || getloadavg(loads, 3) != 3)
         return -1;
-    // Two decimals are known of it, which are to come out again.
+    // The kernel's value has 11 fractional bits. getloadavg() provides only two decimals, and rounding keeps both.
     return std::lround(loads[index] * 2048);
 }
 
 int64_t sonde_host_memory_node(uint64_t address) {
-    // Wherever the direct map begins, it lies there (Documentation/arch/x86/x86_64/mm.rst).
+    // The direct map of physical memory lies in this range for all configurations
+    // (Documentation/arch/x86/x86_64/mm.rst).
     constexpr uint64_t first = 0xffff888000000000, end = 0xffffc90000000000;
     return address >= first && address < end && access("/sys/devices/system/node/node1", F_OK) != 0 ? 0 : -1;
 }
@@ -263,7 +268,7 @@ int64_t sonde_host_random() {
 int64_t sonde_host_jiffies() {
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-    // The kernel begins five minutes before 32 bits are full (INITIAL_JIFFIES).
+    // The kernel starts its counter five minutes before 32 bits overflow (INITIAL_JIFFIES).
     int64_t hz = 1000000000 / std::max(1l, tick.tv_nsec);
     return (1ll << 32) - 300 * hz + sonde_host_monotonic_ns() / std::max(1l, tick.tv_nsec);
 }

@@ -1,5 +1,11 @@
-// A linker for one object: sections into one mapping, then relocations (ELF-64 specification; System V psABI for
-// x86-64, table 4.9).
+// A linker for a single object file. dlopen() is not suitable: it needs a shared library in a file, and resolves
+// symbols against all libraries of the process.
+//
+// The linker copies all loaded sections into one mapping, code first. It then resolves symbols, either in the object or
+// among host_symbols(), applies the relocations, and makes the code pages executable and read-only. (ELF-64
+// specification; System V psABI for x86-64, table 4.9.)
+//
+// The object may come from a saved plan. So every offset and size is checked before its use.
 #include "runtime/engine/host_object.h"
 
 #include <elf.h>
@@ -28,7 +34,7 @@ Error broken() { return Error("the host code is truncated or corrupt"); }
 
 class Linker {
   public:
-    // `found`: gets the functions that can be called from outside.
+    // `found` receives the addresses of the global functions.
     Linker(std::span<const uint8_t> object, std::map<std::string, void*>& found) : object_(object), found_(found) {}
 
     Result<void> link() {
@@ -38,12 +44,12 @@ class Linker {
                 return done;
         return {};
     }
-    void* memory() const { return base_; } // null: nothing is mapped
+    void* memory() const { return base_; } // null: nothing was mapped
     uint64_t size() const { return size_; }
 
   private:
     bool is_inside(uint64_t at, uint64_t size) const { return at <= object_.size() && size <= object_.size() - at; }
-    // A structure of the file; the caller knows that it is inside.
+    // Copies a structure of the file. The caller must have checked that it lies in the file.
     template <typename Structure> Structure read(uint64_t at) const {
         Structure out;
         std::memcpy(&out, object_.data() + at, sizeof out);
@@ -63,10 +69,10 @@ class Linker {
     std::span<const uint8_t> object_;
     std::map<std::string, void*>& found_;
     std::vector<Elf64_Shdr> sections_;
-    std::vector<uint64_t> offsets_; // of sections in memory
+    std::vector<uint64_t> offsets_; // of sections, in the mapping
     uint8_t* base_ = nullptr;
     uint64_t size_ = 0, code_size_ = 0;
-    std::vector<std::optional<uint64_t>> values_; // of symbols; none: of what is not loaded
+    std::vector<std::optional<uint64_t>> values_; // of symbols; empty: the symbol's section is not loaded
 };
 
 Result<void> Linker::read_sections() {
@@ -80,7 +86,7 @@ Result<void> Linker::read_sections() {
         return broken();
     for (uint64_t i = 0; i < header.e_shnum; i++) {
         const auto section = read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr));
-        // Nothing of it is copied or read unless it lies in the file.
+        // All sections with contents must lie in the file.
         if (section.sh_type == SHT_NULL
                 ? (section.sh_flags & SHF_ALLOC) != 0
                 : section.sh_type != SHT_NOBITS && !is_inside(section.sh_offset, section.sh_size))
@@ -90,7 +96,7 @@ Result<void> Linker::read_sections() {
     return {};
 }
 
-// Code first, then from the next page on everything else that is loaded.
+// Assigns an offset to each loaded section: code first, everything else from the next page on.
 Result<void> Linker::lay_out() {
     offsets_.assign(sections_.size(), 0);
     for (bool code : {true, false}) {
@@ -127,7 +133,7 @@ Result<void> Linker::read_symbols() {
     for (const Elf64_Shdr& table : sections_) {
         if (table.sh_type != SHT_SYMTAB)
             continue;
-        // Relocations refer to the only one.
+        // Relocations refer to the symbol table by index, so a second table is an error.
         if (table.sh_link >= sections_.size() || sections_[table.sh_link].sh_type != SHT_STRTAB || !values_.empty())
             return broken();
         for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
@@ -150,7 +156,7 @@ std::string Linker::name_of(const Elf64_Sym& symbol, const Elf64_Shdr& strings) 
 
 Result<std::optional<uint64_t>> Linker::value_of(const Elf64_Sym& symbol, const std::string& name) {
     if (symbol.st_shndx == SHN_UNDEF && name.empty())
-        return std::optional<uint64_t>(0); // the first one, of relocations without a symbol
+        return std::optional<uint64_t>(0); // symbol 0, for relocations without a symbol
     if (symbol.st_shndx == SHN_UNDEF) {
         Result<uint64_t> imported = import(name);
         if (!imported)
@@ -165,16 +171,16 @@ Result<std::optional<uint64_t>> Linker::value_of(const Elf64_Sym& symbol, const 
     if (symbol.st_value > section.sh_size)
         return broken();
     uint8_t* at = base_ + offsets_[symbol.st_shndx] + symbol.st_value;
-    // What is called from outside is code.
+    // Only functions are looked up by name.
     if (ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && (section.sh_flags & SHF_EXECINSTR) &&
         symbol.st_value < section.sh_size)
         found_[name] = at;
     return std::optional<uint64_t>(reinterpret_cast<uint64_t>(at));
 }
 
-// What the runtime has.
+// Returns the address of a function of the runtime.
 Result<uint64_t> Linker::import(const std::string& name) const {
-    // There is no such table; offsets from it are offsets from the beginning.
+    // No such table exists here. Offsets from it are relative to the begin of the mapping.
     if (name == "_GLOBAL_OFFSET_TABLE_")
         return reinterpret_cast<uint64_t>(base_);
     unsigned long count = 0;
@@ -206,7 +212,7 @@ Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
     if (index >= values_.size() || !values_[index] || room < width || rela.r_offset > room - width)
         return broken();
     uint8_t* place = base_ + offsets_[section] + rela.r_offset;
-    // The psABI's letters: S + A is the target, P the place, GOT the table's address.
+    // The names in the psABI: S + A is the target, P the place, GOT the address of the table.
     const uint64_t addend = static_cast<uint64_t>(rela.r_addend), target = *values_[index] + addend;
     const uint64_t here = reinterpret_cast<uint64_t>(place), got = reinterpret_cast<uint64_t>(base_);
     uint64_t value = 0;
@@ -239,7 +245,7 @@ Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
     return {};
 }
 
-// Code is not written any more; data stays data.
+// Makes the code executable and read-only. Data stays writable.
 Result<void> Linker::protect() {
     if (code_size_ && mprotect(base_, code_size_, PROT_READ | PROT_EXEC) != 0)
         return errno_error("cannot make the host code executable", errno);
@@ -271,7 +277,7 @@ Result<HostObject> HostObject::load(std::span<const uint8_t> object) {
     HostObject out;
     Linker linker(object, out.symbols_);
     Result<void> done = linker.link();
-    // What is mapped already goes with it, whatever came of the rest.
+    // The destructor of `out` must unmap the memory, even if linking failed halfway.
     out.memory_ = linker.memory();
     out.size_ = linker.size();
     if (!done)

@@ -1,4 +1,5 @@
-// Host handlers' machine code: maps a relocatable ELF object and binds it to runtime/plan/host_api.h.
+// Loads the machine code of host handlers: maps a relocatable ELF object and links it with the functions in
+// runtime/plan/host_api.h.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,10 @@ class HostObject {
     HostObject(HostObject&& other) noexcept;
     HostObject& operator=(HostObject&& other) noexcept;
 
-    // `object`: ELF64 x86-64, ET_REL. Errors: truncated, an unknown relocation, a symbol that nobody has.
+    // Loads an ELF64 object for x86-64 of type ET_REL. Fails if the object is damaged, or has a relocation or a symbol
+    // that is not supported.
     static Result<HostObject> load(std::span<const uint8_t> object);
-    // Null if there is no such function.
+    // Returns the address of a function, or null if it does not exist.
     void* symbol(const std::string& name) const;
 
   private:

@@ -1,3 +1,22 @@
+// How the thread decides that a handler must be stopped.
+//
+// A signal stays readable in the signalfd until the session reads it. So "the signal is still readable after 20 ms"
+// means "the session is busy". That alone is not enough: the session may be between two handlers, and a handler that
+// has just started must not be stopped for the delay of its predecessor. The thread therefore remembers the value of
+// `handler_` and acts only if the same handler is still running one turn later:
+//
+//     time    session                        thread
+//     0 ms    handler 7 runs
+//     5 ms    SIGINT arrives                 wakes up; seen = 7
+//     25 ms   handler 7 still runs           asked, seen == handler_: least_action = INT64_MAX
+//     25 ms   handler 7 stops; end() resets least_action; the session reads SIGINT
+//
+// If the handler ends at 20 ms instead, handler_ is 8 at 25 ms. Nothing happens, and the session reads the signal.
+//
+// begin(), end() and the decision hold the same mutex. Without it, the thread could set least_action just after end()
+// has reset it, and stop the wrong handler.
+//
+// The thread never reads a signal that the session needs, except duplicates (is_asked).
 #include "runtime/engine/interrupter.h"
 
 #include <poll.h>
@@ -17,10 +36,11 @@
 namespace sonde {
 namespace {
 
-constexpr int64_t grace_ns = 20'000'000;  // for the session to take a signal by itself
-constexpr int64_t apart_ns = 300'000'000; // two signals that are nearer to each other are one
+constexpr int64_t grace_ns = 20'000'000;  // time for the session to read a signal by itself
+constexpr int64_t apart_ns = 300'000'000; // two signals within this time count as one
 
-// A thread waits for it for ever, so that a write that fails is tried again. EAGAIN: it is awake already.
+// Wakes the thread. The thread waits without a timeout, so a failed write is repeated. EAGAIN means that it is awake
+// already.
 void wake(int event) {
     constexpr int tries = 1000;
     for (int i = 0; i < tries && eventfd_write(event, 1) != 0 && errno != EAGAIN; i++) {
@@ -39,6 +59,7 @@ Result<std::unique_ptr<Interrupter>> Interrupter::start() {
     out->wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!out->signals_ || !out->wake_)
         return errno_error("cannot wait for signals", errno);
+    // The new thread inherits this mask, so all signals go to the session's thread.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -100,6 +121,7 @@ bool Interrupter::is_asked() {
     pollfd pending{signals_.get(), POLLIN, 0};
     if (poll(&pending, 1, 0) != 1)
         return false;
+    // The session has just read a signal, so this one is its duplicate: drop it.
     if (now - signal_ns_ > apart_ns)
         return true;
     signalfd_siginfo again{};
@@ -110,7 +132,7 @@ bool Interrupter::is_asked() {
 
 void Interrupter::watch() {
     keep_capabilities({});
-    uint64_t seen = 0; // the handler that ran when the session was asked to end
+    uint64_t seen = 0; // the value of handler_ in the previous turn
     while (true) {
         int64_t most_ns = grace_ns;
         {
@@ -126,7 +148,8 @@ void Interrupter::watch() {
             else if (!asked)
                 most_ns = std::max(grace_ns, deadline_ns_ - now_ns());
         }
-        // A signal that the session does not take stays readable.
+        // While the session has not read the signal, the signalfd stays readable and would end each wait at once. So do
+        // not poll it then.
         pollfd fds[] = {{wake_.get(), POLLIN, 0}, {most_ns == grace_ns ? -1 : signals_.get(), POLLIN, 0}};
         const timespec timeout{most_ns / 1'000'000'000, most_ns % 1'000'000'000};
         ppoll(fds, 2, most_ns == INT64_MAX ? nullptr : &timeout, nullptr);

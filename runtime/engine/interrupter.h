@@ -1,8 +1,8 @@
-// Ends handlers that run too long when the session is told to end.
+// Stops a handler that runs too long after the session was asked to end.
 //
-// A host handler runs in the session's thread, which reads no signals meanwhile. So a thread of its own waits for
-// SIGINT, SIGTERM, SIGHUP and the end of -T. What the session has not taken within a few milliseconds ends the handler
-// that runs: where it counts its statements, it compares what is left with SessionWords::least_action.
+// A host handler runs in the session's thread, which does not read signals meanwhile. So a second thread waits for
+// SIGINT, SIGTERM, SIGHUP and the end of -T. If the session does not react within 20 ms, this thread stops the running
+// handler by raising SessionWords::least_action. A handler stops when its remaining actions are fewer than that number.
 #pragma once
 
 #include <pthread.h>
@@ -18,33 +18,34 @@ namespace sonde {
 
 class Interrupter {
   public:
-    // Errors: no descriptor, no thread.
+    // Starts the thread. Fails if the process has too many descriptors or threads.
     static Result<std::unique_ptr<Interrupter>> start();
     ~Interrupter();
     Interrupter(const Interrupter&) = delete;
     Interrupter& operator=(const Interrupter&) = delete;
 
-    // Around each handler, in the session's thread, which has blocked the signals. `least_action`: the session's word.
-    // `timed`: the end of -T ends the handler, too.
+    // The session's thread calls begin() before each handler and end() after it. It must have blocked the signals.
+    // `least_action` points to the session's word. `timed`: the end of -T also stops the handler.
     void begin(uint64_t* least_action, bool timed);
-    // True if the handler was told to end.
+    // Returns true if the handler was stopped.
     bool end();
 
-    // When -T is over (CLOCK_MONOTONIC); INT64_MAX: never.
+    // Sets the end of -T in nanoseconds of CLOCK_MONOTONIC; INT64_MAX: no end.
     void set_deadline(int64_t ns);
-    // The session has taken a signal. timeout(1) and shells send one twice: the second is dropped.
+    // Call this when the session has read a signal. timeout(1) and shells send a signal to the process and to its
+    // group, so the same signal may arrive twice. The second one is dropped.
     void note_signal();
 
   private:
     Interrupter() = default;
     void watch();
-    // What is known with the mutex held.
+    // True if the session was asked to end and has not reacted. The caller holds the mutex.
     bool is_asked();
 
     Fd signals_, wake_;
-    std::mutex mutex_; // for what follows
+    std::mutex mutex_; // protects the members below
     uint64_t* least_action_ = nullptr;
-    uint64_t handler_ = 0; // a number for each that runs; even: none does
+    uint64_t handler_ = 0; // counts begin() and end(): odd while a handler runs
     bool timed_ = false, over_ = false;
     int64_t deadline_ns_ = INT64_MAX, signal_ns_ = INT64_MIN / 2;
     pthread_t thread_{};

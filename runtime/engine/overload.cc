@@ -20,7 +20,8 @@
 #include "base/result.h"
 #include "runtime/text/messages.h"
 
-// The functions that are probed to find out what a trap costs: the kernel emulates a nop, and single-steps a return.
+// Functions for measuring the cost of a trap. The kernel emulates the nop of the first one. It single-steps the ret of
+// the second one, which costs a second trap.
 extern "C" void sonde_emulated();
 extern "C" void sonde_stepped();
 asm(R"(
@@ -43,13 +44,13 @@ namespace {
 
 constexpr int64_t ms = 1'000'000, second = 1'000'000'000;
 constexpr int64_t window = 10 * ms, longest_pause = 990 * ms;
-constexpr int judged_windows = 10;  // together; a second while there is much
-constexpr double quiet_share = 5;   // percent of a processor: below, windows are rare
-constexpr double costly_share = 10; // what is told
-constexpr double many_hits = 2000;  // a second: from there on it is worth knowing what a breakpoint costs
+constexpr int judged_windows = 10;  // windows that are judged together, about one second
+constexpr double quiet_share = 5;   // in percent of a processor; below this cost, pauses between windows get longer
+constexpr double costly_share = 10; // in percent of a processor; a warning is printed from this cost on
+constexpr double many_hits = 2000;  // per second; from this rate on, the cost of a breakpoint is measured
 constexpr double usual_breakpoint_ns = 1500;
 
-// Where an address of this program's lies in its file.
+// Returns the offset in this program's file for an address in its memory.
 std::optional<uint64_t> offset_in_file(uint64_t address) {
     for (const ProcessMapping& mapping : read_own_maps())
         if (mapping.covers(address))
@@ -57,8 +58,8 @@ std::optional<uint64_t> offset_in_file(uint64_t address) {
     return {};
 }
 
-// Nanoseconds that a breakpoint adds to a call, measured on a function of our own, in this thread only; nothing where
-// the kernel does not let it be probed.
+// Returns the nanoseconds that a breakpoint adds to a call. Probes a function of this program, for this thread only.
+// Returns nothing if the kernel does not allow it.
 std::optional<double> measure_breakpoint(void (*function)()) {
     Result<std::string> type = read_file("/sys/bus/event_source/devices/uprobe/type");
     std::optional<uint64_t> offset = offset_in_file(reinterpret_cast<uint64_t>(function));
@@ -72,7 +73,7 @@ std::optional<double> measure_breakpoint(void (*function)()) {
     Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!event)
         return {};
-    // The least: whatever else happens only adds to it.
+    // Take the minimum: interrupts and other disturbances only add time.
     int64_t least = second;
     for (int i = 0; i < 50; i++) {
         int64_t before = now_ns();
@@ -82,8 +83,8 @@ std::optional<double> measure_breakpoint(void (*function)()) {
     return static_cast<double>(least);
 }
 
-// Whether the kernel executes the instruction there in a place of its own, with a second trap, as it does with all that
-// it does not emulate (arch/x86/kernel/uprobes.c, branch_setup_xol_ops and push_setup_xol_ops).
+// True if the kernel copies the probed instruction and single-steps the copy, which needs a second trap. It does so for
+// all instructions that it cannot emulate (arch/x86/kernel/uprobes.c, branch_setup_xol_ops and push_setup_xol_ops).
 bool is_stepped(const plan::Point& point) {
     Fd file(open(point.path.c_str(), O_RDONLY | O_CLOEXEC));
     uint8_t code[2] = {};
@@ -97,7 +98,7 @@ bool is_stepped(const plan::Point& point) {
     return !nop && !push && !jump;
 }
 
-// What leads to a handler without a breakpoint in user space: rough figures of current processors.
+// Returns the time of other events than breakpoints in user space: approximate values of current processors.
 double usual_trap_ns(plan::ProbeKind kind) {
     if (plan::is_kernel_breakpoint(kind))
         return plan::traits(kind).at_return ? 600 : 300;
@@ -126,7 +127,7 @@ OverloadGuard::OverloadGuard(const plan::Plan& plan, const KernelObject& kernel,
 }
 
 namespace {
-// Runs and nanoseconds of some programs, since they were loaded.
+// Returns the runs of some programs and their nanoseconds, since the programs were loaded.
 std::pair<uint64_t, uint64_t> runs_of(const std::vector<int>& programs) {
     std::pair<uint64_t, uint64_t> out;
     for (int fd : programs) {
@@ -143,7 +144,7 @@ std::pair<uint64_t, uint64_t> runs_of(const std::vector<int>& programs) {
 
 void OverloadGuard::begin_window(int64_t now) {
     counting_.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
-    // It takes CAP_SYS_ADMIN: who has less has no guard.
+    // The request needs CAP_SYS_ADMIN. Without it, the session has no overload guard.
     is_refused_ = !counting_;
     window_began_ = now;
     for (Cost& cost : costs_)
@@ -169,7 +170,8 @@ double OverloadGuard::trap_ns(const plan::Probe& probe, double hits_a_second) {
     std::optional<double>& known = breakpoint_ns_[stepped];
     if (!known && hits_a_second >= many_hits)
         known = measure_breakpoint(stepped ? sonde_stepped : sonde_emulated).value_or(usual_breakpoint_ns);
-    // A function whose return is probed traps at its entry too; where something runs there, that is a hit of its own.
+    // A return probe also traps at the function's entry. If the probe has an entry program, its runs already count as
+    // hits.
     const bool both = probe.changes_return_addresses() && probe.entry_program.empty();
     return known.value_or(usual_breakpoint_ns) * (both ? 2 : 1);
 }
@@ -221,8 +223,8 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
     } else if (now >= next_) {
         begin_window(now);
     }
-    // While windows are rare, one is enough to see that there is much. Then they are no longer, and are judged
-    // together.
+    // With long pauses, judge after a single window. If it shows a high load, the pauses become short, and more windows
+    // are judged together.
     if (counting_ || windows_ < (is_rare() ? 1 : judged_windows))
         return {};
     return judge(now);

@@ -1,10 +1,12 @@
-// What each probe costs while the session runs, and what is done about one that costs too much.
+// Measures the cost of each probe while the session runs, and disarms probes that cost too much.
 //
-// A probe's share is the time that its handlers take and the time that its traps take, in percent of one processor.
-// The kernel counts a program's runs and their time while somebody asks for it (BPF_ENABLE_STATS, 5.8), which costs
-// each run of every program of the machine two readings of the clock. So it is asked for during a tenth of the time at
-// most, and seldom while there is little. What the trap takes no program can see: a breakpoint in user space is
-// measured once, on a function of this program's, when there are many hits; the others are a table.
+// The cost is the time of a probe's handlers plus the time of its traps, in percent of one processor.
+//
+// * The time of handlers: the kernel counts the runs of BPF programs and their time on request (BPF_ENABLE_STATS, Linux
+//   5.8). While enabled, it reads the clock twice for each run of every BPF program on the machine. So sonde enables it
+//   for at most a tenth of the time, and rarely while the load is low.
+// * The time of traps, which no program can measure: sonde measures a breakpoint in user space once, on a function of
+//   its own, if a probe has many hits. For other kinds of probes it uses typical values from a table.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +22,23 @@ namespace sonde {
 
 class OverloadGuard {
   public:
-    // `limit`: percent of one processor from which on a probe is disarmed; infinity: none is.
+    // `limit`: disarm probes from this cost on, in percent of one processor; infinity: never.
     OverloadGuard(const plan::Plan& plan, const KernelObject& kernel, double limit);
 
     struct Disarmed {
-        uint32_t probe;  // index in Plan::probes
-        std::string why; // "after 2.1 s: ..."
+        uint32_t probe;  // index into Plan::probes
+        std::string why; // "after 2.1 s, as it took ..."
     };
-    // To be called every few milliseconds, with the time that the session has run; gives the probes that are to be
-    // taken off now. Warns once of each costly probe.
+    // Call this every few milliseconds with the current time of CLOCK_MONOTONIC. Returns the probes that the caller
+    // must disarm now. Prints a warning once for each probe with a high cost.
     std::vector<Disarmed> look(int64_t now_ns);
 
   private:
-    static constexpr int64_t shortest_pause = 90'000'000; // ns between windows
+    static constexpr int64_t shortest_pause = 90'000'000; // between measuring windows, ns
     struct Cost {
-        std::vector<int> programs;               // descriptors
-        uint64_t hits_before = 0, ns_before = 0; // when the last window began
-        uint64_t hits = 0, ns = 0;               // in the windows that are judged together
+        std::vector<int> programs;               // file descriptors of the BPF programs
+        uint64_t hits_before = 0, ns_before = 0; // at the begin of the current window
+        uint64_t hits = 0, ns = 0;               // since the last judgment
         bool is_said = false, is_disarmed = false;
     };
     void begin_window(int64_t now);
@@ -51,13 +53,14 @@ class OverloadGuard {
     Fd counting_;
     bool is_refused_ = false;
     int64_t began_ = 0, next_ = 0, window_began_ = 0;
-    int64_t watched_ = 0; // length of the windows that are judged together
+    int64_t watched_ = 0; // total length of the windows since the last judgment
     int windows_ = 0;
     int64_t pause_ = shortest_pause;
-    std::optional<double> breakpoint_ns_[2]; // of an emulated instruction, and of one that is single-stepped
+    std::optional<double> breakpoint_ns_[2]; // of an instruction that the kernel emulates; of one that it single-steps
 };
 
-// By default: as if there were none while only the target is slowed, otherwise three quarters of all processors.
+// Returns the default limit: 75 % of all processors. If a target filter limits the slowdown to the target, the default
+// is infinity.
 double default_overload_limit(const plan::Plan& plan);
 
 } // namespace sonde

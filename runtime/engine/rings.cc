@@ -7,8 +7,8 @@
 namespace sonde {
 namespace {
 
-constexpr int64_t most_ns = 40'000'000; // of one drain
-constexpr uint32_t clock_every = 64;    // records
+constexpr int64_t most_ns = 40'000'000; // the longest time of one drain
+constexpr uint32_t clock_every = 64;    // records between two readings of the clock
 
 } // namespace
 

@@ -1,4 +1,4 @@
-// The ring buffers through which handlers in the kernel send their records.
+// The ring buffers that carry records from handlers in the kernel to the session.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -9,8 +9,8 @@
 
 namespace sonde {
 
-// Events come after control records in a drain, so that a flood of prints cannot delay an exit(); nor does it delay
-// what else the session does.
+// Two rings: one for events such as prints, and one for control records such as that of exit(). A flood of prints can
+// fill the first ring, but not delay the records in the second, nor the other tasks of the session.
 class Rings {
   public:
     Rings() = default;
@@ -18,12 +18,12 @@ class Rings {
     Rings(const Rings&) = delete;
     Rings& operator=(const Rings&) = delete;
 
-    // Both of a session with programs in the kernel.
+    // Opens both rings. The session must have handlers in the kernel.
     Result<void> open(Session& session);
-    // Hands the session what is there. While hits go on filling the rings there is no end, so it takes so many
-    // milliseconds at most.
+    // Passes all available records to the session. While the session runs, handlers may add records faster than they
+    // are read, so the function returns after 40 ms at the latest.
     void drain();
-    // Readable when there is something; -1: not open.
+    // Readable when a ring has records; -1 if the rings are not open.
     int event_fd() const { return events_ ? ring_buffer__epoll_fd(events_) : -1; }
     int control_fd() const { return control_ ? ring_buffer__epoll_fd(control_) : -1; }
 

@@ -1,4 +1,4 @@
-// Signals to the session, taken when it has time for them.
+// Signals to the session. They are blocked, and read when the session is ready.
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 namespace sonde {
 
-// Blocks SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGUSR2 as long as it lives, and ignores SIGPIPE from then on.
+// Blocks SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGUSR2 during its lifetime. Also ignores SIGPIPE, permanently.
 class Signals {
   public:
     explicit Signals(Interrupter& interrupter);
@@ -18,16 +18,18 @@ class Signals {
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
 
-    int fd() const { return fd_.get(); } // readable when one has come
-    // True if the session was asked to end.
+    int fd() const { return fd_.get(); } // readable when a signal has arrived
+    // True if a signal has asked the session to end.
     bool take_end();
-    // True if that was by SIGHUP.
+    // True if SIGHUP was among these signals.
     bool was_hung_up() const { return hung_up_; }
-    // True if the output is to go on in the next file, as programs that rotate logs ask for.
+    // True once after each SIGUSR2, by which log rotation asks for a new output file.
     bool take_switch();
-    // True if it was asked again: nothing is waited for any more. timeout(1) and shells send one signal twice.
+    // True if a second signal asked for the end, at least 300 ms after the first. The session then stops waiting for
+    // anything. Signals that are closer together are duplicates, as timeout(1) and shells send them.
     bool take_hurry();
-    // Whoever wants the session to end has what was wanted: the process ends, with the status of its session.
+    // Ignores SIGINT, SIGTERM and SIGHUP from now on. The session is ending anyway, and the process must exit with the
+    // session's status.
     void ignore_from_here();
 
   private:

@@ -1,4 +1,4 @@
-// Text that is kept until a handler says whether it is wanted.
+// Text of speculative output, kept until a handler commits or discards it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace sonde {
 
 class Speculations {
   public:
-    // Of all texts together. What is beyond is dropped and counted.
+    // Limit for all texts together. Texts beyond it are dropped and counted.
     static constexpr size_t max_bytes = 64 << 20;
 
     void add(int64_t id, std::string text) {
@@ -22,7 +22,7 @@ class Speculations {
         bytes_ += text.size();
         texts_[id].push_back(std::move(text));
     }
-    // What was kept under the id, in its order; it is forgotten.
+    // Removes and returns the texts of a speculation, in the order of their creation.
     std::vector<std::string> take(int64_t id) {
         auto found = texts_.find(id);
         if (found == texts_.end())

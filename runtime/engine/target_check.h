@@ -1,5 +1,5 @@
-// Whether the filter for the target sees the target: before probes are armed, and when the command has ended. A session
-// whose filter lets nobody in counts nothing, and would look like one whose program did nothing.
+// Checks that the filter for -c and -x lets the target's hits through. A filter that rejects every process counts
+// nothing, which looks the same as a program that does nothing.
 #pragma once
 
 #include "base/result.h"
@@ -8,10 +8,11 @@ namespace sonde {
 
 class Session;
 
-// Runs what follows the command's exec in this process, as if it were the command: it must find the number that the
-// session knows itself by. Errors: it does not, and what that means.
+// Checks the filter before the probes are armed. Returns an error that explains the consequence if the filter would
+// reject the target.
 Result<void> check_target_filter(Session& session);
-// After the command has ended by itself. Errors: its exec was not seen, so no handler ran for it.
+// Checks the filter after the command has ended by itself. Returns an error if its exec was not seen, because then no
+// handler ran for it.
 Result<void> check_target_joined(const Session& session);
 
 } // namespace sonde

@@ -14,7 +14,7 @@ Timers::Timers(const plan::Plan& plan) {
 }
 
 void Timers::start() {
-    const int64_t now = now_ns(); // for all: those of one point stay together
+    const int64_t now = now_ns(); // one value for all, so timers with equal intervals stay in step
     for (Timer& timer : timers_)
         timer.next = now + interval(*timer.probe);
 }

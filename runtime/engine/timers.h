@@ -1,4 +1,4 @@
-// Timers that the session runs itself: timer.ms(N) and its relatives.
+// Timers of the session, for timer.ms(N) and similar probes.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,26 @@ namespace sonde {
 
 class Timers {
   public:
-    // Runs that a timer makes up for, however far apart they are.
+    // A late timer makes up for this many runs, whatever its interval.
     static constexpr int few_runs = 10;
 
     explicit Timers(const plan::Plan& plan);
-    // Their intervals begin.
+    // Starts the first interval of all timers.
     void start();
-    // Nanoseconds until the next one; `most` if there is none before.
+    // Returns the nanoseconds until the next timer is due, at most `most`.
     int64_t until_next(int64_t most) const;
-    // The timers that are due, the latest first, each once: a handler that takes longer than its interval leaves time
-    // for the rest of the session. A timer that is late keeps its schedule and makes up for missed runs, as long as it
-    // is at most `most_behind()` behind. It drops older runs and counts them.
+    // Returns the timers that are due at `now`, the one that is most overdue first. Each occurs once, so a handler that
+    // takes longer than its interval leaves time for the rest of the session. A late timer keeps its schedule and makes
+    // up for missed runs, if it is late by at most most_behind(). Runs that are older are dropped and counted.
     std::vector<const plan::Probe*> take_due(int64_t now);
-    // The timers do not run any more: all runs that were due at `now` are dropped and counted.
+    // Stops the timers. Runs that were due at `now` are dropped and counted.
     void end(int64_t now);
-    // The runs that were dropped, by probe.
+    // Returns the number of dropped runs by probe.
     std::map<const plan::Probe*, uint64_t> dropped() const;
 
   private:
-    // Nanoseconds: 100 ms, `few_runs` intervals of up to 2 s together, or one interval, whichever is most.
+    // Returns how late a timer may be, in nanoseconds. It is the greatest of three: 100 ms, one interval, and
+    // `few_runs` intervals (limited to 2 s).
     static int64_t most_behind(int64_t interval);
     struct Timer {
         const plan::Probe* probe;
@@ -38,7 +39,7 @@ class Timers {
         uint64_t dropped = 0;
     };
     void schedule(Timer& timer, int64_t now);
-    // Nanoseconds; with `.randomize`, another one each time.
+    // Returns the probe's interval in nanoseconds. With `.randomize`, each call returns another value.
     int64_t interval(const plan::Probe& probe);
 
     std::vector<Timer> timers_;

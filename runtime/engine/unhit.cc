@@ -12,13 +12,14 @@
 namespace sonde {
 namespace {
 
-// A probe point as the script has it, which may be many places, in several programs.
+// A probe point in the script. It may stand for many places in several programs.
 struct Written {
     std::string place, text;
-    std::vector<std::pair<uint32_t, const plan::Point*>> points; // with the probe's index
+    std::vector<std::pair<uint32_t, const plan::Point*>> points; // index of the probe, and its point
     bool hit = false;
 };
 
+// A hit counts only if the probe's condition was true, unless the session itself evaluates the condition.
 bool was_hit(const plan::Plan& plan, const Marks& marks, uint32_t probe, uint32_t row) {
     const plan::Probe& one = plan.probes[probe];
     bool asks = one.has_condition && !one.is_session;
@@ -34,7 +35,7 @@ std::vector<Written> written_points(const plan::Plan& plan, const Marks& marks) 
             continue;
         for (const plan::Point& point : probe.points) {
             if (probe.kind == plan::ProbeKind::Perf && point.perf.sample == 0)
-                continue; // a counter that is only read
+                continue; // a counter that handlers read; it causes no hits
             auto [at, fresh] = seen.try_emplace({probe.place, point.pn}, out.size());
             if (fresh)
                 out.push_back({probe.place, point.pn, {}});
@@ -54,7 +55,7 @@ bool is_static(const std::string& program) {
     return ElfFile::open_any_width(program) && shared_libraries(program).empty();
 }
 
-// Why the target cannot have come by in this file; empty: it can.
+// Returns the reason why the target cannot have executed code in this file; "" if it can.
 std::string explain_file(const UnhitContext& context, const std::string& path) {
     auto probed = context.inodes.find(path);
     if (probed == context.inodes.end() || probed->second == 0)
@@ -88,6 +89,8 @@ bool is_32_bit_program(const std::string& path) {
     return file && file->is_32_bit();
 }
 
+// Returns the most specific reason that the facts support; "" if none applies. The order of the checks matters: "the
+// condition was never true" is certain, while "inlined" is only a possible cause.
 std::string explain(const UnhitContext& context, const Written& written) {
     bool outside = false, unmet = false, entered = false, asks = false, all_user = true;
     uint64_t copies = 0;
@@ -162,7 +165,7 @@ bool any_hit(const plan::Plan& plan, const Marks& marks) {
 
 std::vector<std::string> explain_unhit(const UnhitContext& context) {
     constexpr size_t most_in_one_probe = 4;
-    std::map<std::string, std::pair<size_t, size_t>> places; // points, of them hit
+    std::map<std::string, std::pair<size_t, size_t>> places; // number of points, and of those that were hit
     std::vector<Written> all = written_points(context.plan, context.marks);
     for (const Written& one : all) {
         places[one.place].first++;
@@ -172,7 +175,7 @@ std::vector<std::string> explain_unhit(const UnhitContext& context) {
     std::map<std::string, bool> said;
     for (const Written& one : all) {
         auto [points, hit] = places[one.place];
-        // Of an alias for many points it is enough that one was hit.
+        // If a probe has many points, for example by an alias, a single hit is enough.
         bool many = points > most_in_one_probe;
         if (one.hit || (many && (hit > 0 || std::exchange(said[one.place], true))))
             continue;

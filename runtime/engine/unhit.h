@@ -1,5 +1,5 @@
-// Points that were never hit, each with the reason that the session can show: a script that prints nothing must not
-// look like a program that does nothing.
+// Explains probe points that were never hit. A script that prints nothing must not look like a program that does
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace sonde {
 
-// The marks of handlers in the kernel (plan::Mark).
+// Reads the marks that handlers in the kernel set when they run (plan::Mark).
 class Marks {
   public:
     Marks(const plan::Plan& plan, const char* data) : plan_(plan), data_(data) {}
@@ -27,25 +27,27 @@ class Marks {
     const char* data_;
 };
 
-// The probed files as they were when the probes were armed, by path: their inodes, 0 for what is not there.
+// Returns the inodes of the probed files, by path; 0: the file does not exist. Call it when the probes are armed: a
+// file may be replaced later.
 std::map<std::string, uint64_t> probed_inodes(const plan::Plan& plan);
 
+// The facts that an explanation is based on.
 struct UnhitContext {
     const plan::Plan& plan;
     const Marks marks;
     const TargetFiles& files;
-    const std::map<std::string, uint64_t>& inodes; // probed_inodes()
-    std::string target;                            // "the command", "process 42", "a process" of all
-    bool everybody;                                // the session looks at all processes; `files` is what they have now
-    std::string program;                           // that it begins with; empty: not known
-    // How many inlined copies a function of a file has that its points are not in; null: nobody knows.
+    const std::map<std::string, uint64_t>& inodes; // result of probed_inodes()
+    std::string target;                            // "the command", "process 42"; "a process" without a target
+    bool everybody;                                // no target: `files` has the files of all current processes
+    std::string program;                           // the first program of the target; empty: unknown
+    // Returns the number of inlined copies of a point's function that the probe does not cover. Null: unknown.
     std::function<uint64_t(const plan::Point&)> inlined_copies;
 };
 
-// A line for each point, as the script has it, that nothing has hit, in the script's order: "POINT (PLACE) was never
-// hit: REASON". Empty if all were. Points of what the session itself runs (begin, timers ...) are none.
+// Returns a line for each point of the script that was never hit, in the order of the script: "POINT (PLACE) was never
+// hit: REASON". Ignores points of the session itself, such as begin and timers.
 std::vector<std::string> explain_unhit(const UnhitContext& context);
-// Whether some event was hit.
+// True if any event was hit.
 bool any_hit(const plan::Plan& plan, const Marks& marks);
 
 } // namespace sonde
