@@ -18,6 +18,7 @@
 namespace sonde {
 namespace {
 
+// Quotes and escapes a string as in the script language.
 std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (char c : text) {
@@ -35,7 +36,7 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
-// A value as `name=value`, or a statistic as its extractors and its histogram.
+// Returns a value as `name=value`. For a statistic, returns its extractors and its histogram.
 std::string render(const plan::Global& global, const std::string& name, const char* payload, uint32_t max_string) {
     if (global.type == plan::Value::String)
         return fmt::format("{}={}\n", name, quoted(string_at(payload, max_string)));
@@ -62,7 +63,7 @@ class PrintSink : public Sink {
     PrintSink(SessionData& data, Output& output, const PrintSettings& settings)
         : data_(data), output_(output), settings_(settings) {}
 
-    // Globals of pictures are not printed as numbers, too.
+    // Prints the globals, except those that a picture shows.
     Result<void> finish(const std::function<bool()>& /*hurry*/) override {
         const bool prints = settings_.prints_globals && !data_.aborted;
         for (size_t i = 0; prints && i < data_.plan.globals.size(); i++)
@@ -88,7 +89,7 @@ class PrintSink : public Sink {
     }
 };
 
-// --format=text: what the script prints, and globals as `name=value`.
+// --format=text: the script's output, and globals as `name=value`.
 class TextSink : public PrintSink {
   public:
     using PrintSink::PrintSink;
@@ -121,12 +122,12 @@ class TextSink : public PrintSink {
     }
 
   private:
-    // A terminal gets no control characters of traced programs.
+    // Control characters of traced programs must not reach a terminal.
     bool escapes() const { return output_.is_terminal() && !settings_.raw; }
     std::string shown(const std::string& text) const { return escapes() ? terminal_text(text) : text; }
 };
 
-// --format=csv: as text, with arrays as tables.
+// --format=csv: like text, but arrays are printed as tables.
 class CsvSink final : public TextSink {
   public:
     using TextSink::TextSink;
@@ -137,7 +138,7 @@ class CsvSink final : public TextSink {
     }
 };
 
-// --format=json: each event is an object on a line of its own (docs/output.schema.json).
+// --format=json: one object for each event, on its own line (docs/output.schema.json).
 class JsonSink final : public PrintSink {
   public:
     using PrintSink::PrintSink;
@@ -159,9 +160,9 @@ class JsonSink final : public PrintSink {
                                                                   : "error",
                                       text));
     }
-    // Follows the clock when it is set.
+    // Adjusts later timestamps if the system clock was set.
     bool turn(int64_t /*now*/, bool /*handlers_follow*/) override {
-        // Two clocks are never read at the same moment.
+        // Ignore small differences: the two clocks cannot be read at the same moment.
         constexpr int64_t noticed_ns = 1'000'000;
         const int64_t correction = real_time_ns() - kernel_now_ns() - data_.words->realtime_offset_ns;
         if (std::abs(correction - lines_.clock_correction_ns) > noticed_ns)

@@ -1,5 +1,5 @@
-// The formats of printed output (--format): each is a sink that writes records, and at the end the globals that no
-// handler read, to the session's output.
+// The formats of --format. Each is a sink that writes records to the session's output. At the end, it also writes the
+// globals that no handler has read.
 #pragma once
 
 #include "runtime/sinks/sink.h"
@@ -9,7 +9,7 @@ namespace sonde {
 
 struct PrintSettings {
     OutputFormat format = OutputFormat::Text;
-    bool raw = false;           // --raw: control characters reach a terminal as they are
+    bool raw = false;           // --raw: do not escape control characters on a terminal
     bool prints_globals = true; // false: --no-global-var-display
 };
 

@@ -12,7 +12,7 @@ class ReportFile final : public Sink {
   public:
     ReportFile(const plan::Plan& plan, std::string path) : plan_(plan), path_(std::move(path)) {}
 
-    // Reports early that the file cannot be written.
+    // Creates the file at the start, so that an unwritable path is reported early.
     Result<void> open() override { return write_file(path_, ""); }
     Result<void> close(const SessionEnd& end) override {
         return write_file(path_, json_text(end.accounting.json(plan_.script, end.status), 2) + "\n");

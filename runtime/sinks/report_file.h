@@ -1,4 +1,4 @@
-// --report: what became of the hits, as JSON in a file, written at the session's end.
+// --report: writes a JSON file with the accounting of all hits at the session's end.
 #pragma once
 
 #include <string>

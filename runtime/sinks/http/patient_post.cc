@@ -12,6 +12,7 @@ namespace sonde {
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
+// How often hurry() is called.
 constexpr timeval hurry_looked_at{0, 20'000};
 
 } // namespace

@@ -1,4 +1,4 @@
-// Posts one body by HTTP and waits for the answer, in the caller's thread: what a session leaves at its end.
+// Posts one body by HTTP and waits for the answer in the caller's thread. Used for profiles, also at the session's end.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace sonde {
 
-// A server that is away, or says that it has no time, is tried again after 1 second, 2, 4 and so on, for `patience_ns`
-// together, and not if `hurry`. Errors: why it did not take it.
+// Posts `body` with the Content-Type `type`. If the server is not available or overloaded, tries again after 1, 2, 4
+// seconds and so on. Gives up after `patience_ns` nanoseconds, or when `hurry()` returns true. Returns the reason of
+// the last failure.
 Result<void> post_patiently(const HttpTarget& target, const HttpSettings& settings, const char* type,
                             const std::string& body, int64_t patience_ns, const std::function<bool()>& hurry);
 

@@ -18,15 +18,15 @@
 namespace sonde {
 namespace {
 
-constexpr int answer_seconds = 10; // without a byte of the server
+constexpr int answer_seconds = 10; // timeout for silence of the server
 constexpr ssize_t most_answer_bytes = 64 << 10;
-constexpr int64_t longest_asked_s = 300; // in Retry-After
+constexpr int64_t longest_asked_s = 300; // limit for Retry-After
 
 } // namespace
 
 Result<std::unique_ptr<HttpPoster>> HttpPoster::open(event_base* base, const HttpTarget& target,
                                                      const HttpSettings& settings) {
-    event_set_log_callback([](int, const char*) {}); // problems are in the answers
+    event_set_log_callback([](int, const char*) {}); // problems are reported with the answer
     evdns_set_log_fn([](int, const char*) {});
     std::unique_ptr<HttpPoster> out(new HttpPoster(base, target, settings));
     out->names_base_ = evdns_base_new(base, 0);
@@ -39,7 +39,7 @@ Result<std::unique_ptr<HttpPoster>> HttpPoster::open(event_base* base, const Htt
         out.get());
     if (!out->names_base_ || !out->done_event_)
         return Error("no memory or no descriptors for a connection");
-    // A machine without these files has only addresses.
+    // Without these files, only numeric addresses work.
     evdns_base_load_hosts(out->names_base_, "/etc/hosts");
     evdns_base_resolv_conf_parse(out->names_base_, DNS_OPTIONS_ALL, "/etc/resolv.conf");
     if (target.has_tls) {
@@ -52,7 +52,7 @@ Result<std::unique_ptr<HttpPoster>> HttpPoster::open(event_base* base, const Htt
 }
 
 HttpPoster::~HttpPoster() {
-    is_answered_ = true; // what the connection's end calls is no answer
+    is_answered_ = true; // ignore callbacks that the end of the connection causes
     if (connection_)
         evhttp_connection_free(connection_);
     if (done_event_)
@@ -61,7 +61,7 @@ HttpPoster::~HttpPoster() {
         evdns_base_free(names_base_, 0);
 }
 
-// Null: no memory.
+// Returns null if memory runs out.
 evhttp_connection* HttpPoster::connect() {
     bufferevent* over_tls = nullptr;
     if (tls_) {
@@ -109,13 +109,13 @@ void HttpPoster::post(const std::string& path, const char* type, const std::stri
         evhttp_add_header(headers, header.name.c_str(), header.value.c_str());
     }
     evbuffer_add(evhttp_request_get_output_buffer(request), body.data(), body.size());
-    // The request is the connection's from here on, also where this fails.
+    // The connection owns the request from here on, even if the call fails.
     if (evhttp_make_request(connection_, request, EVHTTP_REQ_POST, (path_ + target_.query).c_str()) != 0)
         this->on_answer(nullptr);
 }
 
-// `request`: null, or without a status, if there was no answer. A connection cannot be freed by what it calls: whoever
-// waits for the answer is told in the loop's next turn.
+// `request` is null, or has status 0, if no answer arrived. libevent does not allow a callback to free its own
+// connection. So the answer is delivered in the next turn of the loop.
 void HttpPoster::on_answer(evhttp_request* request) {
     const int error = errno;
     if (is_answered_)
@@ -137,7 +137,7 @@ void HttpPoster::on_answer(evhttp_request* request) {
     event_add(done_event_, &now);
 }
 
-// As far as libevent still knows.
+// Returns the reason for a missing answer, using the error codes that libevent has kept.
 std::string HttpPoster::why_no_answer(int error) {
     if (!connection_)
         return "no memory for a connection";
@@ -149,7 +149,7 @@ std::string HttpPoster::why_no_answer(int error) {
     if (tls_)
         if (const unsigned long code = bufferevent_get_openssl_error(connection))
             return fmt::format("TLS fails with it ({})", tls_error(code));
-    // Where connecting has failed, libevent shuts a socket that has no connection, and the reason is lost.
+    // If connect() fails, libevent shuts down the unconnected socket, which replaces errno by ENOTCONN.
     return error == ENOTCONN ? "it takes no connection" : "no answer";
 }
 

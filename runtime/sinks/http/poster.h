@@ -1,7 +1,9 @@
-// Posts bodies to one place by HTTP, in a loop of libevent's that is the caller's: for --otlp, and --pprof with a URL.
+// Posts bodies to one server by HTTP, in an event loop of libevent that belongs to the caller. Used for --otlp, and for
+// --pprof with a URL.
 //
-// A connection is there for one request: a server may close one that is kept at any time, and the last push of a
-// session has no time for a second try. Names are looked up by libevent too, since getaddrinfo() cannot be told to end.
+// Each request uses a new connection. A server may close an idle connection at any time, and the last push of a session
+// has no time for a second attempt. libevent also resolves host names, since getaddrinfo() blocks and cannot be
+// canceled.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +24,35 @@ struct evhttp_request;
 
 namespace sonde {
 
-// How, beside where.
+// The settings of a request besides its target.
 struct HttpSettings {
     std::vector<HttpHeader> headers;
-    std::string ca_file; // https: the authorities; empty: the machine's
+    std::string ca_file; // for https: file with trusted authorities (PEM); empty: the system's
 };
 
 struct HttpAnswer {
-    int status = 0;            // 0: there was none
-    int64_t retry_after_s = 0; // that the server asked for, 5 minutes at most; 0: it did not, or by a date
-    std::string body;          // its first bytes
-    std::string problem;       // why it is none of 200 to 299; empty: it is
+    int status = 0;            // HTTP status; 0: no answer
+    int64_t retry_after_s = 0; // from Retry-After, limited to 5 minutes; 0: missing, or given as a date
+    std::string body;          // the first bytes of the body
+    std::string problem;       // why the request failed; empty: the status is 200 to 299
 };
-// Whether the same request may go well later (RFC 9110; opentelemetry.io, "OTLP Specification", "Failures").
+// True if the same request may succeed later (RFC 9110; "OTLP Specification", section "Failures").
 inline bool is_passing(const HttpAnswer& answer) {
     return answer.status == 0 || answer.status == 429 || (answer.status >= 502 && answer.status <= 504);
 }
 
 class HttpPoster {
   public:
-    // Errors: no memory, no descriptors; the authorities cannot be read. That the server is away is none.
+    // `base` must outlive the result. Fails if memory or file descriptors run out, or if the authorities cannot be
+    // read. A server that is not available is not an error here.
     static Result<std::unique_ptr<HttpPoster>> open(event_base* base, const HttpTarget& target,
                                                     const HttpSettings& settings);
     ~HttpPoster();
     HttpPoster(const HttpPoster&) = delete;
     HttpPoster& operator=(const HttpPoster&) = delete;
 
-    // One at a time. `path` is added to the target's. `on_answer` is called from the loop, and may post again.
+    // Starts a request; only one at a time. `path` is appended to the target's path. The event loop calls `on_answer`,
+    // which may start the next request.
     void post(const std::string& path, const char* type, const std::string& body,
               std::function<void(const HttpAnswer&)> on_answer);
 
@@ -64,9 +68,9 @@ class HttpPoster {
     const HttpSettings settings_;
     TlsContext tls_;
     evdns_base* names_base_ = nullptr;
-    event* done_event_ = nullptr; // the answer is there
+    event* done_event_ = nullptr; // fires when the answer is complete
     evhttp_connection* connection_ = nullptr;
-    std::string path_, untrusted_; // of the request; why the server's certificate is not trusted
+    std::string path_, untrusted_; // path of the request; why the server's certificate is not trusted
     HttpAnswer answer_;
     bool is_answered_ = false;
     std::function<void(const HttpAnswer&)> on_answer_;

@@ -73,7 +73,7 @@ Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& 
 Result<HttpHeader> parse_http_header(const std::string& text, const std::string& option) {
     const size_t equals = text.find('=');
     HttpHeader out{text.substr(0, equals), equals == std::string::npos ? "" : text.substr(equals + 1)};
-    // The text itself may be a secret: messages have the name only.
+    // The value may be a secret, so messages contain the name only.
     const auto wrong = [&](const std::string& why) {
         return Error(fmt::format("{} {}: {}; expected NAME=VALUE, NAME=@FILE or NAME=env:VARIABLE, as in "
                                  "{}=Authorization=@/etc/sonde/token",

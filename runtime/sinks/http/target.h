@@ -1,4 +1,4 @@
-// Where something is pushed to by HTTP, and with which headers, as options have them.
+// The URL and the headers of an HTTP push, parsed from options.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,36 @@
 
 namespace sonde {
 
+// A parsed URL.
 struct HttpTarget {
-    std::string host; // a name or an address, IPv6 without brackets; empty: there is none
+    std::string host; // name or address, IPv6 without brackets; empty: no target
     uint16_t port = 0;
     bool has_tls = false;
-    std::string path;  // begins with /, or is empty; without a / at its end
-    std::string query; // with its ?, or empty
+    std::string path;  // empty, or begins with `/`; never ends with `/`
+    std::string query; // empty, or begins with `?`
 
-    // As the Host header has it.
+    // "host:port", in the form of the Host header.
     std::string host_and_port() const;
-    // Of this machine: nothing of what is sent is seen by others.
+    // True if the target is on this machine, so that nobody else can read the data.
     bool is_loopback() const;
 };
 
-// What an option's URL can be.
+// The form of URL that an option accepts.
 struct HttpOption {
-    const char* name;     // in messages
-    const char* example;  // a URL
-    uint16_t port;        // without one in the URL; of https it is 443. 0: 80
-    bool takes_query;     // what stands after ?
-    const char* is_added; // the path's endings that are added to it, with a blank between them
+    const char* name;     // the option's name, for messages
+    const char* example;  // an example URL, for messages
+    uint16_t port;        // default port for http, 0: 80; the default for https is 443
+    bool takes_query;     // true: the URL may have a query
+    const char* is_added; // paths that sonde appends, separated by spaces; the URL must not end with one
 };
-// Errors: what is wrong with it.
+// Returns an error message if the URL is not valid for the option.
 Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& option);
 
 struct HttpHeader {
     std::string name, value;
 };
-// `NAME=VALUE`, `NAME=@FILE` or `NAME=env:VARIABLE`: secrets are seen by nobody there, as words of a command line are.
-// Errors: what is wrong with it; it cannot be read.
+// Parses `NAME=VALUE`, `NAME=@FILE` or `NAME=env:VARIABLE`. The last two keep secrets out of the command line, which
+// all users can read. Fails if the syntax is wrong or the value cannot be read.
 Result<HttpHeader> parse_http_header(const std::string& text, const std::string& option);
 
 } // namespace sonde

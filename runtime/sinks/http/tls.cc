@@ -14,10 +14,12 @@
 namespace sonde {
 namespace {
 
-// Where distributions keep the authorities that they trust, for a program that was not built on one of theirs.
+// Trusted authorities of common distributions, for a static program that runs on a distribution other than the one
+// where it was built.
 constexpr const char* usual_bundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                                          "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
+// The slot in an SSL object for the pointer to `why_not`.
 int note_place() {
     static const int place = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
     return place;
@@ -34,7 +36,7 @@ std::string date_of(const ASN1_TIME* time) {
     return {text, static_cast<size_t>(size)};
 }
 
-// OpenSSL's word for it, and what to do.
+// Returns a message with the reason, and a remedy if one exists.
 std::string why_untrusted(int error, const X509* certificate) {
     switch (error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -81,7 +83,8 @@ Result<TlsContext> tls_of_client(const std::string& ca_file) {
         return Error("no memory for TLS");
     SSL_CTX_set_min_proto_version(out.get(), TLS1_2_VERSION);
     SSL_CTX_set_verify(out.get(), SSL_VERIFY_PEER, on_verified);
-    // Servers end a connection without a word, and an answer has its length.
+    // Many servers close the TCP connection without a TLS close alert. Truncation is detected by the length of the
+    // answer instead.
     SSL_CTX_set_options(out.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
     if (!ca_file.empty()) {
         if (access(ca_file.c_str(), R_OK) != 0)
@@ -106,7 +109,7 @@ Result<TlsContext> tls_of_server(const std::string& certificate_file, const std:
     if (!out)
         return Error("no memory for TLS");
     SSL_CTX_set_min_proto_version(out.get(), TLS1_2_VERSION);
-    // A terminal is nothing that a service could be asked at.
+    // An encrypted key would make OpenSSL ask for a password on the terminal, and block a service.
     SSL_CTX_set_default_passwd_cb(out.get(), [](char*, int, int, void*) { return 0; });
     for (const std::string& file : {certificate_file, key_file})
         if (access(file.c_str(), R_OK) != 0)

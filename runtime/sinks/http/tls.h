@@ -1,8 +1,8 @@
-// TLS for the server of --metrics and for what pushes: contexts of OpenSSL, and its errors as sentences.
+// TLS for the --metrics server and for pushes: OpenSSL contexts, and error messages.
 //
-// libevent has its connections over OpenSSL (libevent_openssl), so there is one HTTP for all. OpenSSL's archives are
-// part of a static program as they are: 4 MB of it, and 1.6 ms of a start. (libcurl's archive wants a dozen others:
-// GSSAPI, LDAP, SSH, HTTP/2.)
+// libevent supports OpenSSL (libevent_openssl), so the same HTTP code works with and without TLS. OpenSSL's static
+// archives need no other libraries. They add 4 MB to the static program and 1.6 ms to its start. (libcurl's static
+// archive needs a dozen more: GSSAPI, LDAP, SSH, HTTP/2.)
 #pragma once
 
 #include <memory>
@@ -20,17 +20,18 @@ struct TlsFree {
 };
 using TlsContext = std::unique_ptr<ssl_ctx_st, TlsFree>;
 
-// Trusts the authorities in `ca_file`; empty: those that the machine trusts. Errors: it cannot be read; has none.
+// Returns a client context that trusts the authorities in `ca_file` (PEM); empty: those of the system. Fails if the
+// file cannot be read or has no certificate.
 Result<TlsContext> tls_of_client(const std::string& ca_file);
-// Errors: files that cannot be read, have no certificate or key, or do not belong to each other; a certificate that has
-// expired, or is not valid yet.
+// Returns a server context. Fails if a file cannot be read, has no certificate or key, or if the key does not match.
+// Also fails if the certificate has expired or is not valid yet.
 Result<TlsContext> tls_of_server(const std::string& certificate_file, const std::string& key_file);
 
-// A client's connection: to whom, which its certificate must say too. `why_not` is written where the certificate is not
-// trusted; it outlives the connection. Null: no memory.
+// Returns a client connection that accepts only a certificate for `host`. If the certificate is not trusted, the reason
+// is written to `why_not`, which must outlive the connection. Returns null if memory runs out.
 ssl_st* begin_tls(const TlsContext& context, const std::string& host, std::string* why_not);
 
-// An error of OpenSSL in words.
+// Returns the message for an OpenSSL error code.
 std::string tls_error(unsigned long code);
 
 } // namespace sonde

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Capture>> Capture::start(Terminal& terminal, bool raw) {
             out->before_[fd].reset(fcntl(fd, F_DUPFD_CLOEXEC, 3));
             dup2(write.get(), fd);
         }
-    // Keys are for the screen, not for a command.
+    // The screen reads the keys, so a command must not.
     if (Result<Fd> nothing = open_file("/dev/null", O_RDONLY); nothing && isatty(STDIN_FILENO) == 1) {
         out->before_[STDIN_FILENO].reset(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
         dup2(nothing->get(), STDIN_FILENO);
@@ -56,7 +56,8 @@ Capture::~Capture() {
         thread_.join();
 }
 
-// A command that lives on may keep the pipe open: the end is told, not found.
+// Waits for text until the destructor signals the end. The end of the pipe would not work: a background command may
+// keep it open.
 void Capture::read() {
     fcntl(read_.get(), F_SETFL, O_NONBLOCK);
     for (;;) {

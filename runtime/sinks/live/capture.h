@@ -1,9 +1,9 @@
-// Whatever is written to standard output and standard error while a screen is drawn: the script's text, messages, what
-// a command says.
+// Captures standard output and standard error while --live draws its screen. Their sources are the script, sonde's
+// messages and the command.
 //
-// A pipe stands in for those of the two that are terminals, and a thread reads it, so that nobody waits for the screen.
-// Text passes on to the terminal while there is no screen; it is kept, the last lines of it, while there is one, and
-// follows when the screen goes.
+// A pipe replaces each of the two that is a terminal, and a thread reads the pipe, so that writers never wait for the
+// screen. Without a screen, the text goes to the terminal at once. While the screen is shown, the last lines are kept.
+// They are printed when the screen is closed.
 #pragma once
 
 #include <deque>
@@ -21,16 +21,16 @@ namespace sonde {
 
 class Capture {
   public:
-    // `raw`: control characters act on the terminal.
+    // `raw`: pass control characters to the terminal unchanged.
     static Result<std::unique_ptr<Capture>> start(Terminal& terminal, bool raw);
-    ~Capture(); // gives the descriptors back; everything that was written until then is shown
+    ~Capture(); // restores the descriptors; all text that was written before is shown
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
 
-    // From here on text is kept; from release() on it passes, what was kept first.
+    // hold() starts keeping text. release() prints the kept text and passes later text through.
     void hold();
     void release();
-    // The last lines that were kept, at most that many.
+    // Returns the last kept lines, at most `most`.
     std::vector<std::string> last_lines(size_t most) const;
 
   private:
@@ -42,11 +42,11 @@ class Capture {
     Terminal& terminal_;
     bool raw_;
     Fd read_, stop_;
-    Fd before_[3]; // standard input, output and error as they were; empty: not taken
+    Fd before_[3]; // the original standard input, output and error; empty: not replaced
     std::thread thread_;
     mutable std::mutex mutex_;
     bool holds_ = false;
-    std::deque<std::string> lines_; // kept; the last one may go on
+    std::deque<std::string> lines_; // kept lines; the last one may be incomplete
     bool line_goes_on_ = false;
     uint64_t dropped_ = 0;
 };

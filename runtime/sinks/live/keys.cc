@@ -9,7 +9,7 @@ namespace sonde {
 namespace {
 
 struct Sequence {
-    std::string_view bytes; // after the Escape
+    std::string_view bytes; // after the Escape byte
     Key::Kind kind;
 };
 constexpr Sequence sequences[] = {
@@ -18,7 +18,8 @@ constexpr Sequence sequences[] = {
     {"OF", Key::End},       {"[4~", Key::End}, {"[Z", Key::BackTab},
 };
 
-// The length of a control sequence (CSI or SS3) at the front of what follows an Escape; 0: it is not whole.
+// Returns the length of the control sequence (CSI or SS3) at the front of `text`, which follows an Escape byte. Returns
+// 0 if the sequence is incomplete.
 size_t sequence_length(std::string_view text) {
     if (text.starts_with('O'))
         return text.size() > 1 ? 2 : 0;
@@ -26,7 +27,7 @@ size_t sequence_length(std::string_view text) {
     return end == text.end() ? 0 : static_cast<size_t>(end - text.begin()) + 1;
 }
 
-// Whether it is the beginning of a character in UTF-8 and no more.
+// True if `text` is a UTF-8 character whose last bytes are missing.
 bool is_cut(std::string_view text) {
     const auto first = static_cast<unsigned char>(text[0]);
     const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1;

@@ -1,4 +1,4 @@
-// What is typed at a terminal, as keys.
+// Parses the input of a terminal into keys.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace sonde {
 
 struct Key {
     enum Kind { Text, Up, Down, PageUp, PageDown, Home, End, Enter, Escape, Backspace, Tab, BackTab } kind = Text;
-    std::string text; // Text: one character, in UTF-8
+    std::string text; // of kind Text: one character in UTF-8
     bool operator==(const Key&) const = default;
 };
 
-// Takes whole keys off the front of `bytes`; the beginning of one whose rest has not come yet stays. A lone Escape is
-// one: terminals send the bytes of a key at once (ECMA-48, xterm's control sequences).
+// Removes complete keys from the front of `bytes` and returns them. An incomplete key remains. A single Escape byte is
+// the Escape key, because terminals send all bytes of a key at once (ECMA-48; xterm control sequences).
 std::vector<Key> take_keys(std::string& bytes);
 
 } // namespace sonde

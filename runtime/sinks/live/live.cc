@@ -24,8 +24,9 @@
 namespace sonde {
 namespace {
 
+// Hide functions below this share of a stack's total.
 constexpr double least_flame_part = 0.005;
-constexpr size_t most_lines_printed = 200; // that the view gets
+constexpr size_t most_lines_printed = 200; // limit for the screen
 
 std::string bound_text(const BucketBounds& bounds) {
     return !bounds.low                   ? fmt::format("<= {}", *bounds.high)
@@ -34,10 +35,10 @@ std::string bound_text(const BucketBounds& bounds) {
                                          : fmt::format("{} .. {}", *bounds.low, *bounds.high);
 }
 
-// Buckets from the first to the last one that is not empty: what they count, a bar, how many, and their part.
+// Returns the lines of a histogram, from the first to the last non-empty bucket: range, bar, count, percentage.
 std::vector<std::string> histogram_lines(const plan::StatsNeeds& needs, const LiveValue& value, size_t columns) {
     const auto filled = [](uint64_t count) { return count != 0; };
-    const std::span all(value.buckets.data(), needs.buckets()); // counts for percentiles follow them
+    const std::span all(value.buckets.data(), needs.buckets()); // the counts for percentiles come after them
     const auto first = std::ranges::find_if(all, filled);
     if (first == all.end())
         return {"  no values"};
@@ -56,7 +57,7 @@ std::vector<std::string> histogram_lines(const plan::StatsNeeds& needs, const Li
     return out;
 }
 
-// What a key has beside its stacks.
+// Returns the components of a key that are not stacks, as text.
 std::vector<std::string> others(const plan::Plan& plan, const plan::Global& global, const std::string& key) {
     ArrayElement element;
     element.key = key;
@@ -69,7 +70,8 @@ std::vector<std::string> others(const plan::Plan& plan, const plan::Global& glob
     return out;
 }
 
-// A name that no file has yet: NAME.svg, NAME-2.svg ... The file is made, so that nothing else is written over.
+// Creates a file with a new name (NAME.svg, NAME-2.svg, ...) and returns its path. O_EXCL guarantees that no existing
+// file is overwritten.
 Result<std::string> new_file(const std::string& name, const std::string& suffix) {
     for (int number = 1; number < 1000; number++) {
         std::string path = number == 1 ? name + suffix : fmt::format("{}-{}{}", name, number, suffix);
@@ -132,7 +134,7 @@ void Live::look() {
         write_json();
 }
 
-// What is on the screen, for programs.
+// Writes the contents of the screen as JSON, for other programs.
 void Live::write_json() {
     const int64_t now = real_time_ns();
     for (const LiveTable& table : tables_.picture().tables) {
@@ -186,7 +188,7 @@ void Live::act(const LiveView::Wish& wish) {
     look();
 }
 
-// What became of it, for the user.
+// Saves a table to a file. Returns a message about the result.
 std::string Live::save(size_t index) {
     const plan::Global& global = data_.plan.globals[index];
     const auto& tables = tables_.picture().tables;
@@ -207,7 +209,7 @@ std::string Live::save(size_t index) {
 
 std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row, size_t columns) {
     if (table.has_stack && table.type != plan::Value::String) {
-        // The stacks that the row's other components have: those of its process, say.
+        // Merge the stacks of all elements whose other key components are equal, for example all stacks of one process.
         const plan::Global& global = data_.plan.globals[table.global];
         std::vector<ArrayElement> elements = table.elements();
         const std::vector<std::string> wanted = others(data_.plan, global, row.key);
@@ -219,7 +221,7 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
     const LiveValue& value = row.value;
     std::vector<std::string> out;
     const StatsView view{&value.block, value.buckets.data()};
-    // The whole numbers, for which the table may have no room.
+    // The exact numbers. The table may have shown them abbreviated.
     if (table.type == plan::Value::Stats && !table.is_scalar()) {
         std::string line = fmt::format("  {} values, sum {}", value.block.count, value.block.sum);
         if (value.has_range)

@@ -1,4 +1,4 @@
-// --live: the script's globals on a screen, as they are now, while the session runs.
+// --live: shows the current values of the script's globals on a screen while the session runs.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class Output;
 struct SessionData;
 
 struct LiveSettings {
-    double interval_s = 1;    // from one picture to the next
+    double interval_s = 1;    // between two updates of the screen
     bool raw = false;         // --raw
-    bool writes_json = false; // the pictures go to the output, too, as JSON lines
+    bool writes_json = false; // each update is also written to the output, as JSON lines
 };
 
 class Live final : public Sink {
   public:
-    // Takes standard output and error (runtime/sinks/live/capture.h), before the output is opened and a command starts.
-    // Errors: there is no terminal; the script shows nothing, or wants the keyboard itself.
+    // Replaces standard output and error (runtime/sinks/live/capture.h). Call it before the output is opened and the
+    // command starts. Fails without a terminal, if the script has nothing to show, or if it reads the keyboard itself.
     static Result<std::unique_ptr<Live>> start(SessionData& data, Output& output, const LiveSettings& settings);
     Live(const Live&) = delete;
     Live& operator=(const Live&) = delete;
@@ -37,7 +37,7 @@ class Live final : public Sink {
     // Readable when a key was pressed.
     int fd() const override { return terminal_->fd(); }
     int64_t until_turn(int64_t now) const override;
-    // Looks and draws if it is time to, or if keys were pressed.
+    // Updates and draws the screen if an update is due or a key was pressed.
     bool turn(int64_t now, bool handlers_follow) override;
     void stop() override;
 
@@ -54,12 +54,12 @@ class Live final : public Sink {
     const LiveSettings settings_;
     const JsonLines json_lines_;
     bool is_shown_ = false;
-    int64_t next_ns_ = 0; // when the next picture is due, on the monotonic clock
+    int64_t next_ns_ = 0; // time of the next update, monotonic clock
     std::unique_ptr<Terminal> terminal_;
     std::unique_ptr<Capture> capture_;
     LiveTables tables_;
     LiveView view_;
-    ScreenSize drawn_; // the size of the last picture
+    ScreenSize drawn_; // size of the screen when it was last drawn
 };
 
 } // namespace sonde

@@ -14,9 +14,9 @@
 namespace sonde {
 namespace {
 
-constexpr size_t most_rates = 60;          // that a value keeps
-constexpr size_t most_described = 100'000; // texts of keys
-constexpr size_t most_functions = 4;       // of a stack in a row
+constexpr size_t most_rates = 60;          // rates that are kept for each value
+constexpr size_t most_described = 100'000; // keys whose texts are cached
+constexpr size_t most_functions = 4;       // functions that are shown of a stack
 
 std::string stack_text(const std::vector<Frame>& frames) {
     std::string out;
@@ -25,7 +25,8 @@ std::string stack_text(const std::vector<Frame>& frames) {
     return frames.empty() ? "(no stack)" : frames.size() > most_functions ? out + " < ..." : out;
 }
 
-// What a statistic has had since it was `then`. False: it has begun anew since, and stays.
+// Subtracts an earlier state from a statistic. Returns false if the script has emptied the statistic since then; the
+// value is then unchanged.
 bool take_off(LiveValue& value, const Statistic& then) {
     if (value.block.count < then.block.count)
         return false;
@@ -65,7 +66,7 @@ LiveValue LiveTables::value_of(const plan::Global& global, const char* payload) 
     return out;
 }
 
-// What its number was the last time makes the rate; the first time there is none.
+// Computes the rate of a row's number. At the first update, no earlier number exists, so no rate is shown.
 void LiveTables::follow(size_t global, LiveRow& row, double seconds) {
     const auto [at, is_new] = followed_.try_emplace({global, row.key});
     Followed& followed = at->second;
@@ -169,7 +170,7 @@ void LiveTables::reset(size_t index) {
         __atomic_store_n(reinterpret_cast<int64_t*>(place), global.initial_long, __ATOMIC_RELAXED);
     else if (global.type == plan::Value::Stats)
         reset_at_[index] = statistic_of(global.stats, place);
-    // A rate is of what the script does.
+    // The jump of the values must not count as a rate.
     std::erase_if(followed_, [&](const auto& one) { return one.first.first == index; });
 }
 

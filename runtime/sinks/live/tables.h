@@ -1,4 +1,4 @@
-// What a live screen shows: the script's globals as they are at one moment, with how fast they change.
+// The data of the --live screen: the values of the script's globals at one moment, and their rates of change.
 #pragma once
 
 #include <cstdint>
@@ -15,55 +15,58 @@ namespace sonde {
 
 struct SessionData;
 
-// A value at one moment. Of a statistic, `number` is how many values it has.
+// The value of a global or an element at one moment. For a statistic, `number` is its count.
 struct LiveValue {
     int64_t number = 0;
     std::string text;         // of a string
     plan::StatsBlock block{}; // of a statistic
     std::vector<uint64_t> buckets;
-    bool has_range = false;   // a statistic's least and largest value are known: there is one, and it was not reset
-    double rate = 0;          // by how much `number` grew in a second, since the picture before
-    std::deque<double> rates; // the last of these, the oldest first
+    bool has_range = false;   // the minimum and maximum are valid: the statistic has values and was not reset
+    double rate = 0;          // growth of `number` per second since the previous update
+    std::deque<double> rates; // recent rates, the oldest first
 };
 
+// One element of an array, or a scalar.
 struct LiveRow {
-    std::string key, payload; // as the array has them; of a scalar its place in the data area
+    std::string key, payload; // as bytes in the layout of plan.h; of a scalar, the key is empty
     LiveValue value;
 };
 
+// A global.
 struct LiveTable {
-    size_t global = 0; // its index
+    size_t global = 0; // index into Plan::globals
     std::string name;
     plan::Value type = plan::Value::Long;
     plan::StatsNeeds stats;
     bool has_stack = false;
     bool prints_as_pointer = false;
-    std::vector<std::string> keys; // their names; empty: a scalar, with one row
+    std::vector<std::string> keys; // names of the key's components; empty: a scalar, which has one row
     std::vector<LiveRow> rows;
 
     bool is_scalar() const { return keys.empty(); }
-    // The array's elements, in order of insertion, as they were when it was looked at.
+    // Returns the elements, in order of insertion, as of the last update.
     std::vector<ArrayElement> elements() const;
 };
 
+// All globals at one moment.
 struct LivePicture {
-    int64_t time_ns = 0, began_ns = 0; // of the monotonic clock
+    int64_t time_ns = 0, began_ns = 0; // monotonic clock
     uint64_t errors = 0, skipped = 0, lost = 0;
     std::vector<LiveTable> tables; // in the order of the script
 };
 
-// Looks at a session's globals again and again.
+// Reads the globals of a session repeatedly.
 class LiveTables {
   public:
     explicit LiveTables(SessionData& data);
 
-    // How it is now.
+    // Reads the current values. The reference is valid until the next look().
     const LivePicture& look();
     const LivePicture& picture() const { return picture_; }
-    // A row's key as texts, one for each component; a stack as its innermost functions.
+    // Returns the components of a row's key as texts. A stack is shortened to its innermost functions.
     const std::vector<std::string>& describe(const LiveTable& table, const LiveRow& row);
-    // Empties an array; sets a scalar to what it was at the beginning. Scalar statistics go on in the script, and are
-    // shown without what they had.
+    // Empties an array, or sets a scalar to its initial value. A scalar statistic cannot be reset while handlers add to
+    // it, so its old values are subtracted from what is shown.
     void reset(size_t global);
 
   private:
@@ -75,14 +78,14 @@ class LiveTables {
     struct Followed {
         int64_t number = 0;
         std::deque<double> rates;
-        uint64_t seen = 0; // the look that saw it last
+        uint64_t seen = 0; // number of the last update that had this element
     };
     SessionData& data_;
     LivePicture picture_;
     uint64_t looks_ = 0;
     std::map<std::pair<size_t, std::string>, Followed> followed_;
     std::map<std::pair<size_t, std::string>, std::vector<std::string>> described_;
-    std::map<size_t, Statistic> reset_at_; // scalar statistics: what they had
+    std::map<size_t, Statistic> reset_at_; // scalar statistics: their values at the time of the reset
 };
 
 } // namespace sonde

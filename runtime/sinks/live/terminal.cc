@@ -15,7 +15,7 @@
 namespace sonde {
 namespace {
 
-// xterm's control sequences: the alternate screen with the cursor's place kept, and the cursor.
+// xterm control sequences: alternate screen with saved cursor position, and cursor visibility.
 constexpr std::string_view alternate_screen = "\x1b[?1049h\x1b[?25l", normal_screen = "\x1b[?25h\x1b[?1049l";
 
 } // namespace
@@ -64,7 +64,7 @@ void Terminal::leave() {
     tcsetattr(fd_.get(), TCSADRAIN, &before_);
 }
 
-// A terminal that takes nothing (^S) is not waited for: the next picture replaces this one.
+// Does not wait for a terminal that is stopped (^S). The next update redraws everything anyway.
 void Terminal::write(std::string_view text) {
     while (!text.empty()) {
         pollfd ready{fd_.get(), POLLOUT, 0};
@@ -78,8 +78,8 @@ void Terminal::write(std::string_view text) {
 }
 
 void Terminal::draw(const std::vector<std::string>& lines) {
-    // Each line is cleared as it is written, so that nothing flickers; between the two marks a terminal that knows them
-    // shows nothing half done (synchronized output, mode 2026).
+    // Clearing each line just before writing its text avoids flicker. Terminals with synchronized output (mode 2026)
+    // also hide incomplete updates.
     std::string out = "\x1b[?2026h\x1b[H";
     const size_t shown = std::min(lines.size(), size().rows);
     for (size_t i = 0; i < shown; i++)

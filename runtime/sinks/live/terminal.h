@@ -1,4 +1,4 @@
-// The terminal that a session is watched on: a screen of lines, and keys.
+// The terminal that --live uses: draws lines and reads keys.
 #pragma once
 
 #include <termios.h>
@@ -19,7 +19,8 @@ struct ScreenSize {
 
 class Terminal {
   public:
-    // The process's own (/dev/tty), so that standard input and output are free for other things. Error: it has none.
+    // Opens /dev/tty, so that standard input and output can be redirected. Fails if the process has no terminal, or if
+    // TERM is not supported.
     static Result<std::unique_ptr<Terminal>> open();
     ~Terminal(); // leave()
     Terminal(const Terminal&) = delete;
@@ -27,12 +28,12 @@ class Terminal {
 
     int fd() const { return fd_.get(); } // readable when a key was pressed
     ScreenSize size() const;
-    // The alternate screen, without echo and cursor; signals by keys (^C) stay, but for the one that stops (^Z).
+    // Switches to the alternate screen, without echo and cursor. ^C still sends a signal, ^Z does not.
     void enter();
-    // As it was.
+    // Restores the terminal.
     void leave();
     bool is_entered() const { return entered_; }
-    // Lines of at most the screen's width, from the top; the rest of the screen is empty.
+    // Draws lines from the top. They must not be wider than the screen. The rest of the screen is cleared.
     void draw(const std::vector<std::string>& lines);
     void write(std::string_view text);
     std::vector<Key> read_keys();
@@ -42,7 +43,7 @@ class Terminal {
     Fd fd_;
     termios before_{};
     bool entered_ = false;
-    std::string typed_; // bytes of a key that is not whole
+    std::string typed_; // bytes of an incomplete key
 };
 
 } // namespace sonde

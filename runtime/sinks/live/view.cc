@@ -21,12 +21,12 @@ std::string right(std::string_view text, size_t width) {
     return length >= width ? fit(text, width) : std::string(width - length, ' ') + std::string(text);
 }
 
-// What stands for a thousand, a million ...
+// A unit prefix.
 struct Scale {
     double one;
     char letter;
 };
-// The largest that a size has one of; of a size below a thousand the first.
+// Returns the largest prefix that is not greater than `size`; kilo for sizes below 1000.
 const Scale& scale_of(double size) {
     static constexpr Scale scales[] = {{1e3, 'k'}, {1e6, 'M'}, {1e9, 'G'}, {1e12, 'T'}, {1e15, 'P'}, {1e18, 'E'}};
     const auto* above = std::ranges::upper_bound(scales, size, {}, &Scale::one);
@@ -44,7 +44,7 @@ std::string rate_text(double rate) {
     return size >= 10 ? fmt::format("{:+.0f}/s", rate) : fmt::format("{:+.1f}/s", rate);
 }
 
-// The number, or, where it has no room, how large it is.
+// Returns the number, or an abbreviation with two decimals if it is wider than `width`.
 std::string number_in(int64_t number, size_t width) {
     std::string out = std::to_string(number);
     if (out.size() <= width)
@@ -64,7 +64,7 @@ std::string number_text(const LiveTable& table, const LiveValue& value) {
                                    : number_in(value.number, number_width);
 }
 
-// One line, whatever is in it.
+// Replaces characters that would break the line or control the terminal.
 std::string one_line(std::string_view text) {
     std::string out;
     for (const char c : terminal_text(text))
@@ -72,7 +72,7 @@ std::string one_line(std::string_view text) {
     return out;
 }
 
-// The columns after the key.
+// A column of a table, to the right of the key.
 struct Column {
     std::string head;
     size_t width;
@@ -185,7 +185,8 @@ bool LiveView::passes(const LiveTable& table, const LiveRow& row) {
            std::ranges::any_of(describe_(table, row), [&](const std::string& text) { return has_text(text, filter_); });
 }
 
-// Rows that pass the filter, in the order that is asked for; equal ones by their keys, so that they keep their places.
+// Returns the rows that match the filter, in the current order. Rows with equal numbers are sorted by key, so that they
+// do not change places at each update.
 std::vector<const LiveRow*> LiveView::ordered(const LiveTable& table) {
     std::vector<const LiveRow*> rows;
     for (const LiveRow& row : table.rows)
@@ -230,7 +231,7 @@ void LiveView::next_sort(int by) {
     while (!is_statistic && (sort_ == Sort::Sum || sort_ == Sort::Average || sort_ == Sort::Largest));
 }
 
-// How many rows a key goes on; 0: it does something else.
+// Returns how many rows a key moves the selection; 0 for other keys.
 int64_t LiveView::step_of(Key::Kind key) const {
     constexpr int64_t far = INT32_MAX;
     const auto page = static_cast<int64_t>(page_);
@@ -345,7 +346,7 @@ void LiveView::add_head(std::vector<std::string>& out, size_t columns) const {
     out.push_back(std::string(reverse) + fit(one_line(text), columns));
 }
 
-// Several on a line, as many as fit.
+// Puts as many scalars on a line as fit.
 void LiveView::add_scalars(std::vector<std::string>& out, size_t columns) const {
     std::string line;
     for (const LiveTable& table : picture_->tables) {
@@ -371,7 +372,7 @@ void LiveView::add_scalars(std::vector<std::string>& out, size_t columns) const 
         out.push_back(fit(line, columns));
 }
 
-// A heading and rows, `height` lines in all.
+// Adds a heading and the visible rows, `height` lines in total.
 void LiveView::add_table(std::vector<std::string>& out, const LiveTable& table, size_t height, size_t columns) {
     const size_t end = out.size() + height;
     const bool is_front = &table == front();
@@ -408,7 +409,7 @@ void LiveView::add_table(std::vector<std::string>& out, const LiveTable& table, 
         head += " " + right(column.head, column.width);
     out.push_back(std::string(is_front ? bold : dim) + fit(head, columns));
 
-    // The columns of the key are as wide as what is shown needs; the last takes the rest.
+    // Each column of the key is as wide as its visible texts need; the last one uses the rest.
     std::vector<size_t> widths;
     const size_t last = std::min(rows.size(), selection.first + shown);
     for (size_t i = selection.first; i < last; i++) {
@@ -430,7 +431,7 @@ void LiveView::add_table(std::vector<std::string>& out, const LiveTable& table, 
     }
     if (rows.empty() && out.size() < end)
         out.push_back(std::string(dim) + fit(table.rows.empty() ? "  (empty)" : "  (no row has that text)", columns));
-    // A histogram alone: its picture takes the room that is left.
+    // A scalar statistic: its histogram uses the remaining lines.
     if (table.is_scalar() && table.stats.buckets())
         for (const std::string& line : detail_(table, table.rows[0], columns))
             if (out.size() < end)
@@ -489,7 +490,8 @@ std::vector<std::string> LiveView::lines(ScreenSize size, const std::vector<std:
     add_scalars(out, columns);
     out.resize(std::min(out.size(), rows - 1));
     const std::vector<const LiveTable*> all = arrays();
-    // Text has the room that arrays leave; beside arrays a quarter of the screen.
+    // The script's output uses the space that arrays leave free. Next to arrays, it gets at most a quarter of the
+    // screen.
     const size_t body = rows - out.size() - 1;
     const size_t text_rows =
         printed.empty()
@@ -499,8 +501,8 @@ std::vector<std::string> LiveView::lines(ScreenSize size, const std::vector<std:
     if (mode_ == Mode::Detail) {
         add_detail(out, table_rows, columns);
     } else if (!all.empty() && table_rows >= 2) {
-        // In the order of the script, as many as have four lines each, the one in front among them; the others leave it
-        // the room that they do not need.
+        // Show as many arrays as fit with four lines each, in the order of the script and including the front one.
+        // Arrays that need fewer lines give the rest to the front one.
         const size_t fits = std::clamp<size_t>(table_rows / 4, 1, all.size());
         const size_t front_at = std::min(front_, all.size() - 1);
         const size_t first = front_at < fits ? 0 : front_at - fits + 1;

@@ -1,6 +1,7 @@
-// The screen of a live session: which part of a picture is shown, in which order, and as which lines.
+// The layout of the --live screen: chooses the tables and their order, reacts to keys, and produces lines.
 //
-// It knows neither the session nor the terminal: pictures and keys in, lines and wishes out.
+// It depends neither on the session nor on the terminal, so tests can drive it. Input: pictures and keys. Output:
+// lines, and wishes that the caller fulfills.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +19,27 @@ namespace sonde {
 
 class LiveView {
   public:
-    // A row's key as texts.
+    // Returns the key of a row as texts.
     using Describe = std::function<const std::vector<std::string>&(const LiveTable&, const LiveRow&)>;
-    // What a row is made of, as lines: a stack's flame, a histogram.
+    // Returns the detail view of a row as lines: the flame graph of a stack, or a histogram.
     using Detail = std::function<std::vector<std::string>(const LiveTable&, const LiveRow&, size_t columns)>;
-    // The functions live as long as the view; the picture until the next one.
+    // The functions must be valid as long as the view exists.
     LiveView(std::string title, Describe describe, Detail detail)
         : title_(std::move(title)), describe_(std::move(describe)), detail_(std::move(detail)) {}
 
+    // Sets the data to show. The picture must remain valid until the next call.
     void show(const LivePicture& picture);
-    // What a key asks for that the view cannot do itself.
+    // An action that the view cannot perform itself.
     struct Wish {
         enum Kind { None, Quit, Reset, ResetAll, Save } kind = None;
-        size_t global = 0; // Reset, Save: the array in front
+        size_t global = 0; // for Reset and Save: the array in front
     };
     Wish press(const Key& key);
     bool is_paused() const { return paused_; }
-    // A line for the user, until the next key.
+    // Shows a message to the user until the next key.
     void say(std::string text) { said_ = std::move(text); }
 
-    // The lines of the screen, no wider than it is. `printed`: what the script has printed, its last lines.
+    // Returns the lines of the screen, none wider than `size`. `printed`: the last lines of the script's output.
     std::vector<std::string> lines(ScreenSize size, const std::vector<std::string>& printed);
 
   private:
@@ -45,7 +47,8 @@ class LiveView {
     enum class Mode : uint8_t { Tables, Detail, Filter, Help };
     struct Selection {
         std::string key;
-        size_t at = 0, first = 0; // places in the order that is shown: of the row, of the topmost one
+        size_t at = 0,
+               first = 0; // row numbers in the current order: of the selected row, and of the topmost visible one
     };
     const LiveTable* front() const;
     std::vector<const LiveTable*> arrays() const;
@@ -68,15 +71,15 @@ class LiveView {
     Mode mode_ = Mode::Tables;
     bool paused_ = false;
     Sort sort_ = Sort::Value;
-    size_t front_ = 0;                     // of arrays()
+    size_t front_ = 0;                     // index into arrays()
     std::map<size_t, Selection> selected_; // by global
     std::string filter_;
     std::string said_;
     size_t detail_first_ = 0;
-    size_t page_ = 10; // rows that the table in front shows
+    size_t page_ = 10; // number of visible rows of the front table
 };
 
-// The text, cut to so many characters; filled with blanks to them.
+// Returns the text cut or padded to `width` columns.
 std::string fit(std::string_view text, size_t width);
 
 } // namespace sonde
