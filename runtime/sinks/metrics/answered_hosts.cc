@@ -23,7 +23,7 @@ std::string plain_name(std::string_view name) {
     return out;
 }
 
-// The host without its port: `[::1]:9435`, `::1`, `name:9435`.
+// Removes the port: `[::1]:9435`, `::1`, `name:9435`.
 std::string_view without_port(std::string_view host) {
     if (host.starts_with('[')) {
         const size_t end = host.find(']');
@@ -35,7 +35,7 @@ std::string_view without_port(std::string_view host) {
                : host.substr(0, colon);
 }
 
-// The bytes of an address of that family; empty: it is none.
+// Returns the bytes of an address; empty if the text is not an address of this family.
 std::string address_bytes(const std::string& text, int family) {
     in6_addr bytes{};
     if (inet_pton(family, text.c_str(), &bytes) != 1)
@@ -55,7 +55,7 @@ std::string address_bytes(const sockaddr* address) {
     return "";
 }
 
-// The whole name of this machine, by the resolver; empty: it knows none.
+// Returns the fully qualified name of this machine; empty if the resolver does not know it.
 std::string whole_name(const char* name) {
     addrinfo hints{};
     hints.ai_flags = AI_CANONNAME;
@@ -83,7 +83,7 @@ bool AnsweredHosts::answers_address(const std::string& address) const {
     if (!is_loopback_ || getifaddrs(&list) != 0)
         return true;
     const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(list, freeifaddrs);
-    // Each 127.x.y.z is this machine's.
+    // All of 127.0.0.0/8 is loopback.
     if (address.size() == sizeof(in_addr) && address[0] == 127)
         return true;
     for (const ifaddrs* one = list; one; one = one->ifa_next)

@@ -1,8 +1,8 @@
-// For which `Host:` the metrics' server answers.
+// Decides for which `Host:` headers the metrics server answers.
 //
-// A web page may let its own name lead to 127.0.0.1 (DNS rebinding): the browser takes the server for the page's, and
-// lets the page read what it serves. The browser sends the page's name as the host, so a server that answers for its
-// own names only is safe.
+// This protects against DNS rebinding. A malicious web page can make its own host name resolve to 127.0.0.1. The
+// browser then treats the server as part of the page, and lets the page read the answers. But the browser sends the
+// page's host name in the header. So a server that answers only for its own names is safe.
 #pragma once
 
 #include <string>
@@ -13,18 +13,19 @@ namespace sonde {
 
 class AnsweredHosts {
   public:
-    // `configured`: the name or the address that the server was told to listen at. `is_loopback`: only this machine
-    // reaches it. Elsewhere any address will do, as a router or a container's port may stand for the machine.
+    // `configured`: the name or address that the server listens on. `is_loopback`: the server listens on a loopback
+    // address. Otherwise any address in the header is accepted, since a router or a container's port may forward
+    // requests under another address.
     AnsweredHosts(const std::string& configured, bool is_loopback);
 
-    // A header's value: a name or an address, with a port or without one.
+    // True if the server should answer. `host` is a name or an address, with or without a port.
     bool answers(std::string_view host) const;
 
   private:
     bool answers_address(const std::string& address) const;
 
     bool is_loopback_;
-    std::vector<std::string> names_; // in small letters, without a dot at the end
+    std::vector<std::string> names_; // in lower case, without a final dot
 };
 
 } // namespace sonde

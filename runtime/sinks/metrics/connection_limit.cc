@@ -18,9 +18,9 @@ namespace sonde {
 namespace {
 
 constexpr size_t most_ever = 4096;
-constexpr timeval moment{0, 200'000}; // until it tries to accept again
+constexpr timeval moment{0, 200'000}; // pause before accepting again
 
-// Of a socket's own end; 0: it is none, or has none.
+// Returns the local port of a socket in network byte order; 0 if the descriptor is not an IP socket.
 in_port_t port_of(int fd) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
@@ -41,7 +41,7 @@ void ConnectionLimit::end() {
 bool ConnectionLimit::begin(event_base* base, evconnlistener* listener) {
     listener_ = listener;
     fd_ = evconnlistener_get_fd(listener);
-    // A quarter of what there is; one turn of the loop may take as many more as wait at the door.
+    // Use a quarter of the descriptors. One turn of the loop may accept a full backlog before the next count.
     rlimit files{};
     most_ = getrlimit(RLIMIT_NOFILE, &files) == 0 ? std::min<size_t>(most_ever, files.rlim_cur / 4) : most_ever;
     knock_ = event_new(
@@ -50,7 +50,7 @@ bool ConnectionLimit::begin(event_base* base, evconnlistener* listener) {
     return knock_ && event_add(knock_, nullptr) == 0;
 }
 
-// Sockets of the server's port, but for those that listen.
+// Returns the number of sockets on the server's port, without listening ones.
 size_t ConnectionLimit::count() const {
     const in_port_t own = port_of(fd_);
     size_t out = 0;

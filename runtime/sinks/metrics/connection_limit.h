@@ -1,8 +1,9 @@
-// How many connections a server may have at once: so many that readers never take the descriptors that the session
-// needs. Those beyond are closed at once; who comes a moment later, when idle ones have been left, is served.
+// Limits the connections of a server, so that clients cannot use up the file descriptors that the session needs.
+// Connections above the limit are closed at once. A client that tries again later succeeds if other connections have
+// ended meanwhile.
 //
-// libevent 2.1 knows no such limit and does not tell of connections that end, so the connections are counted where the
-// kernel has them, as sockets of the server's own port, whenever somebody is at the door.
+// libevent 2.1 has no such limit, and no callback for the end of a connection. So connections are counted in
+// /proc/self/fd, as sockets on the server's own port, whenever a new one arrives.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,9 @@ namespace sonde {
 
 class ConnectionLimit {
   public:
-    // False: there is no memory. Before the base's loop runs.
+    // Returns false if memory runs out. Call it before the event loop runs.
     bool begin(event_base* base, evconnlistener* listener);
-    // Before the base is freed.
+    // Call it before `base` is freed.
     void end();
 
   private:
@@ -25,8 +26,8 @@ class ConnectionLimit {
     size_t count() const;
 
     evconnlistener* listener_ = nullptr;
-    event* knock_ = nullptr; // somebody is at the door, or a moment has passed
-    int fd_ = -1;            // the listener's
+    event* knock_ = nullptr; // a connection has arrived, or the pause is over
+    int fd_ = -1;            // of the listener
     size_t most_ = 0;
     bool is_closed_ = false;
 };

@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// Characters that a name may have; runs of others become one _, and none at either end.
+// Replaces each run of invalid characters by one `_`. Removes those at both ends.
 std::string mangle(const std::string& text) {
     std::string out;
     for (const char c : text) {
@@ -26,14 +26,14 @@ std::string mangle(const std::string& text) {
         else if (!out.empty() && out.back() != '_')
             out += '_';
     }
-    // `execname()` is execname: what became of its brackets goes, the script's own _ stay.
+    // `execname()` becomes `execname`. A `_` at the end of the script's own name is kept.
     if (!text.empty() && text.back() != '_')
         while (!out.empty() && out.back() == '_')
             out.pop_back();
     return !out.empty() && std::isdigit(static_cast<unsigned char>(out[0])) != 0 ? "_" + out : out;
 }
 
-// The first of NAME, NAME_2, NAME_3 ... that `is_free` of.
+// Returns the first of NAME, NAME_2, NAME_3, ... that `is_free` accepts.
 template <typename IsFree> std::string first_free(const std::string& name, IsFree is_free) {
     if (is_free(name))
         return name;
@@ -42,7 +42,7 @@ template <typename IsFree> std::string first_free(const std::string& name, IsFre
             return next;
 }
 
-// All names that samples of such a family have, and the family's own.
+// Returns all names that a family occupies: its own, and those of its samples.
 std::vector<std::string> sample_names(const std::string& name, MetricKind kind) {
     switch (kind) {
     case MetricKind::Gauge:
@@ -57,7 +57,7 @@ std::vector<std::string> sample_names(const std::string& name, MetricKind kind) 
     return {};
 }
 
-// The names of a global's labels. `taken`: of labels that the family has by itself.
+// Returns the names of a global's labels. `taken`: names that the family itself uses.
 std::vector<std::string> label_names(const plan::Global& global, std::set<std::string> taken) {
     std::vector<std::string> out;
     for (size_t i = 0; i < global.keys.size(); i++) {
@@ -68,7 +68,8 @@ std::vector<std::string> label_names(const plan::Global& global, std::set<std::s
     return out;
 }
 
-// Values up to each power of two, from buckets for percentiles, which never reach beyond one.
+// Returns the counts of values by power of two. Each bucket for percentiles lies within one power of two, so the result
+// is exact.
 std::map<int64_t, uint64_t> powers_of_two(const uint64_t* buckets) {
     std::map<int64_t, uint64_t> out;
     for (uint64_t i = 0; i < SONDE_QUANTILE_BUCKETS; i++) {
@@ -77,7 +78,7 @@ std::map<int64_t, uint64_t> powers_of_two(const uint64_t* buckets) {
         const uint64_t step = i < SONDE_QUANTILE_HALF ? SONDE_QUANTILE_HALF - i : i - SONDE_QUANTILE_HALF;
         const auto bits = static_cast<unsigned>(std::bit_width(sonde_quantile_low(step)));
         const bool negative = i < SONDE_QUANTILE_HALF;
-        // -4 .. -7 are up to -4, 4 .. 7 up to 7.
+        // -7 to -4 have the upper bound -4; 4 to 7 have 7.
         const int64_t bound = negative ? -static_cast<int64_t>(1ull << (bits - 1))
                                        : static_cast<int64_t>(bits >= 63 ? INT64_MAX : (1ull << bits) - 1);
         out[bound] += buckets[i];
@@ -85,8 +86,7 @@ std::map<int64_t, uint64_t> powers_of_two(const uint64_t* buckets) {
     return out;
 }
 
-// How many values each bucket has, by its upper bound; those without values, and the last one, which has no bound, are
-// not there.
+// Returns the count of each bucket, by its upper bound. Omits empty buckets and the last one, which has no bound.
 std::map<int64_t, uint64_t> bucket_counts(const plan::StatsNeeds& needs, const Statistic& statistic) {
     if (needs.buckets() == 0)
         return powers_of_two(statistic.buckets.data());
@@ -98,9 +98,9 @@ std::map<int64_t, uint64_t> bucket_counts(const plan::StatsNeeds& needs, const S
     return out;
 }
 
-// The bounds that every histogram of a kind has, whatever its values: buckets of several series, machines and moments
-// are added up by their bounds. Powers of two up to 2^36, a minute in nanoseconds; larger and negative ones come as
-// values do.
+// Returns the bounds that every histogram of this type has, whatever its values. Monitoring systems add buckets of
+// several series and moments by their bounds, which works only if the bounds are the same. These are powers of two up
+// to 2^36 (a minute in nanoseconds). Larger and negative bounds are added when they have values.
 std::set<int64_t> usual_bounds(const plan::StatsNeeds& needs) {
     std::set<int64_t> out;
     if (needs.buckets() == 0 || needs.histogram == plan::StatsNeeds::Log) {
@@ -116,7 +116,7 @@ std::set<int64_t> usual_bounds(const plan::StatsNeeds& needs) {
     return out;
 }
 
-// Those, and what one of the elements has beyond.
+// Returns the usual bounds, and those that an element needs in addition.
 std::set<int64_t> bounds_of(const plan::StatsNeeds& needs, const std::vector<ArrayElement>& elements) {
     std::set<int64_t> out;
     if (!plan::keeps_distribution(needs))
@@ -134,7 +134,8 @@ void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, c
     point.count = statistic.block.count;
     if (!plan::keeps_distribution(needs))
         return;
-    // Handlers add to a statistic's parts one after the other: a count of its own could differ from the buckets'.
+    // Use the sum of the buckets as count. Handlers update the parts of a statistic one after the other, so its own
+    // count could differ from the buckets.
     point.count = 0;
     const size_t buckets = needs.buckets() ? size_t{needs.buckets()} : size_t{SONDE_QUANTILE_BUCKETS};
     for (size_t i = 0; i < buckets; i++)
@@ -149,7 +150,8 @@ void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, c
     }
 }
 
-// Series of a point: a histogram is its buckets, the one without a bound, its count and its sum.
+// Returns the series of a point. A histogram has one for each bound, and three for the unbounded bucket, the count and
+// the sum.
 size_t series_of(MetricKind kind, size_t bounds) { return kind == MetricKind::Histogram ? bounds + 3 : 1; }
 
 MetricFamily own(std::string name, std::string help, MetricKind kind, std::vector<std::string> labels) {
@@ -174,7 +176,7 @@ MetricPoint real_point(std::vector<std::string> labels, double real) {
     return out;
 }
 
-// What the session says of itself.
+// Adds the families with the session's own numbers.
 void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
              const std::vector<uint64_t>& left_out, std::vector<MetricFamily>& out) {
     MetricFamily info = own("sonde_script", "the script that runs", MetricKind::Info, {"script"});
@@ -232,7 +234,7 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
             labels),
         own("sonde_probe_missed", "hits that the kernel did not give to the handler", MetricKind::Counter, labels),
         own("sonde_probe_errors", "hits whose handler an error ended", MetricKind::Counter, labels)};
-    // Several of a plan's probes may stand at one place, as `probe begin, begin`: their numbers are one series.
+    // Several probes may have the same place, as in `probe begin, begin`. Their numbers must form one series.
     std::map<std::pair<std::string, std::string>, ProbeNumbers> sums;
     for (size_t i = 0; i < plan.probes.size(); i++) {
         const plan::Probe& probe = plan.probes[i];
@@ -294,9 +296,8 @@ std::string label_name(const std::string& text, const std::string& otherwise) {
     return out.empty() ? otherwise : out;
 }
 
-// How many series each family may have, of those that it would have: one that is small has all of its own, and what
-// that leaves is shared out evenly among the large ones (max-min fairness). Numbers that are no arrays are always
-// there: there are as many as the script declares.
+// Distributes the limit fairly (max-min fairness): small arrays get all their series, and the remaining ones share the
+// rest equally. Scalars always get theirs, since the script declares only few.
 std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_t most) {
     std::vector<uint64_t> out(wanted.size());
     std::vector<size_t> arrays;
@@ -338,7 +339,7 @@ MetricNames name_metrics(const plan::Plan& plan) {
             if (of.kind == (std::strcmp(ending, "_info") == 0 ? MetricKind::Info : MetricKind::Counter) &&
                 wanted.size() > std::strlen(ending) && wanted.ends_with(ending))
                 wanted.resize(wanted.size() - std::strlen(ending));
-        // Names of the session's own begin so.
+        // This prefix is reserved for the session's own families.
         if (wanted.starts_with("sonde_"))
             wanted.insert(0, "script_");
         of.name = first_free(wanted, [&](const std::string& name) {

@@ -1,5 +1,5 @@
-// What monitoring systems call metrics: families of series, each with a name, labels and numbers. Made of a session's
-// picture; texts (open_metrics.h) are made of them.
+// Metrics in the sense of monitoring systems: families of series, each with a name, labels and numbers. They are made
+// from a picture of the session (picture.h), and converted to text (open_metrics.h) or to OTLP messages (otlp.h).
 #pragma once
 
 #include <cstdint>
@@ -14,55 +14,60 @@ namespace sonde {
 
 enum class MetricKind : uint8_t { Gauge, Counter, Histogram, Info };
 
+// One series at one moment.
 struct MetricPoint {
     std::vector<std::string> labels; // the values, in the order of MetricFamily::labels
     int64_t number = 0;
-    double real = 0; // of families with is_real
-    // Histogram: how many values are up to that bound, bounds from the lowest; all of them; their sum.
+    double real = 0; // the value, in families with is_real
+    // Of a histogram: for each bound the number of values up to it (cumulative, lowest bound first), the number of all
+    // values, and their sum.
     std::vector<std::pair<int64_t, uint64_t>> buckets;
     uint64_t count = 0;
     int64_t sum = 0;
 };
 
+// All series with one name.
 struct MetricFamily {
-    std::string name; // without `_total` and its like
+    std::string name; // without suffixes such as `_total`
     std::string help, unit;
     MetricKind kind = MetricKind::Gauge;
     bool is_real = false;
-    bool is_cut = false;     // some of its series are left out
-    bool is_by_twos = false; // Histogram: its bounds are 0 and, on either side, those of powers of two
+    bool is_cut = false;     // some series were omitted because of a limit
+    bool is_by_twos = false; // of a histogram: all bounds are 0 or belong to powers of two
     std::vector<std::string> labels;
     std::vector<MetricPoint> points;
 };
 
-// What is true of a plan's metrics at all times: names and labels, free of clashes.
+// The properties of a plan's metrics that never change: unique names and labels.
 struct MetricNames {
     struct Of {
         std::string name;
         std::vector<std::string> labels;
         MetricKind kind = MetricKind::Gauge;
-        std::string not_served; // why it is none; empty: it is one
+        std::string not_served; // why the global is not a metric; empty: it is one
     };
     std::vector<Of> globals; // by global
 };
 MetricNames name_metrics(const plan::Plan& plan);
 
-// How many series a global would have, and whether it is an array.
+// The number of series that a global would have without a limit.
 struct FamilyDemand {
     uint64_t series = 0;
     bool is_array = false;
 };
-// How many of these each may have, so that arrays have no more than `most` together with what is no array.
+// Returns how many series each global may have. Arrays share what scalars leave of `most`.
 std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_t most);
 
-// The script's globals, in their order, then the session's own numbers (sonde_...). At most `most_series` of the
-// script's, shared out by share_out(); how many there are more is one of the own numbers, by global.
+// Returns the families of the script's globals in their order, then the session's own families (sonde_...). The script
+// has at most `most_series` series, distributed by share_out(). One of the session's families reports the number of
+// omitted series for each global.
 std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
                                         uint64_t most_series);
 
-// A name of letters, digits and _, beginning with none of the digits; `otherwise` where nothing is left of it.
+// Returns `text` as a valid metric name: letters, digits and `_`, not beginning with a digit. Returns `otherwise` if
+// nothing remains.
 std::string metric_name(const std::string& text, const std::string& otherwise);
-// The same for labels, which also do not begin with __.
+// The same for the name of a label, which must not begin with `__` either.
 std::string label_name(const std::string& text, const std::string& otherwise);
 
 } // namespace sonde

@@ -70,7 +70,7 @@ class OtlpSink final : public Sink {
     Output& output_;
     const OtlpRequest request_;
     const std::unique_ptr<OtlpPusher> pusher_;
-    std::unique_ptr<CallSpans> spans_; // null: without --otlp-only=traces
+    std::unique_ptr<CallSpans> spans_; // null without --otlp-only=traces
 };
 
 class MetricsSink final : public Sink {
@@ -92,8 +92,8 @@ class MetricsSink final : public Sink {
 
   private:
     SessionData& data_;
-    std::unique_ptr<MetricsServer> server_; // null: it has stopped
-    const OtlpPusher* pusher_;              // whose numbers are metrics, too; null: without --otlp
+    std::unique_ptr<MetricsServer> server_; // null after stop()
+    const OtlpPusher* pusher_;              // its numbers are metrics, too; null without --otlp
     const bool tells_url_;
 };
 

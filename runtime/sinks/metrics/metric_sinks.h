@@ -1,4 +1,4 @@
-// --metrics and --otlp as sinks.
+// The sinks for --metrics and --otlp.
 #pragma once
 
 #include "runtime/sinks/metrics/otlp_request.h"
@@ -10,11 +10,12 @@ namespace sonde {
 struct MetricSettings {
     MetricsRequest metrics; // --metrics
     OtlpRequest otlp;       // --otlp
-    bool tells_url = false; // says where the metrics are served, whatever the port is
+    bool tells_url = false; // print the URL of the metrics, even if the user has chosen the port
 };
 
-// No, one or two sinks. They come before the sinks that print: what these print is pushed, too, with the call that it
-// belongs to. Errors: an address that cannot be served at, no memory, a plan without calls for --otlp-only=traces.
+// Returns zero, one or two sinks. They must come before the sinks that print, because printed text is pushed together
+// with the call that it belongs to. Fails if the address cannot be used, if memory runs out, or if --otlp-only=traces
+// is given and the plan has no calls.
 Result<Sinks> make_metric_sinks(SessionData& data, Output& output, const MetricSettings& settings);
 
 } // namespace sonde

@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// How many bytes the character has that begins there; 0: it is no character.
+// Returns the length in bytes of the character at `at`; 0 if the bytes are not valid UTF-8.
 size_t utf8_length(std::string_view text, size_t at) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(at);
@@ -25,14 +25,14 @@ size_t utf8_length(std::string_view text, size_t at) {
     for (size_t i = 1; i < length; i++)
         if ((byte(at + i) & 0xc0) != 0x80)
             return 0;
-    // Not the shortest form; halves of a pair; beyond the last one (RFC 3629).
+    // Reject overlong forms, surrogates, and numbers above U+10FFFF (RFC 3629).
     const unsigned char second = byte(at + 1);
     const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
                        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
     return wrong ? 0 : length;
 }
 
-// A label's value between its quotes.
+// Appends the value of a label, without its quotes.
 void append_escaped(std::string& out, std::string_view text) {
     for (size_t i = 0; i < text.size();) {
         const size_t length = utf8_length(text, i);
@@ -50,7 +50,7 @@ void append_escaped(std::string& out, std::string_view text) {
     }
 }
 
-// A help text: quotes stand in it as they are in one format, and with a backslash in the other.
+// Appends a help text. OpenMetrics escapes quotes, Prometheus' format does not.
 void append_help(std::string& out, std::string_view text, MetricsFormat format) {
     std::string escaped;
     append_escaped(escaped, text);
@@ -61,7 +61,7 @@ void append_help(std::string& out, std::string_view text, MetricsFormat format) 
     }
 }
 
-// {a="1",b="2"}; `more`: a label that stands last, or nothing.
+// Appends {a="1",b="2"}. `more` is an additional last label, or empty.
 void append_labels(std::string& out, const MetricFamily& family, const MetricPoint& point, std::string_view more = "") {
     if (family.labels.empty() && more.empty())
         return;
@@ -81,7 +81,7 @@ void append_labels(std::string& out, const MetricFamily& family, const MetricPoi
     out += '}';
 }
 
-// A bound as a number with a fraction, which le is: 1.0 and 1e+18.
+// Formats a bound, which must be a floating point number in `le`: 1.0, 1e+18.
 std::string bound_text(int64_t bound) {
     std::string out = fmt::format("{}", static_cast<double>(bound));
     return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
@@ -97,7 +97,8 @@ void append_histogram(std::string& out, const MetricFamily& family, const Metric
     for (const auto& [bound, count] : point.buckets)
         sample("_bucket", "le=\"" + bound_text(bound) + "\"", count);
     sample("_bucket", "le=\"+Inf\"", point.count);
-    // OpenMetrics has no sum where values are negative, as it would not only grow, and no count without a sum.
+    // OpenMetrics requires a sum that never decreases. With negative values, both the sum and the count must be
+    // omitted.
     if (format == MetricsFormat::OpenMetrics &&
         (point.sum < 0 || (!point.buckets.empty() && point.buckets[0].first < 0)))
         return;
@@ -166,7 +167,7 @@ std::string metrics_text(const std::vector<MetricFamily>& families, MetricsForma
 
 MetricsFormat accepted_format(std::string_view accept) {
     constexpr std::string_view open = "application/openmetrics-text";
-    // Of what is listed, the one with the larger q; the first of two that are alike.
+    // Choose the format with the greater q, or the first one if both are equal.
     double best = 0;
     MetricsFormat out = MetricsFormat::Prometheus;
     while (!accept.empty()) {

@@ -1,6 +1,8 @@
-// Families of metrics as text: OpenMetrics 1.0 (prometheus/OpenMetrics, specification/OpenMetrics.md) and Prometheus'
-// own format 0.0.4, which differ in how a counter is named in the lines about it, in the last line, and in what there
-// is no type for.
+// Metrics as text, in two formats: OpenMetrics 1.0 (prometheus/OpenMetrics, specification/OpenMetrics.md), and version
+// 0.0.4 of Prometheus' own format. The differences:
+// * the name of a counter in its HELP and TYPE lines
+// * the last line of the text
+// * the types that exist
 #pragma once
 
 #include <string>
@@ -13,13 +15,15 @@ namespace sonde {
 
 enum class MetricsFormat { OpenMetrics, Prometheus };
 
+// Returns the text of an answer to a scrape.
 std::string metrics_text(const std::vector<MetricFamily>& families, MetricsFormat format);
 
-// What an `Accept` header asks for; Prometheus' format where it names neither, as curl's does.
+// Returns the format that an `Accept` header prefers. Returns Prometheus if the header names neither format, as that of
+// curl.
 MetricsFormat accepted_format(std::string_view accept);
 const char* content_type(MetricsFormat format);
 
-// UTF-8, with U+FFFD for each byte that belongs to none.
+// Replaces each byte that is not part of valid UTF-8 by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
 } // namespace sonde

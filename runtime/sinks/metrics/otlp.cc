@@ -9,7 +9,7 @@
 #include "base/protobuf.h"
 #include "runtime/sinks/metrics/open_metrics.h"
 
-// The numbers of fields are those of opentelemetry/proto/{common,resource,metrics,logs}/v1/*.proto.
+// Field numbers: opentelemetry/proto/{common,resource,metrics,logs,trace}/v1/*.proto.
 namespace sonde {
 namespace {
 
@@ -51,13 +51,13 @@ ProtobufMessage number_point(const MetricFamily& family, const MetricPoint& valu
     return out;
 }
 
-// What both kinds of histograms begin with.
+// Adds the fields that both types of histograms share, except the labels.
 ProtobufMessage begin_histogram_point(const MetricPoint& values, const OtlpTimes& times) {
     ProtobufMessage out;
     out.fixed(2, static_cast<uint64_t>(times.began_ns))
         .fixed(3, static_cast<uint64_t>(times.time_ns))
         .fixed(4, values.count);
-    // A sum is one that only grows; without it, readers know that there are negative values.
+    // OTLP requires a sum that never decreases. A missing sum tells readers that values may be negative.
     if (values.sum >= 0 && (values.buckets.empty() || values.buckets[0].first >= 0))
         out.real(5, static_cast<double>(values.sum));
     return out;
@@ -80,7 +80,7 @@ ProtobufMessage histogram_point(const MetricFamily& family, const MetricPoint& v
     return out;
 }
 
-// Counts of consecutive buckets from the first to the last that has any. The index is one of scale 0.
+// Encodes the buckets from the first to the last non-empty one, with indexes of scale 0.
 ProtobufMessage exponential_buckets(const std::map<int32_t, uint64_t>& counts) {
     std::string packed;
     for (int32_t index = counts.begin()->first; index <= counts.rbegin()->first; index++)
@@ -93,7 +93,7 @@ ProtobufMessage exponential_point(const MetricFamily& family, const MetricPoint&
     add_labels(out, 1, family, values);
     const ProtobufMessage beginning = begin_histogram_point(values, times);
     out.append(beginning);
-    // The file's head says why these are the indexes. 0, 1, 3, 7 ... and -1, -2, -4 ... are the bounds.
+    // otlp.h explains the indexes. The bounds are 0, 1, 3, 7, ... and -1, -2, -4, ...
     std::map<int32_t, uint64_t> positive, negative;
     uint64_t zeros = 0, before = 0;
     const auto index_of = [](uint64_t size) { return size == 1 ? -1 : static_cast<int32_t>(std::bit_width(size)) - 1; };
@@ -108,10 +108,10 @@ ProtobufMessage exponential_point(const MetricFamily& family, const MetricPoint&
         else
             negative[index_of(-static_cast<uint64_t>(bound))] += count;
     }
-    // What has no bound there: from 2^62 on.
+    // The unbounded bucket has the values from 2^62 on.
     if (values.count > before)
         positive[62] += values.count - before;
-    out.fixed(7, zeros); // and field 6, the scale, is 0
+    out.fixed(7, zeros); // field 6, the scale, is 0 by default
     if (!positive.empty())
         out.message(8, exponential_buckets(positive));
     if (!negative.empty())
@@ -119,7 +119,7 @@ ProtobufMessage exponential_point(const MetricFamily& family, const MetricPoint&
     return out;
 }
 
-// What others say is shown on a terminal, and is to be one line that can be read.
+// Text from a collector is printed to a terminal: make it one line without control characters.
 bool is_control(unsigned char c) { return c < ' ' || c == 0x7f; }
 std::string shown(std::string text) {
     constexpr size_t longest = 300;
@@ -128,7 +128,7 @@ std::string shown(std::string text) {
     return text;
 }
 
-// The bytes of a trace's and of a span's id, in spans and in log records.
+// Encode the ids of traces and spans, for spans and log records.
 std::string trace_bytes(const std::array<uint64_t, 2>& trace) {
     std::string out;
     for (const uint64_t half : trace)
@@ -156,7 +156,7 @@ ProtobufMessage metric_message(const MetricFamily& family, const OtlpTimes& time
     ProtobufMessage out;
     out.text(1, family.kind == MetricKind::Info ? family.name + "_info" : family.name).text(2, valid_utf8(family.help));
     if (!family.unit.empty())
-        out.text(3, family.unit == "seconds" ? "s" : family.unit); // UCUM's name
+        out.text(3, family.unit == "seconds" ? "s" : family.unit); // the UCUM code
     const uint32_t field = family.kind == MetricKind::Counter     ? 7
                            : is_exponential                       ? 10
                            : family.kind == MetricKind::Histogram ? 9
@@ -250,7 +250,7 @@ OtlpRejection otlp_rejection(const std::string& answer) {
 std::string otlp_refusal(const std::string& answer) {
     const std::string line = answer.substr(0, answer.find_first_of("\r\n"));
     if (std::ranges::none_of(line, is_control))
-        return line.starts_with('<') ? "" : shown(line); // a page is for browsers
+        return line.starts_with('<') ? "" : shown(line); // an HTML page
     ProtobufReader fields(answer);
     while (fields.next())
         if (fields.field() == 2) // message

@@ -10,8 +10,8 @@ bool accumulates(const MetricFamily& family) {
     return family.kind == MetricKind::Counter || family.kind == MetricKind::Histogram;
 }
 
-// Counts up to each bound become those of buckets, less those of `before`, and counts up to each bound again. False:
-// one became less.
+// Subtracts the buckets of `before` from those of `point`. Buckets are cumulative, so compute the count of each one,
+// subtract, and add up again. Both lists may have different bounds. Returns false if a count has decreased.
 bool subtract_buckets(const MetricPoint& before, MetricPoint& point) {
     size_t next = 0;
     uint64_t up_to_here = 0, now_before = 0, base_before = 0, base = 0;
@@ -24,7 +24,7 @@ bool subtract_buckets(const MetricPoint& before, MetricPoint& point) {
             return false;
         count = up_to_here += in_now - in_base;
     }
-    // The bucket without a bound.
+    // The unbounded bucket.
     if (point.count - now_before < before.count - base_before)
         return false;
     point.count -= before.count;
@@ -32,7 +32,7 @@ bool subtract_buckets(const MetricPoint& before, MetricPoint& point) {
     return true;
 }
 
-// False: it began anew since.
+// Returns false, and leaves `point` unchanged, if the series was reset.
 bool subtract(const MetricFamily& family, const MetricPoint& before, MetricPoint& point) {
     if (family.kind == MetricKind::Histogram) {
         MetricPoint out = point;
@@ -77,8 +77,8 @@ void OtlpBase::take(std::vector<MetricFamily> taken, int64_t time_ns) {
         if (!accumulates(family))
             continue;
         Points& points = families_[family.name];
-        // A series that is not there was deleted, and begins anew; but where some were left out it may come again as
-        // it is.
+        // A series that is missing was deleted, so it starts at 0 when it returns. But if the limit omitted series, a
+        // missing one may still exist with its old value.
         if (!family.is_cut)
             points.clear();
         for (MetricPoint& point : family.points) {

@@ -1,7 +1,7 @@
-// --otlp-temporality=delta: what came between two pictures of a session.
+// --otlp-temporality=delta: computes the difference between two pictures of a session.
 //
-// The base is the last picture that the collector has taken. So what a push that was refused had, the next one has too,
-// and nothing is counted twice.
+// The base is the last picture that the collector has accepted. If the collector refuses a push, the base stays the
+// same, and the next push includes those values. So no value is lost or counted twice.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace sonde {
 
 class OtlpBase {
   public:
-    // Counters and histograms without what the base has of them, those with nothing new left out; the others as they
-    // are. What became less began anew, and is all new.
+    // Returns `now` minus the base, for counters and histograms. Omits series that have not changed. Other families are
+    // returned unchanged. If a series has decreased, the script has reset it, and its full value is returned.
     std::vector<MetricFamily> since(const std::vector<MetricFamily>& now) const;
-    // The collector has taken this picture.
+    // Makes `taken` the new base, because the collector has accepted it. `time_ns`: the picture's time.
     void take(std::vector<MetricFamily> taken, int64_t time_ns);
-    int64_t time_ns() const { return time_ns_; } // of it; 0: there is none
+    int64_t time_ns() const { return time_ns_; } // time of the base; 0: no base
 
   private:
     using Points = std::map<std::vector<std::string>, MetricPoint>; // by labels

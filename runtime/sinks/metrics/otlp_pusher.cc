@@ -1,3 +1,26 @@
+// How the thread decides what to send, and what happens after a failure.
+//
+// One request is in flight at a time (in_flight_). turn() starts the next one: metrics first, then lines, then spans.
+// All events lead to turn(): a new picture (on_told), the end of an interval (on_time), an answer (on_answer) and the
+// end of a pause (retry_event_).
+//
+// A failed push of metrics has two successors: the same body again, or a newer picture. The choice depends on whether
+// the collector may have accepted the push:
+//
+//     failure                         cumulative values        deltas
+//     status 429, 502, 503, 504       newer picture            newer picture (the base is unchanged,
+//                                                              so it includes the failed one)
+//     no answer                       newer picture            the same body again, before all else
+//     another status                  dropped                  dropped; the next delta includes it
+//
+// The third case is the reason for sent_body_. If the answer was lost, the collector may have added the deltas already.
+// A new delta from the old base would add them again under another time interval. The same body has the same interval,
+// so a collector can recognize it.
+//
+// Lines and spans stay in their queue until done(), so a failed push sends the same items again.
+//
+// The threads share exchange_, the queues, atomics, and the members that mutex_ protects. At the end, finish() gives
+// the thread at most 1.8 seconds. It joins the thread before it counts what is left, so the counts need no lock.
 #include "runtime/sinks/metrics/otlp_pusher.h"
 
 #include <event2/event.h>
@@ -21,11 +44,13 @@ namespace sonde {
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
-constexpr int64_t first_pause_ns = second_ns, longest_pause_ns = 30 * second_ns; // before it is tried again
+constexpr int64_t first_pause_ns = second_ns,
+                  longest_pause_ns = 30 * second_ns; // pauses before a failed push is repeated
 constexpr int64_t pause_at_end_ns = second_ns / 4;
 constexpr std::chrono::milliseconds most_at_end(1800), hurry_looked_at(20);
 constexpr size_t longest_line = 64 << 10;
 
+// Returns the default service name: the script's file name without `.stp`.
 std::string service_of(const plan::Plan& plan) {
     std::filesystem::path script(plan.script);
     if (script.extension() == ".stp")
@@ -153,7 +178,7 @@ std::string OtlpPusher::finish(const std::function<bool()>& hurry) {
     leaving_ = true;
     exchange_.tell();
     thread_.join();
-    // What is left, now that nobody else has it.
+    // The thread has ended, so its members can be read here.
     note_dropped(OtlpMetrics, (sent_ ? 1 : 0) + (waiting_ ? 1 : 0) + (exchange_.take() ? 1 : 0));
     note_dropped(OtlpLogs, lines_.left());
     note_dropped(OtlpTraces, spans_.left());
@@ -170,7 +195,7 @@ std::string OtlpPusher::finish(const std::function<bool()>& hurry) {
                        problem_.empty() ? "" : "; the last problem: " + problem_);
 }
 
-// ---- the thread -----------------------------------------------------------------------------------------------------
+// ---- the pusher's thread --------------------------------------------------------------------------------------------
 
 void OtlpPusher::run() {
     keep_capabilities({});
@@ -180,6 +205,7 @@ void OtlpPusher::run() {
     done_changed_.notify_all();
 }
 
+// A new picture has arrived, or the session's thread has changed ending_ or leaving_.
 void OtlpPusher::on_told() {
     if (const std::optional<MetricsPicture> picture = exchange_.take()) {
         note_dropped(OtlpMetrics, waiting_ ? 1 : 0);
@@ -190,7 +216,7 @@ void OtlpPusher::on_told() {
         return;
     }
     if (ending_ && pause_ns_ != 0)
-        retry_at_ns_ = 0; // a collector that was away is tried once more, at once
+        retry_at_ns_ = 0; // do not wait for the end of the pause: try once more at once
     turn();
 }
 
@@ -211,7 +237,7 @@ std::string OtlpPusher::metrics_body(const Metrics& metrics) const {
     return otlp_metrics(resource_, base_metrics_.since(metrics.families), times);
 }
 
-// Begins the next request, if none is under way and there is something to send.
+// Starts the next request, unless one is in flight, a pause is not over, or nothing is due.
 void OtlpPusher::turn() {
     if (in_flight_ || now_ns() < retry_at_ns_)
         return;
@@ -266,7 +292,7 @@ void OtlpPusher::on_answer(OtlpSignal signal, const HttpAnswer& answer) {
     turn();
 }
 
-// What was sent waits, unless there is something newer.
+// Decides what to send after a failure that may pass (see the table above), and starts the pause.
 void OtlpPusher::retry(OtlpSignal signal, const HttpAnswer& answer) {
     const bool may_be_taken = request_.is_delta && answer.status == 0;
     if (signal == OtlpMetrics && !may_be_taken) {
@@ -276,7 +302,7 @@ void OtlpPusher::retry(OtlpSignal signal, const HttpAnswer& answer) {
             waiting_ = std::move(sent_);
         sent_.reset();
     }
-    // Whoever is not there now will not be so soon.
+    // At the end of the session, a collector that cannot be reached will not return in time.
     if (ending_ && answer.status == 0) {
         event_base_loopbreak(base_);
         return;
@@ -285,7 +311,7 @@ void OtlpPusher::retry(OtlpSignal signal, const HttpAnswer& answer) {
     pause_ns_ = pause_ns_ == 0 ? first_pause_ns : std::min(2 * pause_ns_, longest_pause_ns);
     const int64_t pause = ending_ ? pause_at_end_ns : std::max(pause_ns_, answer.retry_after_s * second_ns);
     retry_at_ns_ = now_ns() + pause;
-    const timeval after = time_of(pause + 1'000'000); // not before that moment
+    const timeval after = time_of(pause + 1'000'000); // the timer must not fire before retry_at_ns_
     event_add(retry_event_, &after);
 }
 

@@ -1,13 +1,9 @@
-// --otlp: pushes the session's metrics, what it prints, and its calls to a collector that speaks OTLP over HTTP.
+// --otlp: pushes the session's metrics, its output and its calls to an OTLP collector over HTTP.
 //
-// A thread of its own does all of it: names, messages, connections, waiting. The session's thread gives it a picture
-// when it asks for one, and copies what is printed. What waits is bounded: of the metrics only the newest picture, of
-// lines and of spans some megabytes. So a collector that is slow or away costs the session nothing but what it does not
-// get, which is counted. HTTP is libevent's, as the server's (http/poster.h).
-//
-// Metrics are cumulative, so that a push may be left out for a newer one; or deltas from the picture that the collector
-// has taken last (otlp_delta.h), so that a push that was refused may be left out, too. One without an answer may have
-// been taken: with deltas it is sent again as it was, before anything else.
+// A separate thread does all the work: encoding, name resolution, connections, waiting. The session's thread only
+// provides pictures on request and copies printed text. All queues are bounded: the newest picture of the metrics, and
+// some megabytes of lines and of spans. So a slow collector never delays the session. It only loses data, and the
+// losses are counted. Like the --metrics server, the thread uses libevent for HTTP (http/poster.h).
 #pragma once
 
 #include <atomic>
@@ -36,25 +32,27 @@ namespace sonde {
 
 class OtlpPusher {
   public:
-    // Errors: no memory, no descriptors; --tls-ca. That the collector is away is none.
+    // Fails if memory or file descriptors run out, or if the file of --tls-ca cannot be used. A collector that is not
+    // available is not an error here.
     static Result<std::unique_ptr<OtlpPusher>> start(const plan::Plan& plan, const OtlpRequest& request);
-    ~OtlpPusher(); // what waits is dropped
+    ~OtlpPusher(); // drops everything that is not sent yet
     OtlpPusher(const OtlpPusher&) = delete;
     OtlpPusher& operator=(const OtlpPusher&) = delete;
 
-    // In the session's thread.
-    int fd() const { return exchange_.wanted_fd(); } // readable when a picture is wanted
+    // For the session's thread:
+    int fd() const { return exchange_.wanted_fd(); } // readable when the thread wants a picture
     void serve(const SessionData& data) { exchange_.serve(data, this); }
-    // Pieces of lines, in their order, and the calls whose handlers print them.
+    // Adds printed text, which may be a part of a line. `within`: the call whose handler prints.
     void note_printed(std::string_view text, const OtlpSpanId& within);
     void keep_span(OtlpSpan span);
     OtlpNumbers numbers() const;
-    // The last push: of the picture that was served last, and of all lines and spans. Waits 2 seconds at most, and not
-    // if `hurry`. Gives what was dropped during the session, in words, or else the collector's advice; empty: neither.
+    // Sends the last picture that was served, and all lines and spans. Waits at most 2 seconds, or until `hurry()`
+    // returns true. Returns a message about everything that was dropped during the session, or else the collector's
+    // advice; "" if neither exists.
     std::string finish(const std::function<bool()>& hurry);
 
   private:
-    // The metrics of a picture.
+    // The families of a picture.
     struct Metrics {
         std::vector<MetricFamily> families;
         int64_t began_ns = 0, time_ns = 0;
@@ -81,8 +79,8 @@ class OtlpPusher {
     PictureExchange exchange_;
     event_base* base_ = nullptr;
     event* told_event_ = nullptr;
-    event* time_event_ = nullptr;  // every interval
-    event* retry_event_ = nullptr; // when a collector that was away is tried again
+    event* time_event_ = nullptr;  // fires at every interval
+    event* retry_event_ = nullptr; // fires when a failed push is due again
     std::unique_ptr<HttpPoster> poster_;
     std::atomic<bool> ending_ = false, leaving_ = false;
     std::atomic<uint64_t> pushed_[otlp_signal_count] = {}, dropped_[otlp_signal_count] = {}, retries_ = 0;
@@ -90,20 +88,20 @@ class OtlpPusher {
     OtlpQueue<OtlpLine> lines_;
     OtlpQueue<OtlpSpan> spans_;
 
-    std::mutex mutex_; // of what follows
+    std::mutex mutex_; // protects the members up to advice_
     std::condition_variable done_changed_;
     bool is_done_ = false;
-    std::string problem_; // the last one
-    std::string advice_;  // the last that came with a push that was taken
+    std::string problem_; // the last problem
+    std::string advice_;  // the last advice that came with an accepted push
 
-    OtlpLine begun_line_; // the session's own thread's: printed without an end so far
+    OtlpLine begun_line_; // used by the session's thread: the text of a line without its end so far
 
-    // The thread's own.
+    // Only the pusher's thread uses these:
     std::optional<OtlpSignal> in_flight_;
-    std::optional<Metrics> sent_, waiting_;  // in flight, or to be sent again as it was; the newest
-    std::string sent_body_;                  // of sent_
-    OtlpBase base_metrics_;                  // deltas: what the collector has
-    int64_t retry_at_ns_ = 0, pause_ns_ = 0; // 0: nothing has failed
+    std::optional<Metrics> sent_, waiting_;  // in flight, or to be sent again unchanged; the newest picture
+    std::string sent_body_;                  // the encoded form of sent_
+    OtlpBase base_metrics_;                  // for deltas: the last picture that the collector has accepted
+    int64_t retry_at_ns_ = 0, pause_ns_ = 0; // 0: the last push succeeded
     std::thread thread_;
 };
 

@@ -1,4 +1,5 @@
-// What waits to be pushed, up to a bound: lines, spans. One thread adds, another one takes as much as a request has.
+// A bounded queue of lines or spans to push. The session's thread adds items, the pusher's thread takes as many as fit
+// into a request.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@ template <typename Item> class OtlpQueue {
     static constexpr size_t most_bytes = 8 << 20, push_at_bytes = 256 << 10, most_request_bytes = 1 << 20;
     enum Added { Kept, IsMuch, NoRoom };
 
-    // IsMuch: enough for a request, for the first time since some were taken. NoRoom: it is dropped.
+    // Adds an item. IsMuch: enough items for a request have accumulated, for the first time since some were taken.
+    // NoRoom: the item was dropped.
     Added add(Item item) {
         const size_t cost = cost_of(item);
         const std::lock_guard lock(mutex_);
@@ -26,9 +28,10 @@ template <typename Item> class OtlpQueue {
         return is_much ? IsMuch : Kept;
     }
 
-    // The other thread's: from here on those that are there are sent without waiting for more.
+    // For the pusher's thread. The interval has ended: the next take() returns the queued items even if they are few.
     void note_due() { is_due_ = true; }
-    // What is to be sent now: what was taken and not done(), else what is due, or much; empty: nothing.
+    // Returns the items to send now; empty: nothing is due. Until done(), returns the same items again. `all`: do not
+    // wait until the items are due.
     const std::vector<Item>& take(bool all) {
         if (!taken_.empty())
             return taken_;
@@ -43,16 +46,16 @@ template <typename Item> class OtlpQueue {
         }
         return taken_;
     }
-    // Those that were taken are not wanted any more. Gives how many they were.
+    // The request is finished, so forget its items. Returns their number.
     size_t done() { return std::exchange(taken_, {}).size(); }
-    // When nobody adds or takes any more.
+    // Returns the number of unsent items. Only valid when no other thread uses the queue.
     size_t left() const { return taken_.size() + items_.size(); }
 
   private:
-    std::mutex mutex_; // of what follows
+    std::mutex mutex_; // protects items_ and bytes_
     std::deque<Item> items_;
     size_t bytes_ = 0; // of items_
-    // The other thread's.
+    // Only the pusher's thread uses these:
     std::vector<Item> taken_;
     bool is_due_ = false;
 };

@@ -1,4 +1,4 @@
-// What --otlp asks for.
+// The settings of --otlp.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace sonde {
 
 struct OtlpRequest {
-    HttpTarget target;      // before /v1/metrics; without a host: the request has none, and no pushes
+    HttpTarget target;      // without the path; an empty host means that --otlp is not given
     HttpSettings settings;  // --otlp-header, --tls-ca
-    std::string service;    // --otlp-service; empty: the script's name
+    std::string service;    // --otlp-service; empty: derived from the script's name
     double interval_s = 10; // --otlp-interval
     bool has_signal[otlp_signal_count] = {true, true, false}; // --otlp-only
     bool is_delta = false;                                    // --otlp-temporality
@@ -24,7 +24,7 @@ struct OtlpRequest {
     bool wants(OtlpSignal signal) const { return wanted() && has_signal[signal]; }
 };
 
-// OTLP over HTTP has a port of its own, IANA's.
+// 4318 is the port that IANA assigned to OTLP over HTTP.
 constexpr HttpOption otlp_option{"--otlp", "http://127.0.0.1:4318", 4318, false, "/v1/metrics /v1/logs /v1/traces"};
 
 } // namespace sonde

@@ -18,8 +18,8 @@ size_t scalar_bytes(const plan::Plan& plan, const plan::Global& global) {
                                                 : plan::stats_bytes(global.stats);
 }
 
-// Elements whose key has a stack are no series, so they are not read. A statistic's buckets for percentiles are: they
-// are its histogram.
+// Arrays with stacks in their keys are not metrics, so they are not read. The buckets for percentiles are read, since
+// they become a histogram.
 bool is_series(const plan::Global& global) {
     return global.is_own && std::ranges::none_of(global.keys, is_stack, &plan::KeyPart::role);
 }

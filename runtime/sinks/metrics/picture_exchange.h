@@ -1,5 +1,5 @@
-// How another thread gets a picture of the session (picture.h): it asks by a descriptor that the session's loop waits
-// for, and is told by another one. Neither waits for the other.
+// Passes pictures of the session (picture.h) to another thread. The other thread requests one through an eventfd that
+// the session's loop polls. A second eventfd reports that the picture is ready. Neither thread waits for the other.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -22,7 +22,8 @@ class PictureExchange {
     bool valid() const { return wanted_ && told_; }
     int64_t began_ns() const { return began_ns_; }
 
-    // In the session's thread: readable when somebody waits for a picture; takes it.
+    // For the session's thread. wanted_fd() is readable when a picture is requested. serve() takes the picture and
+    // makes it available.
     int wanted_fd() const { return wanted_.get(); }
     void serve(const SessionData& data, const OtlpPusher* pusher) {
         clear(wanted_);
@@ -33,13 +34,13 @@ class PictureExchange {
         }
         tell();
     }
-    // From any thread: told_fd() becomes readable, for a picture or for another reason.
+    // For any thread: makes told_fd() readable, for a new picture or for another reason.
     void tell() { eventfd_write(told_.get(), 1); }
 
-    // In the other thread.
+    // For the other thread:
     void ask() { eventfd_write(wanted_.get(), 1); }
     int told_fd() const { return told_.get(); }
-    // The newest picture that was not taken yet, if there is one. told_fd() is not readable then.
+    // Returns the newest picture, if it was not taken before. Also resets told_fd().
     std::optional<MetricsPicture> take() {
         clear(told_);
         const std::lock_guard lock(mutex_);

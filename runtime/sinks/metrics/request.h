@@ -1,4 +1,4 @@
-// What --metrics asks for.
+// The settings of --metrics.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 namespace sonde {
 
 struct MetricsRequest {
-    std::string host;       // a name or an address, IPv6 without brackets; empty: the request has none, and no server
-    std::string port;       // a number
-    std::string token_file; // --metrics-token-file; empty: everybody may read
+    std::string host;                       // name or address, IPv6 without brackets
+    std::string port;                       // a number; empty: --metrics is not given
+    std::string token_file;                 // --metrics-token-file; empty: no token is required
     std::string certificate_file, key_file; // --metrics-tls; empty: no TLS
-    uint64_t series = 10000;                // --metrics-series: of the script's own, at most
+    uint64_t series = 10000;                // --metrics-series: limit for the script's series
 
     bool wanted() const { return !port.empty(); }
 };
 
-// `ADDRESS:PORT`, `[ADDRESS]:PORT`, `:PORT` or `PORT`; without an address it is this machine's own, 127.0.0.1. Errors:
-// what is wrong with it.
+// Parses `ADDRESS:PORT`, `[ADDRESS]:PORT`, `:PORT` or `PORT`. The default address is 127.0.0.1. Returns an error
+// message for other texts.
 Result<MetricsRequest> parse_metrics_address(const std::string& text);
 
-// `CERTIFICATE,KEY`, two files. Errors: there are not two.
+// Parses `CERTIFICATE,KEY`, the names of two files.
 Result<void> set_metrics_tls(MetricsRequest& request, const std::string& text);
 
 } // namespace sonde

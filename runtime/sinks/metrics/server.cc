@@ -30,9 +30,9 @@
 namespace sonde {
 namespace {
 
-constexpr int connection_seconds = 10;         // without a byte, of either side
+constexpr int connection_seconds = 10;         // timeout for silence of a client
 constexpr int64_t patience_ns = 5'000'000'000; // for the session's thread
-constexpr size_t most_sending = 16;            // answers whose readers take their time
+constexpr size_t most_sending = 16;            // answers that clients have not received completely
 constexpr size_t most_waiting = 256;
 constexpr ssize_t most_header_bytes = 16 << 10, most_body_bytes = 1 << 10;
 constexpr int backlog = 128;
@@ -42,7 +42,7 @@ constexpr const char* index_page =
     "session are at <a href=\"/metrics\">/metrics</a>, and <a href=\"/healthz\">/healthz</a> says that its "
     "probes are armed.</p></body></html>\n";
 
-// As long for a wrong text as for a right one.
+// Compares in constant time, so that an attacker cannot guess the token byte by byte.
 bool is_same_secret(const std::string& a, const std::string& b) {
     unsigned different = a.size() == b.size() ? 0 : 1;
     for (size_t i = 0; i < a.size(); i++)
@@ -98,6 +98,7 @@ Result<void> MetricsServer::listen() {
     if (const int error = getaddrinfo(request_.host.c_str(), request_.port.c_str(), &hints, &found); error != 0)
         return Error(fmt::format("`{}` is no address: {}", request_.host, gai_strerror(error)));
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+    // Only the first address is used, also if a name has several.
     const Fd socket_fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int on = 1;
     if (socket_fd)
@@ -109,7 +110,7 @@ Result<void> MetricsServer::listen() {
     is_loopback_ = is_loopback(found->ai_addr);
     if (token_.empty() && !tls_)
         hosts_.emplace(request_.host, is_loopback_);
-    event_set_log_callback([](int, const char*) {}); // what readers do wrong is no news for the session's user
+    event_set_log_callback([](int, const char*) {}); // errors of clients do not concern the user of the session
     base_ = event_base_new();
     http_ = base_ ? evhttp_new(base_) : nullptr;
     const int owned = fcntl(socket_fd.get(), F_DUPFD_CLOEXEC, 3);
@@ -208,7 +209,7 @@ void MetricsServer::run() {
     event_base_dispatch(base_);
 }
 
-// ---- the thread -----------------------------------------------------------------------------------------------------
+// ---- the server's thread --------------------------------------------------------------------------------------------
 
 void MetricsServer::send(evhttp_request* request, int status, const char* reason, const char* type,
                          const std::string& text) {
@@ -232,7 +233,7 @@ bool MetricsServer::may_read(evhttp_request* request) const {
            is_same_secret(given + scheme.size(), token_);
 }
 
-// A client of HTTP 1.0 may name no host; a browser always does.
+// A client that uses HTTP 1.0 may omit the host. Browsers always send one.
 bool MetricsServer::is_for_us(evhttp_request* request) const {
     if (!hosts_)
         return true;
@@ -273,7 +274,7 @@ void MetricsServer::answer_metrics(evhttp_request* request) {
                     "too many readers have not taken their answers yet\n");
     const char* accept = evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
     waiting_.push_back({request, accepted_format(accept ? accept : ""), now_ns()});
-    // A request is its connection's; one that is closed has none any more.
+    // The connection owns the request. If the client disconnects, forget the request.
     evhttp_connection_set_closecb(
         evhttp_request_get_connection(request),
         [](evhttp_connection* connection, void* server) { static_cast<MetricsServer*>(server)->forget(connection); },
@@ -302,7 +303,7 @@ void MetricsServer::on_told() {
         if (text.empty())
             text = metrics_text(families, one.format);
         evhttp_connection* connection = evhttp_request_get_connection(one.request);
-        if (connection) // else it is closed, and the request goes with its answer
+        if (connection) // null: the client has disconnected, and send() frees the request
             sending_.insert(connection);
         evhttp_request_set_on_complete_cb(
             one.request,
@@ -314,7 +315,7 @@ void MetricsServer::on_told() {
     }
 }
 
-// The session's thread may be in a handler for long.
+// A handler of the session may run for a long time. Answer requests that have waited too long.
 void MetricsServer::on_time() {
     const int64_t now = now_ns();
     std::vector<Waiting> late;

@@ -1,12 +1,12 @@
-// --metrics: the session's metrics over HTTP, for Prometheus and whatever reads its formats.
+// --metrics: serves the session's metrics over HTTP, for Prometheus and compatible systems.
 //
-// A thread of its own does all that readers have to do with: connections, names, labels, texts. It asks the session's
-// thread for a picture (picture_exchange.h). So a reader that is slow, sends nonsense or goes away costs the session
-// nothing, and a session that is busy costs a reader an answer that says so.
+// A separate thread handles all clients: connections, encoding, sending. It requests pictures from the session's thread
+// (picture_exchange.h). So a client that is slow, disconnects or sends garbage does not delay the session. If the
+// session is busy, the client gets an answer with status 503.
 //
-// HTTP is libevent's: one thread serves all connections, and its archive links into the static program, as do those for
-// TLS. (cpp-httplib is a shared library in Debian and takes a thread for each connection; libmicrohttpd's archive wants
-// GnuTLS.)
+// The server uses libevent for HTTP. It handles all connections in one thread, and its static archive, with TLS, links
+// into the static program. (In Debian, cpp-httplib is a shared library and uses one thread for each connection, and the
+// static archive of libmicrohttpd needs GnuTLS.)
 #pragma once
 
 #include <atomic>
@@ -37,21 +37,21 @@ namespace sonde {
 
 class MetricsServer {
   public:
-    // Listens at once; answers are given from the first serve() on. Errors: the address is taken, is none of this
-    // machine's, or needs a right; the token cannot be read.
+    // Listens at once, and answers /metrics from the first serve() on. Fails if the address is in use, belongs to
+    // another machine or needs privileges, or if the token cannot be read.
     static Result<std::unique_ptr<MetricsServer>> start(const plan::Plan& plan, const MetricsRequest& request);
     ~MetricsServer();
     MetricsServer(const MetricsServer&) = delete;
     MetricsServer& operator=(const MetricsServer&) = delete;
 
-    // Every probe is armed: /healthz says so from here on.
+    // Every probe is armed, so /healthz reports success from now on.
     void note_armed() { is_armed_ = true; }
-    int fd() const { return exchange_.wanted_fd(); } // readable when somebody waits for a picture
-    // In the session's thread: takes the picture. `pusher`: of --otlp, or null.
+    int fd() const { return exchange_.wanted_fd(); } // readable when a picture is requested
+    // Call it in the session's thread: takes a picture. `pusher`: of --otlp, or null.
     void serve(const SessionData& data, const OtlpPusher* pusher) { exchange_.serve(data, pusher); }
-    // Where it listens: http://127.0.0.1:9435
+    // The base URL, for example http://127.0.0.1:9435
     const std::string& url() const { return url_; }
-    // Who can read what they should not, and what to do; empty: nobody.
+    // Returns a warning about unprotected metrics or tokens, with a remedy; "" if others cannot read anything.
     std::string exposure() const;
 
   private:
@@ -67,30 +67,31 @@ class MetricsServer {
     void send(evhttp_request* request, int status, const char* reason, const char* type, const std::string& text);
     void forget(evhttp_connection* connection);
 
-    bool is_loopback_ = true; // nobody else's machine reaches it
+    bool is_loopback_ = true; // only this machine can connect
     const plan::Plan& plan_;
     const MetricsRequest request_;
     const MetricNames names_;
     PictureExchange exchange_;
     std::string url_, token_;
-    // Without a token and TLS: a page of another name has neither the token nor a certificate for its name.
+    // Checks host names against DNS rebinding. Not needed with a token or TLS: a malicious page has neither the token
+    // nor a certificate for its name.
     std::optional<AnsweredHosts> hosts_;
     ConnectionLimit limit_;
-    TlsContext tls_; // --metrics-tls; null: without
+    TlsContext tls_; // null without --metrics-tls
     event_base* base_ = nullptr;
     evhttp* http_ = nullptr;
     event* told_event_ = nullptr;
     event* time_event_ = nullptr;
     std::atomic<bool> ending_ = false, is_armed_ = false;
 
-    // The thread's own.
+    // Only the server's thread uses these:
     struct Waiting {
         evhttp_request* request;
         MetricsFormat format;
         int64_t since_ns;
     };
     std::vector<Waiting> waiting_;
-    std::set<evhttp_connection*> sending_; // whose readers have not taken all of their metrics yet
+    std::set<evhttp_connection*> sending_; // connections that are still receiving an answer
     std::thread thread_;
 };
 

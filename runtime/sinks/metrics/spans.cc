@@ -37,7 +37,8 @@ CallSpans::CallSpans(const plan::Plan& plan, Keep keep)
         state_ = static_cast<uint64_t>(real_time_ns()) ^ static_cast<uint64_t>(getpid()) << 32;
 }
 
-// Numbers that no other session has (splitmix64: Steele, Lea, Flood, 2014); none is 0, which means that there is none.
+// Returns a random id (splitmix64; Steele, Lea, Flood, 2014). Never returns 0, which means "no id". The seed is from
+// the kernel, so ids of different sessions do not collide.
 uint64_t CallSpans::random() {
     for (;;) {
         uint64_t out = state_ += 0x9e3779b97f4a7c15;
@@ -101,7 +102,7 @@ void CallSpans::end(Thread& thread, const HitRow& row) {
     }
 }
 
-// Nothing more will be seen of its calls.
+// Ends all calls of a thread that will produce no more records.
 void CallSpans::end_unseen(Thread& thread) {
     give_returned(thread);
     for (; !thread.open.empty(); thread.open.pop_back()) {
@@ -160,7 +161,7 @@ void CallSpans::add(const plan::RecordHeader& header, std::span<const uint8_t> p
     if (found == threads_.end() && (!is_event || row.role == HitRole::End))
         return;
     Thread& thread = found == threads_.end() ? threads_[key_of(task)] : found->second;
-    // A thread's records come in order; its clock may have been set back between them.
+    // The records of a thread arrive in order, but the system clock may have been set back between two of them.
     thread.pid = task.pid;
     thread.tid = task.tid;
     thread.last_ns = std::max(thread.last_ns, task.time_ns);

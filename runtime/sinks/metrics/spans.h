@@ -1,12 +1,13 @@
-// --otlp-only=traces: calls as spans of OpenTelemetry, made of the records of hits (runtime/values/calls.h) as they
-// come, in the session's thread.
+// --otlp-only=traces: turns calls into OpenTelemetry spans. It processes the records of hits (runtime/values/calls.h)
+// as they arrive, in the session's thread.
 //
-// An outermost call of a thread begins a trace, and each call's parent is the one that it is within. What handlers
-// print at a call's entry or return, or in between, becomes attributes: values that have names in the script. So a call
-// that has returned waits for what its return prints, until the thread is seen again or a second has passed.
+// An outermost call of a thread starts a trace. The parent of any other call is the call around it. Named values that
+// handlers print during a call become attributes of its span. The record of a return arrives before the text that its
+// handler prints. So a finished call is kept until the thread's next event, or for a second.
 //
-// A call that is not seen to return ends with the one around it (a longjmp() or an exception passed it), with its
-// thread, or with the session, at the time when the thread was last seen. That is told in an attribute, and counted.
+// A call may end without a visible return: a longjmp() or an exception has skipped it, the thread has ended, or the
+// session has. Its span then ends when an outer call returns, or at the thread's last event. An attribute marks such
+// spans, and they are counted.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +27,22 @@ namespace sonde {
 
 class CallSpans {
   public:
+    // Receives finished spans.
     using Keep = std::function<void(OtlpSpan)>;
-    // Errors: the plan has no calls: no function is probed at its entry and at its return.
+    // Fails if the plan has no calls, that is, no function with probes at both entry and return.
     static Result<std::unique_ptr<CallSpans>> start(const plan::Plan& plan, Keep keep);
 
-    // A Print record: of a hit, or of what was printed.
+    // Processes a Print record, either of a hit or of printed values.
     void add(const plan::RecordHeader& header, std::span<const uint8_t> payload);
-    // Each turn of the session. `offset_ns`: SessionWords::realtime_offset_ns, by which times were made; the clock may
-    // have been set since.
+    // Call it in each iteration of the session's loop. `offset_ns` is SessionWords::realtime_offset_ns, which the
+    // records' times are based on. If the system clock was set since then, turn() computes the correction.
     void turn(int64_t now, int64_t offset_ns);
-    // The session ends: so do all calls.
+    // Ends all calls, at the session's end.
     void finish();
-    // The call whose handler the record comes from that was added, until that is left.
+    // Returns the call that the current record belongs to, until leave_record().
     const OtlpSpanId& within() const { return within_; }
     void leave_record() { within_ = {}; }
-    uint64_t left_out() const { return left_out_; } // calls that are too deep in others
+    uint64_t left_out() const { return left_out_; } // calls beyond the limit of nesting
 
   private:
     struct Call {
@@ -50,9 +52,9 @@ class CallSpans {
     struct Thread {
         int64_t pid = 0, tid = 0;
         int64_t last_ns = 0;    // time of its last event
-        int64_t looked_ns = 0;  // now_ns() when it was last known to be there
+        int64_t looked_ns = 0;  // now_ns() when the thread was last known to exist
         std::vector<Call> open; // the outermost first
-        uint64_t too_deep = 0;  // calls further inside, which are not followed
+        uint64_t too_deep = 0;  // calls beyond the limit of nesting that are still open
         std::optional<Call> returned;
     };
 
@@ -70,8 +72,8 @@ class CallSpans {
     const Keep keep_;
     std::map<ThreadKey, Thread> threads_;
     ProcessNames process_names_;
-    uint64_t state_ = 0; // of random()
-    OtlpSpanId within_;  // of the last record
+    uint64_t state_ = 0; // state of random()
+    OtlpSpanId within_;  // of the current record
     int64_t correction_ns_ = 0, turned_ns_ = 0;
     uint64_t left_out_ = 0;
 };
