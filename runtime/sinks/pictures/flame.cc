@@ -16,8 +16,8 @@ namespace sonde {
 namespace {
 
 constexpr double page_width = 1200, row_height = 17, head = 44, foot = 26;
-constexpr double letter_width = 7.3; // of the font below
-constexpr double least_width = 0.1;  // pixels: narrower boxes are not drawn
+constexpr double letter_width = 7.3; // pixels, of the font below
+constexpr double least_width = 0.1;  // pixels; narrower boxes are not drawn
 
 std::string color_of(const FlameFrame& frame) {
     const size_t shade = shade_of(frame.name);
@@ -78,7 +78,8 @@ class Drawing {
     }
 
   private:
-    // Both files as shares of their own sum.
+    // Fills in the earlier weights. Both profiles are scaled to the same total, so the comparison shows shares, not
+    // absolute values.
     void compare(const FoldedWeights& base) {
         uint64_t sum = 0;
         for (const auto& [stack, weight] : base)
@@ -100,6 +101,8 @@ class Drawing {
         }
     }
 
+    // Draws a box and its callees. `before`: the weight of all boxes to the left. `depth`: its row, counted from the
+    // bottom.
     void draw(const FlameBox& box, uint64_t before, size_t depth) {
         const auto whole = static_cast<double>(root_.weight);
         const double x = static_cast<double>(before) / whole, share = static_cast<double>(box.weight) / whole;
@@ -159,7 +162,7 @@ Result<FoldedWeights> parse_folded(std::string_view text) {
         const size_t space = line.rfind(' ');
         uint64_t weight = 0;
         const char* const end = line.data() + line.size();
-        // Nothing before the space: samples without a stack.
+        // An empty name before the space is valid: samples without a stack.
         if (space == std::string_view::npos || std::from_chars(line.data() + space + 1, end, weight).ptr != end ||
             space + 1 == line.size())
             return Error(fmt::format("line {} is no stack with a weight, as in `main;work 42`: {:.60}", number, line));

@@ -1,8 +1,8 @@
-// Stacks with a weight as text for other programs (folded) and as a picture (a flame graph).
+// Stacks with weights, as text for other programs ("folded") and as a flame graph.
 //
-// A flame graph has a box for each function in each context: its width is the weight of the stacks that go through it,
-// it stands on its caller, and neighbours are in alphabetical order. The picture is one SVG file, alone or in an HTML
-// page, that needs nothing else: a click zooms, a search marks, and both work without a network.
+// A flame graph has a box for each function in each context. The width of a box is the weight of all stacks through it.
+// A box stands on its caller, and neighbors are sorted by name. The picture is a single SVG file, alone or in an HTML
+// page. It needs no other files and no network: a click zooms, and a search highlights functions.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@
 namespace sonde {
 
 enum class FrameKind : uint8_t {
-    Label,   // no function: what else the key of an array has
+    Label,   // not a function: another component of the array's key
     User,    // a function of a program or library
-    Inlined, // one that the compiler has inlined there
+    Inlined, // a function that the compiler has inlined
     Kernel,  // a function of the kernel or of a module
-    Unknown, // in no file: what a just-in-time compiler made, with its name where that is known
+    Unknown, // in no file, for example the code of a JIT compiler
 };
 
+// A frame of a stack, as it appears in the picture.
 struct FlameFrame {
     std::string name;
     FrameKind kind = FrameKind::User;
@@ -34,21 +35,22 @@ struct FlameStack {
     uint64_t weight = 0;
 };
 
-// A line for each different stack, sorted: "main;work;leaf 42".
+// Returns one line for each distinct stack, sorted: "main;work;leaf 42".
 std::string folded_text(const std::vector<FlameStack>& stacks);
 
-// The weight of each stack, by its names with `;` between them. Errors name the line.
+// Weights of stacks, by their names joined with `;`. parse_folded() reads the text of folded_text(); an error message
+// contains the line.
 using FoldedWeights = std::map<std::string, uint64_t>;
 Result<FoldedWeights> parse_folded(std::string_view text);
 
 struct FlameOptions {
     std::string title;
-    std::string unit;                    // of the weights, for what a box says when it is pointed to; empty: none
-    const FoldedWeights* base = nullptr; // colours tell what became more (red) or less (blue) since then
+    std::string unit;                    // of the weights, for the tooltip of a box; empty: none
+    const FoldedWeights* base = nullptr; // colors show which functions have grown (red) or shrunk (blue) since then
 };
-// The picture as an SVG file.
+// Returns the picture as an SVG file.
 std::string flame_svg(const std::vector<FlameStack>& stacks, const FlameOptions& options);
-// The same in a page.
+// Returns the same picture in an HTML page.
 std::string flame_html(const std::vector<FlameStack>& stacks, const FlameOptions& options);
 
 } // namespace sonde

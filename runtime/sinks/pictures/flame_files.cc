@@ -21,7 +21,7 @@ Json tree_of(const FlameBox& box) {
 
 std::string speedscope_text(const std::vector<FlameStack>& stacks, const std::string& title) {
     Json frames = Json::array(), samples = Json::array(), weights = Json::array();
-    std::unordered_map<std::string, size_t> known; // a frame's place among them
+    std::unordered_map<std::string, size_t> known; // index of a frame in `frames`
     uint64_t sum = 0;
     for (const FlameStack& stack : stacks) {
         Json sample = Json::array();

@@ -1,4 +1,4 @@
-// Stacks in the file formats of other programs that show them.
+// Stacks in the file formats of other viewers.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace sonde {
 
-// A profile of speedscope's (https://www.speedscope.app/file-format-schema.json), of the type "sampled": each stack is
-// a sample with its weight.
+// Returns a speedscope profile of the type "sampled": each stack is a sample with its weight
+// (https://www.speedscope.app/file-format-schema.json).
 std::string speedscope_text(const std::vector<FlameStack>& stacks, const std::string& title);
 
-// The tree that d3-flame-graph draws, by its README: name, value (that of a function and all that it calls), children.
+// Returns the tree for d3-flame-graph in the format of its README: name, value (of the function and all its callees),
+// children.
 std::string flame_tree_text(const std::vector<FlameStack>& stacks);
 
 } // namespace sonde

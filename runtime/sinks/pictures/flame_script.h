@@ -1,9 +1,10 @@
-// What makes a flame graph answer to clicks and keys; JavaScript, in the SVG file itself.
+// The JavaScript in a flame graph that reacts to clicks and keys.
 #pragma once
 
 namespace sonde {
 
-// A box is <g class="f" data-x= data-w= data-d=>: its left edge and width as fractions of the whole, and its depth.
+// A box is <g class="f" data-x= data-w= data-d=>: its left edge and its width as fractions of the total width, and its
+// depth. data-n is its name.
 inline constexpr const char* flame_script = R"js(
 (function () {
   var svg = document.querySelector("svg.flame"), boxes = Array.prototype.slice.call(svg.querySelectorAll("g.f"));

@@ -1,4 +1,4 @@
-// Stacks joined to a tree: a box for each function in each context, as flame graphs show it.
+// Merges stacks into a tree with a node for each function in each context, as a flame graph shows it.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,25 @@
 
 namespace sonde {
 
+// A node of the tree.
 struct FlameBox {
     FlameFrame frame;
     uint64_t weight = 0;
-    double before = 0; // the weight in an earlier file, in this one's scale
+    double before = 0; // the weight in an earlier profile, scaled to this one
     std::vector<std::unique_ptr<FlameBox>> callees;
 
-    // The one of that function; it is made where there is none.
+    // Returns the callee for a function, and creates it if necessary.
     FlameBox& callee(const FlameFrame& called);
-    // Callees in alphabetical order, everywhere.
+    // Sorts the callees of all nodes by name.
     void sort();
-    size_t depth() const; // boxes on the way to the farthest leaf, this one included
+    size_t depth() const; // nodes on the longest path to a leaf, including this one
 };
 
-// The root is what all stacks have in common, `all`. Sorted.
+// Returns the root, named `all`. All stacks begin there. The tree is sorted.
 FlameBox merge_stacks(const std::vector<FlameStack>& stacks);
 
-// The tree as lines for a terminal, the heaviest callees first: its part of the whole, a bar, and the function, set in
-// by its depth. What weighs less than `least_part` of the whole is left out and summed up in a line.
+// Returns the tree as lines for a terminal, heaviest callees first: percentage, bar, and function, indented by depth.
+// Callees below `least_part` of the total are summed up in one line.
 std::vector<std::string> flame_lines(const FlameBox& root, double least_part);
 
 } // namespace sonde

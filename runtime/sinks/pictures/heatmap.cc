@@ -1,3 +1,29 @@
+// How a heat map records values without changes to the script.
+//
+// The problem: the script adds values with `s <<< x`, and handlers do not store when. The idea: a statistic keeps a
+// count for each bucket, and counts only grow. So the session reads the buckets at the end of each interval. The
+// difference to the last reading is the distribution of this interval:
+//
+//     bucket      reading 1   reading 2   column 2
+//     [4, 8)      10          13          3
+//     [8, 16)     2           2           0
+//     [16, 32)    0           1           1
+//
+// The length of an interval. It starts at 20 ms. When the map reaches 240 columns, halve() merges each pair of columns
+// and doubles the interval. So any session that is longer than a few seconds has between 120 and 240 columns, and the
+// user need not choose an interval. The interval also doubles if a reading takes more than a tenth of it, which happens
+// with large arrays.
+//
+// Two situations would produce a wrong picture:
+// * The session gets no processor for some time. One reading then covers several columns. look() spreads the new values
+//   evenly over them and marks the columns as late, because their true times are unknown. Without the spread, the
+//   picture would show a peak that never happened.
+// * A script deletes or resets elements. A count that has decreased means that the element has started again, so all
+//   its values are new. To keep the values before the deletion, the session also reads just before a host handler runs
+//   (Sink::turn). Values that a kernel handler adds and deletes between two readings are lost.
+//
+// The buckets are those of the script's linear histogram, if it has one. Otherwise they are the buckets for
+// percentiles, which are finer than those of a logarithmic histogram.
 #include "runtime/sinks/pictures/heatmap.h"
 
 #include <algorithm>
@@ -20,20 +46,20 @@ namespace sonde {
 namespace {
 
 constexpr size_t most_columns = 240;
-constexpr int64_t shortest_ns = 20'000'000; // of an interval
-constexpr int64_t share_of_time = 10;       // a look takes at most this part of an interval, or they become longer
+constexpr int64_t shortest_ns = 20'000'000; // the first interval
+constexpr int64_t share_of_time = 10;       // if a reading takes more than 1/10 of an interval, the interval doubles
 constexpr size_t text_columns = 60, text_rows = 20, most_keys = 10;
 constexpr size_t picture_rows = 64;
 constexpr const char* spread = "sonde came late to look: what had come meanwhile is spread";
 
-// The picture, in pixels.
+// The size of the picture in pixels.
 constexpr double least_left = 110, top = 54, right = 24, bottom = 44, page_width = 1200, page_rows = 520;
 
-// From few to many: one hue, light to dark, so that order shows in print and to the colour-blind, too.
+// One hue from light to dark. The order is also visible in print and to color-blind readers.
 constexpr uint32_t shades[] = {0xdeebf7, 0xc6dbef, 0x9ecae1, 0x6baed6, 0x4292c6, 0x2171b5, 0x08519c, 0x08306b};
 constexpr const char* blocks[] = {"░", "▒", "▓", "█"};
 
-// Which of `steps` a count has: counts differ by orders of magnitude, so the steps do.
+// Maps a count to one of `steps` shades. The scale is logarithmic, since counts differ by orders of magnitude.
 size_t step_of(uint64_t count, uint64_t most, size_t steps) {
     if (most <= 1)
         return steps - 1;
@@ -41,7 +67,7 @@ size_t step_of(uint64_t count, uint64_t most, size_t steps) {
     return std::min(steps - 1, static_cast<size_t>(part * static_cast<double>(steps)));
 }
 
-// A key's text as a label of `most` bytes at most, of whole characters.
+// Returns a key as a label of at most `most` bytes, cut between characters.
 std::string in_one_line(std::string_view key, size_t most) {
     std::string out;
     for (const char c : terminal_text(key))
@@ -63,7 +89,7 @@ Heatmap::Heatmap(const plan::Plan& plan, size_t global)
                                                                                 : Source::Quantiles),
       began_(now_ns()), looked_(began_), interval_(shortest_ns) {}
 
-// Buckets are numbered so that 0 is that of the value 0, for percentiles and for logarithmic histograms.
+// Numbers buckets so that 0 is the bucket of the value 0, except in linear histograms.
 int32_t Heatmap::first_bucket() const {
     constexpr int32_t log_zero = 64;
     return source_ == Source::Quantiles                ? -int32_t{SONDE_QUANTILE_HALF}
@@ -71,11 +97,12 @@ int32_t Heatmap::first_bucket() const {
                                                        : 0;
 }
 
+// Returns the lower bound of a bucket as text.
 std::string Heatmap::low_of(int32_t bucket) const {
     if (source_ == Source::Quantiles) {
         const auto step = static_cast<uint64_t>(std::abs(bucket));
         uint64_t low = sonde_quantile_low(step) + (bucket < 0 ? sonde_quantile_width(step) - 1 : 0);
-        if (bucket < 0) // the last one goes on beyond the least number
+        if (bucket < 0) // the last negative bucket would extend beyond INT64_MIN
             low = std::min(low, uint64_t{1} << 63);
         return (bucket < 0 ? "-" : "") + std::to_string(low);
     }
@@ -83,6 +110,7 @@ std::string Heatmap::low_of(int32_t bucket) const {
     return bounds.low ? std::to_string(*bounds.low) : fmt::format("<{}", needs_.low);
 }
 
+// Returns the range of a row as text, for its tooltip.
 std::string Heatmap::range_of(const Row& row) const {
     const std::string low = low_of(row.first);
     std::string high;
@@ -104,6 +132,7 @@ std::string Heatmap::range_of(const Row& row) const {
     return low == high ? low : fmt::format("{} to {}", low, high);
 }
 
+// Returns the non-empty buckets of an element.
 Heatmap::Counts Heatmap::counts_of(const ArrayElement& element) const {
     const Statistic statistic = statistic_of(needs_, element.payload.data());
     const bool is_histogram = source_ == Source::Histogram;
@@ -122,7 +151,7 @@ int64_t Heatmap::until_look(int64_t now) const {
     return std::max<int64_t>(0, began_ + (static_cast<int64_t>(column_at(looked_)) + 1) * interval_ - now);
 }
 
-// Two columns become one.
+// Merges each pair of columns and doubles the interval.
 void Heatmap::halve() {
     for (size_t i = 0; i < columns_.size(); i++) {
         if (i % 2 == 0)
@@ -146,7 +175,7 @@ void Heatmap::halve() {
 
 void Heatmap::look(int64_t now, const std::vector<ArrayElement>& elements) {
     const int64_t began = thread_ns();
-    // The column that is over, and those after it that are over too.
+    // The columns that have ended since the last reading. Usually this is one.
     const auto last_column = [&] { return std::max(column_at(looked_) + 1, column_at(now)) - 1; };
     while (last_column() >= most_columns)
         halve();
@@ -185,7 +214,7 @@ void Heatmap::look(int64_t now, const std::vector<ArrayElement>& elements) {
         element.count = block.count;
         element.buckets = std::move(now_there);
     }
-    // One that was deleted begins anew when it comes back.
+    // An element that was deleted starts at 0 when it returns.
     for (auto& [key, element] : elements_)
         if (element.seen != looks_) {
             element.count = 0;
@@ -204,6 +233,7 @@ uint64_t Heatmap::values() const {
     return out;
 }
 
+// Reduces the map to at most `rows` rows and `columns` columns.
 Heatmap::Grid Heatmap::grid(size_t rows, size_t columns) const {
     Grid out;
     int32_t least = INT32_MAX, most = INT32_MIN;
@@ -212,7 +242,8 @@ Heatmap::Grid Heatmap::grid(size_t rows, size_t columns) const {
             least = std::min(least, column.begin()->first);
             most = std::max(most, column.rbegin()->first);
         }
-    // Neighbours share a row where there are too many: 2, 4, 8 ... of them, so that powers of two stay together.
+    // If there are too many buckets, put 2, 4, 8, ... of them into a row, so that the bounds of rows remain powers of
+    // two.
     const auto floor_div = [](int32_t a, int32_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
     int32_t in_row = 1;
     while (std::cmp_greater(floor_div(most, in_row) - floor_div(least, in_row) + 1, rows))
@@ -264,7 +295,7 @@ std::string Heatmap::key_of(const std::string& key) const {
     return out;
 }
 
-// A line for each of the elements with the most values: how many came in each column.
+// Returns a line for each of the busiest elements, with the number of its values in each column.
 std::string Heatmap::sparklines(size_t columns) const {
     std::vector<std::pair<uint64_t, const std::string*>> sorted;
     for (const auto& [key, element] : elements_)
@@ -341,7 +372,7 @@ std::string Heatmap::svg() const {
         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
         "<text x=\"{2}\" y=\"24\" font-size=\"16\">{3}</text>\n",
         page_width, page_height, left, xml_escaped(title()));
-    // The legend: which shade is how many.
+    // The legend: shades and their counts.
     for (size_t i = 0; i < std::size(shades); i++) {
         const double x = page_width - right - 26.0 * static_cast<double>(std::size(shades) - i);
         out += fmt::format("<rect x=\"{:.1f}\" y=\"14\" width=\"26\" height=\"12\" fill=\"#{:06x}\"/>\n", x, shades[i]);
@@ -373,7 +404,7 @@ std::string Heatmap::svg() const {
                                "fill=\"#999\"><title>{}</title></rect>\n",
                                x_of(column), top + height + 2, column_width, spread);
     out += "</g>\n";
-    // The percentiles of each column, as lines through the middles of their rows; a gap where there were no values.
+    // Percentiles as lines through the centers of rows, with a gap at columns without values.
     for (const auto& [half, colour, name] : {std::tuple(false, "#e6550d", "p50"), {true, "#a50f15", "p99"}}) {
         std::string path;
         bool is_open = false;
@@ -382,14 +413,14 @@ std::string Heatmap::svg() const {
             if (row >= 0)
                 path += fmt::format("{}{:.1f} {:.1f}{} ", is_open ? "L" : "M", x_of(column) + column_width / 2,
                                     y_of(static_cast<size_t>(row)) + row_height / 2,
-                                    is_open ? "" : "h0"); // a dot where no other one follows
+                                    is_open ? "" : "h0"); // a dot if the next column has no values
             is_open = row >= 0;
         }
         out += fmt::format("<path class=\"{0}\" d=\"{1}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"1.6\" "
                            "stroke-linecap=\"round\"/>\n<text x=\"{3}\" y=\"42\" fill=\"{2}\">{0}</text>\n",
                            name, path, colour, half ? left + 36 : left);
     }
-    // Labels as far as they have room.
+    // Draw only as many labels as fit.
     const size_t every = static_cast<size_t>(std::ceil(16 / row_height));
     for (size_t row = 0; row < map.rows.size(); row += every)
         out += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left - 8,

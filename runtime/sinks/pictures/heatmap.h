@@ -1,15 +1,8 @@
-// --heatmap: how the values of a statistic were distributed, over time: a column for each interval, a row for each
-// range of values, and the darker the more values.
+// --heatmap: the distribution of a statistic's values over time. The picture has a column for each time interval and a
+// row for each range of values. Darker cells have more values.
 //
-// The script stays as it is: the session looks at the statistic while it runs, and what has come since the last look
-// goes into that interval's column. It begins with short intervals; when there are too many columns, two become one, so
-// that a session of a second and one of a day both have between 120 and 240. No interval has to be chosen.
-//
-// A session that gets no processor looks late. What has come meanwhile is spread over the intervals that it missed, and
-// a mark under these columns says that it is not known when in that time it came.
-//
-// Values that are deleted are counted before: the session looks, too, before a timer's handler runs. An element whose
-// counts have gone down has begun anew.
+// The script does not change. The session reads the statistic repeatedly, and the growth since the last reading belongs
+// to the current column. heatmap.cc describes the algorithm.
 #pragma once
 
 #include <cstdint>
@@ -25,39 +18,45 @@ namespace sonde {
 
 class Heatmap {
   public:
+    // `global` is the index of a statistic, or of an array of statistics. It must keep its distribution
+    // (keeps_distribution).
     Heatmap(const plan::Plan& plan, size_t global);
     size_t global() const { return global_; }
 
-    // Nanoseconds until the current column ends.
+    // Returns the nanoseconds until the current column ends.
     int64_t until_look(int64_t now) const;
-    // What is in the statistic now. A scalar is one element without a key.
+    // Records the current state of the statistic. A scalar is a single element without a key. `now` is now_ns(), and
+    // must not decrease.
     void look(int64_t now, const std::vector<ArrayElement>& elements);
 
-    uint64_t values() const; // how many it has seen
-    // For a terminal: the map, and for an array how many values the elements with the most got over time.
+    uint64_t values() const; // number of recorded values
+    // Returns a picture for a terminal. For an array, also shows the busiest elements over time.
     std::string text() const;
     std::string svg() const;
     std::string html() const;
 
   private:
-    using Counts = std::map<int32_t, uint64_t>; // by bucket; from the smallest values to the largest
+    using Counts = std::map<int32_t, uint64_t>; // by bucket, sorted by value
+    // An element of the array, or the scalar.
     struct Element {
         uint64_t count = 0;
-        Counts buckets;               // as they were at the last look
-        std::vector<uint64_t> values; // new ones in each column
-        uint64_t seen = 0;            // the number of the look that saw it last
+        Counts buckets;               // the counts at the last reading
+        std::vector<uint64_t> values; // number of new values in each column
+        uint64_t seen = 0;            // number of the last reading that had this element
     };
+    // A row of the picture: a range of buckets.
     struct Row {
         int32_t first = 0, last = 0; // buckets
     };
-    // What is drawn: rows from the smallest values on, and a count for each column and row.
+    // The picture before drawing: rows from the smallest values up, and a count for each column and row.
     struct Grid {
         std::vector<Row> rows;
         std::vector<std::vector<uint64_t>> columns;
-        std::vector<std::pair<int32_t, int32_t>> percentiles; // rows of a column's 50 and 99 %; -1: it is empty
+        std::vector<std::pair<int32_t, int32_t>>
+            percentiles; // for each column, the rows of its 50th and 99th percentile; -1: no values
         uint64_t most = 0;
         double column_s = 0;
-        std::vector<bool> late; // a column of which something was spread
+        std::vector<bool> late; // columns with values that were spread
     };
 
     int32_t first_bucket() const;
@@ -78,7 +77,7 @@ class Heatmap {
     int64_t began_ = 0, looked_ = 0, interval_;
     uint64_t looks_ = 0;
     std::vector<Counts> columns_;
-    std::vector<bool> late_;                  // a column that was looked at together with others
+    std::vector<bool> late_;                  // columns that were read together with others
     std::map<std::string, Element> elements_; // by key
 };
 

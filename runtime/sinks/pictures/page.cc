@@ -23,7 +23,7 @@ size_t shade_of(std::string_view name) {
 
 std::string fitted(std::string_view text, double width, double letter_width) {
     const auto room = static_cast<size_t>(std::max(0.0, width / letter_width));
-    size_t letters = 0, at = 0, cut = 0; // `cut`: the end of the first room - 2 letters
+    size_t letters = 0, at = 0, cut = 0; // `cut`: the end of the first `room` - 2 letters
     while (at < text.size()) {
         at += std::max<size_t>(1, utf8_length(text.substr(at)));
         if (++letters + 2 == room)
@@ -35,7 +35,7 @@ std::string fitted(std::string_view text, double width, double letter_width) {
 }
 
 std::string html_page(std::string_view title, std::string svg) {
-    // HTML takes what is in a script as it is.
+    // In HTML, the contents of a script element are not escaped, so CDATA marks must be removed.
     for (const auto& [from, to] : {std::pair(script_begin, "<script>"), {script_end, "</script>"}})
         if (const size_t at = svg.rfind(from); at != std::string::npos)
             svg.replace(at, from.size(), to);

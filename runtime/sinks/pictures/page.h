@@ -1,4 +1,4 @@
-// What pictures have in common: texts that fit, colours of names, and the page around an SVG image.
+// Functions that all pictures share: fitting text, colors of names, and the HTML page around an SVG image.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace sonde {
 
-// The same name has the same number in every picture, so that it has the same colour.
+// Returns a number for choosing a color. Equal names have equal numbers in all pictures.
 size_t shade_of(std::string_view name);
 
-// The text, or its beginning with `..`, as far as `width` pixels have room for letters of `letter_width`; empty: too
-// few to read.
+// Returns the text if it fits into `width` pixels with letters of `letter_width` pixels; else its beginning and `..`.
+// Returns "" if less than three letters fit.
 std::string fitted(std::string_view text, double width, double letter_width);
 
-// An HTML page that shows one image. A script in it is one that svg_script() has made.
+// Returns an HTML page with one image. A script in the image must come from svg_script().
 std::string html_page(std::string_view title, std::string svg);
-// A script at the end of an SVG image.
+// Returns a script element for the end of an SVG image.
 std::string svg_script(std::string_view script);
 
 } // namespace sonde

@@ -9,8 +9,8 @@
 namespace sonde {
 namespace {
 
-// Numbers of fields and what they may be, as Perfetto's interface has them (protos/perfetto/trace: trace.proto,
-// trace_packet.proto, clock_snapshot.proto, track_event/*.proto).
+// Field numbers and values of Perfetto's protocol (protos/perfetto/trace: trace.proto, trace_packet.proto,
+// clock_snapshot.proto, track_event/*.proto).
 namespace trace {
 constexpr uint32_t packet = 1;
 constexpr uint32_t clock_snapshot = 6, timestamp = 8, sequence_id = 10, track_event = 11, sequence_flags = 13,
@@ -58,7 +58,7 @@ PerfettoTrace::PerfettoTrace(std::string file, Fd fd)
     clocks();
 }
 
-// What the clocks say at the same time.
+// Writes a snapshot of the clocks, which allows Perfetto to convert between them.
 void PerfettoTrace::clocks() {
     ProtobufMessage clocks;
     for (auto [id, clock] : {std::pair(snapshot::boottime, CLOCK_BOOTTIME),

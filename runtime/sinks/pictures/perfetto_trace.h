@@ -1,6 +1,7 @@
-// A timeline as a trace that Perfetto shows (ui.perfetto.dev, trace_processor).
+// Writes a timeline as a trace for Perfetto (ui.perfetto.dev, trace_processor).
 //
-// It is written while the session runs, and is a trace at any moment: a session that is killed leaves what it had.
+// The file is written during the session, and each packet is complete. So a session that is killed still leaves a valid
+// trace.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ class ProtobufMessage;
 
 class PerfettoTrace : public TimelineFile {
   public:
+    // `file` is the name of `fd`, for error messages.
     PerfettoTrace(std::string file, Fd fd);
 
     void session(uint64_t track, const std::string& name) override;
@@ -40,7 +42,7 @@ class PerfettoTrace : public TimelineFile {
     Fd fd_;
     Result<void> written_;
     std::string buffer_;
-    int64_t to_boot_; // from times since 1970 to those since the machine was started, which traces have
+    int64_t to_boot_; // added to a time since 1970, gives the time since boot that traces use
 };
 
 } // namespace sonde

@@ -21,12 +21,12 @@ namespace {
 
 using Hurry = std::function<bool()>;
 
-// Reports early that a file cannot be written.
+// Creates the file at the start, so that an unwritable path is reported early.
 Result<void> try_file(const PictureRequest& request) {
     return request.file == "-" || request.is_pushed() ? Result<void>() : write_file(request.file, "");
 }
 
-// A picture of an array's stacks, made at the end.
+// A picture of an array's stacks, drawn at the session's end.
 class StackPicture final : public Sink {
   public:
     StackPicture(SessionData& data, Output& output, size_t global, PictureRequest request, HttpSettings push,
@@ -50,10 +50,10 @@ class StackPicture final : public Sink {
     const size_t global_;
     const PictureRequest request_;
     const HttpSettings push_;
-    const std::shared_ptr<const FoldedWeights> base_; // null: nothing to compare with
+    const std::shared_ptr<const FoldedWeights> base_; // null: no comparison
 };
 
-// --pprof-interval.
+// --pprof-interval: pushes profiles during the session.
 class PushedProfiles final : public Sink {
   public:
     PushedProfiles(SessionData& data, std::unique_ptr<ProfilePusher> pusher)
@@ -80,6 +80,7 @@ class PushedProfiles final : public Sink {
     const std::unique_ptr<ProfilePusher> pusher_;
 };
 
+// --heatmap.
 class HeatmapFile final : public Sink {
   public:
     HeatmapFile(SessionData& data, Output& output, size_t global, PictureRequest request)
@@ -87,7 +88,7 @@ class HeatmapFile final : public Sink {
 
     Result<void> open() override { return try_file(request_); }
     int64_t until_turn(int64_t now) const override { return heatmap_.until_look(now); }
-    // Handlers may delete values, so the map counts them before.
+    // Host handlers may delete values, so read the statistic before they run.
     bool turn(int64_t now, bool handlers_follow) override {
         if (!handlers_follow && heatmap_.until_look(now) > 0)
             return false;
@@ -118,6 +119,7 @@ class HeatmapFile final : public Sink {
     Heatmap heatmap_;
 };
 
+// --timeline.
 class TimelineSink final : public Sink {
   public:
     TimelineSink(SessionData& data, std::unique_ptr<Timeline> timeline) : data_(data), timeline_(std::move(timeline)) {}

@@ -1,4 +1,4 @@
-// Pictures as sinks: --folded, --flame, --pprof, --timeline, --heatmap.
+// The sinks for --folded, --flame, --pprof, --timeline and --heatmap.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,13 @@ namespace sonde {
 
 struct PictureSettings {
     std::vector<PictureRequest> pictures;
-    std::string flame_base;     // --flame-against: a folded file to compare flame graphs with; empty: none
-    HttpSettings push;          // of --pprof=URL
-    double push_interval_s = 0; // --pprof-interval; 0: one profile, at the end
+    std::string flame_base;     // --flame-against: a folded file for comparison; empty: none
+    HttpSettings push;          // for --pprof=URL
+    double push_interval_s = 0; // --pprof-interval; 0: a single profile at the end
 };
 
-// One sink for each picture. Errors: a global that does not exist or does not fit; the folded file is not one.
+// Returns one sink for each picture. Fails if a global does not exist or has the wrong type, or if the folded file is
+// not valid.
 Result<Sinks> make_picture_sinks(SessionData& data, Output& output, const PictureSettings& settings);
 
 } // namespace sonde

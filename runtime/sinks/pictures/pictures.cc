@@ -31,7 +31,8 @@ FrameKind kind_of(const Frame& frame) {
                                 : FrameKind::User;
 }
 
-// What else the key says stands below the stack. Processes do not: those that run one program share its stacks.
+// Other components of the key become labels below the stack. Processes do not, because the processes of one program
+// share their stacks.
 FlameStack stack_of(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, const plan::Global& global,
                     const ArrayElement& element) {
     FlameStack out;
@@ -41,7 +42,7 @@ FlameStack stack_of(const plan::Plan& plan, Symbols& symbols, const ProcessNumbe
             out.frames.push_back(
                 {key[i].is_text ? key[i].text : fmt::format("{}={}", name_of_key(global, i), key[i].number),
                  FrameKind::Label});
-    // The user's part calls the kernel's.
+    // The kernel's part stands on the user's part, since the user's code has called the kernel.
     for (const plan::KeyRole role : {plan::KeyRole::UserStack, plan::KeyRole::KernelStack})
         for (size_t i = 0; i < key.size(); i++) {
             if (global.keys[i].role != role)
@@ -53,7 +54,7 @@ FlameStack stack_of(const plan::Plan& plan, Symbols& symbols, const ProcessNumbe
     return out;
 }
 
-// A statistic weighs what its values sum up to: time, bytes, or how many ones there were.
+// The weight of a statistic is the sum of its values: time, bytes, or a count if all values are 1.
 int64_t weight_of(const plan::Global& global, const ArrayElement& element) {
     if (global.type == plan::Value::Stats)
         return statistic_of(global.stats, element.payload.data()).block.sum;
@@ -100,12 +101,12 @@ Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::strin
 
 namespace {
 
-// What a kind of picture can be made of, and how messages call it.
+// The requirements of a kind of picture, and the phrases for error messages.
 struct Subject {
-    bool (*fits)(const plan::Global& global);
-    const char* one;  // "no ... of the script"
-    const char* have; // "A, B have ..."
-    const char* none; // nothing fits: what to write
+    bool (*fits)(const plan::Global& global); // "no ... of the script"
+    const char* one;                          // "A, B have ..."
+    const char* have;                         // "A, B have ..."
+    const char* none;                         // no global is suitable: advice
 };
 const Subject& subject_of(PictureRequest::Kind kind) {
     static constexpr Subject stacks{

@@ -1,4 +1,4 @@
-// The pictures that a session leaves: which arrays they are made of, and where they go.
+// Chooses the global for a picture, and draws pictures of stacks.
 #pragma once
 
 #include <functional>
@@ -16,26 +16,25 @@ namespace sonde {
 class ProcessNumbers;
 class Symbols;
 
-// The global that the picture is made of, by its index. Errors say which arrays there are.
+// Returns the index of the global that a picture is made of. An error message lists the globals that are suitable.
 Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& request);
 
-// The elements of an array whose key has a stack, as stacks with their values as weights.
+// The stacks in an array's keys, weighted by the elements' values.
 struct WeightedStacks {
     std::vector<FlameStack> stacks;
-    uint64_t negative = 0; // elements that are left out, since their values are below 0
+    uint64_t negative = 0; // elements that were omitted because their values are below 0
 };
 WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t global,
                             const std::vector<ArrayElement>& elements);
 
-// How a picture is pushed: what is sent with it, and whether somebody waits for the session's end. `print` takes a list
-// of stacks whose file is `-`.
+// How to push a picture, and how to print one whose file is `-`. `hurry()` is true if the user does not want to wait.
 struct PicturePush {
     HttpSettings settings;
     std::function<bool()> hurry = [] { return false; };
     std::function<void(const std::string&)> print = [](const std::string&) {};
 };
-// Makes the file, or pushes what it would have. `base`: weights that a flame graph is compared with; null: none.
-// Errors: it cannot be written; the server did not take it within half a minute.
+// Writes or pushes a picture of an array with stacks in its keys. `base`: a profile to compare a flame graph with, or
+// null. Fails if the file cannot be written, or if the server does not accept the profile within 30 seconds.
 Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t global,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
                           const FoldedWeights* base, const PicturePush& push = {});

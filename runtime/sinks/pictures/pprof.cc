@@ -17,7 +17,7 @@
 namespace sonde {
 namespace {
 
-// Numbers of fields.
+// Field numbers of profile.proto.
 enum ProfileField : uint32_t {
     SampleType = 1,
     Sample,
@@ -36,14 +36,15 @@ enum LocationField : uint32_t { LocationId = 1, OfMapping, Address, Lines };
 enum LineField : uint32_t { OfFunction = 1, Line };
 enum FunctionField : uint32_t { FunctionId = 1, Name, SystemName, SourceFile };
 
+// Builds a profile. Strings, mappings, functions and locations are stored once and referred to by their numbers.
 class Profile {
   public:
-    Profile() { text(""); } // the first text is empty
+    Profile() { text(""); } // index 0 must be the empty string
 
     uint64_t text(const std::string& text) {
         const auto [at, is_new] = texts_.try_emplace(text, texts_.size());
         if (is_new)
-            all_texts_.push_back(valid_utf8(text)); // a reader refuses the whole profile for one byte that is not
+            all_texts_.push_back(valid_utf8(text)); // readers reject a profile that contains invalid UTF-8
         return at->second;
     }
 
@@ -51,7 +52,8 @@ class Profile {
         profile_.message(SampleType, ProtobufMessage().number(Type, text(name)).number(Unit, text(unit)));
     }
 
-    // Frames from the first, an inlined one or none, to the one whose code it is. Gives the location's number.
+    // Returns the number of the location for an address. The frames are those of inlined functions, innermost first,
+    // then the function that contains the address.
     uint64_t location(const Frame* first, const Frame* last) {
         const auto [at, is_new] =
             locations_.try_emplace({last->address, last->file, last->function}, locations_.size() + 1);
@@ -137,7 +139,7 @@ Result<std::string> gzip(const std::string& bytes) {
     return done == Z_STREAM_END ? Result<std::string>(std::move(out)) : Error("the profile cannot be compressed");
 }
 
-// The kernel's part is called by the user's, so that it comes first.
+// pprof wants the innermost function first, so the kernel's part comes before the user's.
 std::vector<Frame> stack_of(const plan::Global& global, Symbols& symbols, const ProcessNumbers& numbers,
                             const std::vector<KeyValue>& key) {
     std::vector<Frame> out;
@@ -158,7 +160,7 @@ Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, cons
     const bool is_statistic = global.type == plan::Value::Stats;
     profile.value_type(is_statistic ? global.name + "_count" : global.name, "count");
     if (is_statistic)
-        profile.value_type(global.name, "count"); // the script knows of what
+        profile.value_type(global.name, "count"); // the unit is known only to the script
     for (const ArrayElement& element : elements) {
         const std::vector<KeyValue> key = key_values(plan, global, element);
         ProtobufMessage sample;

@@ -1,10 +1,12 @@
-// --pprof: an array whose key has a stack as a profile of pprof's (google/pprof, proto/profile.proto), compressed: what
-// `go tool pprof`, Pyroscope, Grafana and others read.
+// --pprof: an array with a stack in its key as a compressed pprof profile (google/pprof, proto/profile.proto), for `go
+// tool pprof`, Pyroscope, Grafana and others.
 //
-// A sample is an element: its stack, the innermost first, its number (of a statistic how many values there are, and
-// their sum), and what else the key has as labels. An address is a location with all functions that are inlined there.
-// Addresses are those of the process, and mappings tell whose they are by the file and its build-id, not where it lay:
-// names are in the profile, so no reader has to find them.
+// Each element becomes a sample: the stack (innermost first), the value, and the other components of the key as labels.
+// The values of a statistic are its count and its sum. A location is an address with all functions that are inlined
+// there.
+//
+// Addresses are those of the process. A mapping identifies its file by name and build-id, but does not contain its
+// address range. Readers do not need it, because the profile contains the names of all functions.
 #pragma once
 
 #include <string>
@@ -19,8 +21,8 @@ namespace sonde {
 class ProcessNumbers;
 class Symbols;
 
-// The file's bytes. `time_ns`: when it is made, or when its time began, since 1970; how long that was, 0: it does not
-// say. Errors: it cannot be compressed.
+// Returns the contents of the file. `time_ns`: when the profile was made, or when its interval began, in nanoseconds
+// since 1970. `duration_ns`: length of the interval; 0: not included. Fails if compression fails.
 Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
                                   int64_t time_ns, int64_t duration_ns = 0);

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t second_ns = 1'000'000'000, patience_at_end_ns = 30 * second_ns;
 constexpr const char* profile_type = "application/octet-stream";
 
-// A statistic's payload begins with its count and its sum (plan::StatsBlock); a number is its payload.
+// A statistic's payload begins with count and sum (plan::StatsBlock). The payload of a number is the number.
 size_t number_count(const plan::Global& global) { return global.type == plan::Value::Stats ? 2 : 1; }
 
 } // namespace
@@ -69,13 +69,13 @@ ProfilePusher::~ProfilePusher() {
         thread_.join();
 }
 
-// ---- the thread -----------------------------------------------------------------------------------------------------
+// ---- the pushing thread ---------------------------------------------------------------------------------------------
 
 void ProfilePusher::run() {
     keep_capabilities({});
     std::unique_lock lock(mutex_);
     for (;;) {
-        // Not for ever: whoever leaves does not hold the lock.
+        // Use a timeout: the destructor sets leaving_ without holding the lock, so a notification may be missed.
         while (!body_ && !leaving_)
             changed_.wait_for(lock, std::chrono::milliseconds(100));
         if (leaving_)
@@ -98,7 +98,7 @@ bool ProfilePusher::is_busy() {
     return posted_ && !answer_;
 }
 
-// What was under way is taken, or is still to be pushed.
+// Handles the answer of the last push. If it was accepted, its state becomes the new base.
 void ProfilePusher::note_answer() {
     std::optional<Result<void>> answer;
     {
@@ -123,7 +123,7 @@ Result<std::string> ProfilePusher::profile_since(Symbols& symbols, const Process
                          until_ns - taken_.until_ns);
 }
 
-// Receivers that take names and times from the query, as Pyroscope's /ingest, want seconds since 1970.
+// Receivers that expect the interval in the query, such as Pyroscope's /ingest, want seconds since 1970.
 HttpTarget ProfilePusher::target_until(int64_t until_ns) const {
     HttpTarget out = target_;
     if (!out.query.empty())
@@ -143,7 +143,7 @@ void ProfilePusher::push(Symbols& symbols, const ProcessNumbers& numbers, std::v
     const int64_t until_ns = real_time_ns();
     Result<std::string> profile = profile_since(symbols, numbers, news, until_ns);
     if (!profile)
-        return; // the end's tells
+        return; // finish() reports the error
     posted_ = Taken{{}, until_ns};
     for (ArrayElement& element : elements)
         posted_->values.emplace(std::move(element.key), std::move(element.payload));

@@ -1,10 +1,11 @@
-// --pprof=URL --pprof-interval: pushes profiles while the session runs, each of what the array got since the last one
-// that the receiver took.
+// --pprof=URL --pprof-interval: pushes profiles during the session. Each has the growth of an array since the last
+// profile that the receiver accepted.
 //
-// The session's thread makes the profile, since names of functions are its own, and a thread beside it posts it. While
-// that waits for its receiver nothing else is pushed, and what the array gets meanwhile goes with the next profile. So
-// does what the receiver did not take: nothing is lost before the session's end. A profile whose answer was lost may
-// have been taken; it is counted again with the next one.
+// The session's thread makes the profile, because only this thread may look up names. Another thread posts it. While a
+// push is in progress, no other starts, and the next profile includes the values that arrive meanwhile. It also
+// includes those of a profile that the receiver did not accept. So nothing is lost before the session's end.
+//
+// If an answer is lost, the receiver may have accepted the profile. Its values are then counted twice.
 #pragma once
 
 #include <atomic>
@@ -32,25 +33,26 @@ class Symbols;
 
 class ProfilePusher {
   public:
-    // Errors: no memory for its thread.
+    // Fails if the thread cannot be started.
     static Result<std::unique_ptr<ProfilePusher>> start(const plan::Plan& plan, size_t global, const HttpTarget& target,
                                                         const HttpSettings& settings, int64_t interval_ns);
-    ~ProfilePusher(); // what is under way is given up
+    ~ProfilePusher(); // abandons a push in progress
     ProfilePusher(const ProfilePusher&) = delete;
     ProfilePusher& operator=(const ProfilePusher&) = delete;
 
     size_t global() const { return global_; }
-    // Nanoseconds until push() has something to do.
+    // Returns the nanoseconds until the next push is due.
     int64_t until_push(int64_t now) const;
-    // What the array has now; pushes what is new, if the last push has an answer.
+    // Pushes the growth of the array, if the last push has an answer. `elements`: the current contents.
     void push(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements, int64_t now);
-    // The same at the session's end, for half a minute at most and not if `hurry`. Errors: the receiver did not take
-    // it.
+    // Pushes the rest at the session's end. Waits at most 30 seconds, or until `hurry()` returns true. Fails if the
+    // receiver does not accept the profile.
     Result<void> finish(Symbols& symbols, const ProcessNumbers& numbers, const std::vector<ArrayElement>& elements,
                         const std::function<bool()>& hurry);
 
   private:
     using Values = std::map<std::string, std::string>; // payloads by key
+    // A state of the array.
     struct Taken {
         Values values;
         int64_t until_ns = 0; // since 1970
@@ -85,8 +87,9 @@ class ProfilePusher {
     std::thread thread_;
 };
 
-// What an array's elements got since they had the values `before`: those with nothing new are left out, and one that
-// has less than before began anew. Statistics have their count and their sum only.
+// Returns the growth of an array's elements since the state `before`. Omits elements that have not changed. An element
+// that has decreased was reset, so its full value counts. Only the count and the sum of statistics are valid in the
+// result.
 std::vector<ArrayElement> elements_since(const plan::Global& global, const std::map<std::string, std::string>& before,
                                          const std::vector<ArrayElement>& elements);
 

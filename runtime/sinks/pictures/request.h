@@ -1,4 +1,4 @@
-// Which pictures a session is asked for, as the command line has them.
+// The pictures that the command line requests.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ namespace sonde {
 
 struct PictureRequest {
     enum Kind : uint8_t { Folded, Flame, Timeline, Heatmap, Pprof } kind = Folded;
-    std::string global; // what it is made of; empty: the only one that it can be made of
+    std::string global; // name of the global; empty: the only one that is suitable
     std::string file;
-    HttpTarget target = {}; // where it is pushed to, and not a file; without a host: it is a file
+    HttpTarget target = {}; // where to push the picture; without a host: write it to `file`
 
     bool is_pushed() const { return !target.host.empty(); }
 };
 
-// What is true of each kind of picture, in their order.
+// The properties of each kind of picture, in the order of PictureRequest::Kind.
 struct PictureKind {
     const char* option;
-    const char* noun;    // in messages
-    const char* endings; // of its file, with a blank between them; empty: any
-    bool of_global;      // made of one global: GLOBAL=FILE names it
-    bool of_stacks;      // that of its keys
+    const char* noun;    // for messages
+    const char* endings; // allowed file name endings, separated by spaces; empty: any
+    bool of_global;      // made from one global, so that GLOBAL=FILE is allowed
+    bool of_stacks;      // made from the stacks in the global's keys
     const char* help;
 };
 constexpr PictureKind picture_kinds[] = {
@@ -43,11 +43,11 @@ constexpr PictureKind picture_kinds[] = {
      "post "
      "it there"},
 };
-// What a picture is pushed with.
+// The URLs that --pprof accepts.
 constexpr HttpOption pprof_option{"--pprof", "http://127.0.0.1:4040/profiles", 0, true, ""};
 inline const PictureKind& facts_of(PictureRequest::Kind kind) { return picture_kinds[kind]; }
 
-// `[GLOBAL=]FILE`, as the options have it. Errors: no file, or one of another kind.
+// Parses `[GLOBAL=]FILE`. Fails if the file is missing or has the wrong ending.
 Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text);
 
 } // namespace sonde

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t write_every_ns = 1'000'000'000, sample_every_ns = 10'000'000;
 const std::string idle_name = "idle";
-constexpr size_t longest_name = 100; // of a moment: what is printed is whole beside it
+constexpr size_t longest_name = 100; // of an instant; the full text is stored separately
 
 bool is_printed(const plan::Format& format) {
     return !format.is_hit && std::ranges::any_of(format.directives, [](const plan::Directive& d) {
@@ -96,7 +96,7 @@ void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     case HitRole::None:
         return;
     case HitRole::Begin:
-        if (row.is_wait && thread.is_waiting) { // kernels do not tell every switch
+        if (row.is_wait && thread.is_waiting) { // some switches have no record
             file_->end(thread.track, time, "not seen: when it came back");
             thread.open.pop_back();
         }
@@ -110,7 +110,7 @@ void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     }
     const size_t ending = calls_that_end(thread.open, row.function);
     thread.is_waiting = false;
-    if (ending == 0 && row.is_wait) // it waited already when the session began
+    if (ending == 0 && row.is_wait) // the thread was off its processor when the session began
         return;
     if (ending == 0)
         return file_->moment(thread.track, time, {row.name + " returns", "the call's entry was not seen"});
@@ -124,7 +124,7 @@ void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> pa
     const plan::Format& format = plan_.formats[header.format];
     const HitTask task = task_of(format, payload);
     Thread& thread = thread_of(task);
-    // A thread's records come in order; its clock may have been set back between them.
+    // The records of a thread arrive in order, but the system clock may have been set back between two of them.
     const int64_t time = thread.last = std::max(thread.last, task.time_ns ? task.time_ns : real_time_ns());
     if (format.is_hit) {
         if (header.row < rows_.size())
@@ -166,10 +166,10 @@ void Timeline::sample(int64_t now, const char* data) {
 Result<void> Timeline::finish(const char* data, uint64_t lost) {
     const int64_t time = real_time_ns();
     for (Counter& counter : counters_) {
-        counter.told = false; // the last value is said again: it lasted until now
+        counter.told = false; // write the last value again, to show that it lasted until the end
         count(counter, time, data);
     }
-    // A thread that has ended left its processor for good, and does not wait.
+    // A thread that has exited is not waiting, although it left its processor and never returned.
     for (auto& [key, thread] : threads_)
         if (const auto& [pid, tid, idle] = key;
             thread.is_waiting && pid && access(fmt::format("/proc/{}/task/{}", pid, tid).c_str(), F_OK) != 0)

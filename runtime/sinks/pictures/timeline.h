@@ -1,9 +1,11 @@
-// --timeline: what happened when, by thread, as a trace that Perfetto shows or as a picture (TimelineFile).
+// --timeline: shows events over time, by thread, as a trace for Perfetto or as a picture (TimelineFile).
 //
-// The script stays as it is. Its handlers in the kernel begin with a record that says which probe was hit, when, and by
-// which thread (Plan::tells_hits); what it prints says so too. A function that is probed at its entry and at its return
-// becomes slices, one for each call; a probe without its counterpart an instant, and so does what is printed. Numbers
-// in globals become counters, looked at while the session runs.
+// The script does not change. With this option, its handlers in the kernel start with a record that has the probe, the
+// time and the thread (Plan::tells_hits). Prints have the same data.
+//
+// * A function with probes at entry and return becomes a slice for each call.
+// * Any other hit, and any print, becomes an instant.
+// * Numbers in globals become counters, sampled while the session runs.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +28,17 @@ class Symbols;
 
 class Timeline {
   public:
-    // Errors: the file cannot be written; the plan has nothing that a timeline could show.
+    // Fails if the file cannot be written, or if the plan has nothing to show on a timeline.
     static Result<std::unique_ptr<Timeline>> start(const plan::Plan& plan, const std::string& file);
 
-    // A Print record: of a hit, or of what was printed.
+    // Processes a Print record, either of a hit or of printed values.
     void add(const plan::RecordHeader& header, std::span<const uint8_t> payload, Symbols& symbols);
-    // Nanoseconds from now (now_ns()) until the counters want to be looked at.
+    // Returns the nanoseconds from `now` (now_ns()) until the next sample of the counters.
     int64_t until_sample(int64_t now) const;
-    // Looks at them if it is time. `data`: the data area.
+    // Samples the counters if it is time. `data`: the data area.
     void sample(int64_t now, const char* data);
-    // The last values, and how many records were lost. Errors: the file could not be written.
+    // Writes the final values and the number of lost records, and closes the file. Fails if the file could not be
+    // written.
     Result<void> finish(const char* data, uint64_t lost);
 
   private:
@@ -49,8 +52,8 @@ class Timeline {
         uint64_t track = 0;
         std::string name;
         int64_t last = 0;           // time of its last event
-        std::vector<uint32_t> open; // functions that are being called, the outermost first
-        bool is_waiting = false;    // the innermost one is a time off the processor
+        std::vector<uint32_t> open; // functions of open calls, the outermost first
+        bool is_waiting = false;    // the innermost call is a time off the processor
     };
     Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file);
     Thread& thread_of(const HitTask& task);
@@ -63,10 +66,10 @@ class Timeline {
     int64_t sampled_ = 0, wrote_ = 0;
     const std::vector<HitRow> rows_;
     std::vector<Counter> counters_;
-    std::map<int64_t, std::pair<uint64_t, std::string>> processes_; // track and name
+    std::map<int64_t, std::pair<uint64_t, std::string>> processes_; // track and name, by process
     ProcessNames process_names_;
     std::map<ThreadKey, Thread> threads_;
-    Thread session_; // its own handlers
+    Thread session_; // handlers of the session itself
     uint64_t next_track_ = 1;
 };
 

@@ -14,14 +14,15 @@
 namespace sonde {
 namespace {
 
-// In pixels. The script has the axis' places, too.
+// In pixels. timeline_script.h repeats those of the axis.
 constexpr double page_width = 1200, left = 170, right = 14, plot_width = page_width - left - right;
 constexpr double head = 56, foot = 44, axis_top = 34, axis_text = 46;
 constexpr double call_height = 16, call_step = 17, mark_height = 15, name_height = 22, gap = 7, curve_height = 40;
 constexpr double least_width = 0.5, letter_width = 6.7;
 constexpr const char* under_way = "still under way when the session ended";
 
-// For names, which have no order: hues that the colour-blind tell apart, light enough for black letters.
+// Colors for names. Names have no order, so the hues are distinct, also for color-blind readers, and light enough for
+// black text.
 constexpr uint32_t colors[] = {0x88ccee, 0xf0c571, 0x9fd39b, 0xe8a6b5, 0xb7a9e0, 0x7fcdbb,
                                0xf4a582, 0xc9d17b, 0xa6bddb, 0xd9b38c, 0xd4a6c8, 0xb5c7b0};
 constexpr uint32_t printed_color = 0xb2182b, hit_color = 0x2166ac, curve_color = 0x4292c6;
@@ -36,7 +37,7 @@ const Unit& unit_of(int64_t ns) {
     return unit == std::end(units) ? units[3] : *unit;
 }
 
-// Between two lines of the axis: 1, 2 or 5 of a power of ten, so that there are at most eight.
+// Returns the distance between two lines of the axis: 1, 2 or 5 times a power of ten, for at most eight lines.
 int64_t axis_step(int64_t span) {
     for (int64_t power = 1;; power *= 10)
         for (const int64_t step : {power, 2 * power, 5 * power})
@@ -81,6 +82,7 @@ void TimelinePicture::end(uint64_t track, int64_t time, std::string_view note) {
     keep(call);
 }
 
+// Keeps the longest calls. The heap's top is the shortest one, which a longer call replaces.
 void TimelinePicture::keep(const Call& call) {
     calls_seen_++;
     if (call.depth >= most_depth) {
@@ -98,6 +100,7 @@ void TimelinePicture::keep(const Call& call) {
     std::ranges::push_heap(calls_, is_shorter_on_top);
 }
 
+// Keeps every marks_step_-th mark. When the list is full, drops every second mark and doubles the step.
 void TimelinePicture::moment(uint64_t track, int64_t time, const Moment& moment) {
     if (marks_seen_++ % marks_step_)
         return;
@@ -110,10 +113,11 @@ void TimelinePicture::moment(uint64_t track, int64_t time, const Moment& moment)
     marks_.resize(marks_.size() / 2);
 }
 
+// Adds a point to a curve. When the list is full, increases the minimum distance and thins out the points.
 void TimelinePicture::value(uint64_t track, int64_t time, int64_t value) {
     Curve& curve = curves_[track];
     std::vector<std::pair<int64_t, int64_t>>& points = curve.points;
-    // The newest one gives way until it is far enough from the one before.
+    // Replace the newest point until it is far enough from the previous one.
     if (points.size() > 1 && points.back().first - points[points.size() - 2].first < curve.apart)
         points.back() = {time, value};
     else
@@ -128,7 +132,7 @@ void TimelinePicture::value(uint64_t track, int64_t time, int64_t value) {
     points = std::move(fewer);
 }
 
-// From the first thing that happened to the last one; of curves alone, from the first value to the end.
+// Sets the time span: from the first to the last event. With curves only, up to the session's end.
 void TimelinePicture::find_span(int64_t end) {
     int64_t first = INT64_MAX, last = INT64_MIN;
     const auto include = [&](int64_t time) {
@@ -204,7 +208,8 @@ double TimelinePicture::x_of(int64_t time) const {
     return static_cast<double>(time - from_) / static_cast<double>(to_ - from_) * plot_width;
 }
 
-// Threads below their processes, in the order in which they were met; the session's own prints; then the curves.
+// Arranges rows from top to bottom: the session's own prints, the threads of each process in order of appearance, then
+// curves.
 TimelinePicture::Layout TimelinePicture::layout() const {
     Layout out;
     std::map<uint64_t, Row> rows;
@@ -222,7 +227,7 @@ TimelinePicture::Layout TimelinePicture::layout() const {
         y += (row.marks.empty() ? 0 : mark_height) + call_step * static_cast<double>(row.depth) + gap;
         out.rows.push_back(std::move(row));
     };
-    // A session's own lane belongs to no process.
+    // The session's own lane does not belong to a process.
     for (auto& [track, row] : rows)
         if (lanes_.at(track).process == 0)
             place(row, track);
@@ -293,7 +298,7 @@ void TimelinePicture::draw_row(std::string& out, const Row& row) const {
     out += "</g>\n";
 }
 
-// A value lasts until the next one; the first and the last one of the picture may come from outside.
+// Draws a step function, since a value lasts until the next one. Points outside the time span are moved to its edges.
 void TimelinePicture::draw_curve(std::string& out, const Curve& curve, double top) const {
     const auto [least, most] = std::ranges::minmax(curve.points | std::views::values);
     const double low = std::min(0.0, static_cast<double>(least)), high = std::max(low + 1, static_cast<double>(most));

@@ -1,8 +1,8 @@
-// A timeline as a picture: a row for each thread, a box for each call below its caller, marks for single hits and for
-// what is printed, a curve for each number. One SVG file, alone or in an HTML page, which needs nothing else.
+// A timeline as a picture. Each thread is a row, each call is a box below its caller. Marks show instants, and a curve
+// shows each number. The picture is a single SVG file, alone or in an HTML page.
 //
-// A picture holds what a person can look at and a browser can draw: of more calls the longest are kept, of more marks
-// every second, fourth, eighth one, and curves get coarser. The picture says so, and a warning.
+// A browser can display a limited number of elements, so the picture is reduced if necessary: it keeps the longest
+// calls, and every second, fourth, eighth, ... mark. Curves become coarser. The picture and a warning report this.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@ class TimelinePicture : public TimelineFile {
     static constexpr size_t most_calls = 20000, most_marks = 4000, most_values = 4000, most_depth = 50;
     static bool is_name(std::string_view file) { return file.ends_with(".svg") || file.ends_with(".html"); }
 
+    // `file` is the name of `fd`; its ending selects SVG or HTML.
     TimelinePicture(std::string file, Fd fd);
 
     void session(uint64_t track, const std::string& name) override;
@@ -38,16 +39,16 @@ class TimelinePicture : public TimelineFile {
     void write() override {}
     Result<void> finish(int64_t time) override;
 
-    std::string svg() const; // after finish()
+    std::string svg() const; // valid after finish()
 
   private:
-    using Name = std::pair<const std::string, size_t>; // with its number, in the order in which they were met
+    using Name = std::pair<const std::string, size_t>; // name and number, in order of first occurrence
     struct Call {
         int64_t begin = 0, end = 0;
         uint64_t track = 0;
         const Name* name = nullptr;
         size_t depth = 0;
-        std::string_view note; // of text that stays
+        std::string_view note; // points into notes_
         int64_t length() const { return end - begin; }
     };
     struct Mark {
@@ -58,24 +59,24 @@ class TimelinePicture : public TimelineFile {
     };
     struct Curve {
         std::string name;
-        std::vector<std::pair<int64_t, int64_t>> points; // time, value
-        int64_t apart = 0;                               // nanoseconds between points, at least
+        std::vector<std::pair<int64_t, int64_t>> points; // pairs of time and value
+        int64_t apart = 0;                               // minimum distance between points, in nanoseconds
     };
     struct Lane { // a thread, or the session
         std::string name;
         uint64_t process = 0;
         std::vector<Call> open;
     };
-    struct Row { // what is drawn of a lane
+    struct Row { // the visible contents of a lane
         uint64_t track = 0;
         double top = 0;
-        size_t depth = 0; // calls within each other
+        size_t depth = 0; // depth of nested calls
         std::vector<const Mark*> marks;
         std::vector<const Call*> calls;
     };
     struct Layout {
         std::vector<Row> rows;
-        std::vector<std::pair<uint64_t, double>> processes; // where their names stand
+        std::vector<std::pair<uint64_t, double>> processes; // vertical positions of their names
         std::vector<std::pair<const Curve*, double>> curves;
         double height = 0;
     };
@@ -83,7 +84,7 @@ class TimelinePicture : public TimelineFile {
     void keep(const Call& call);
     void find_span(int64_t end);
     std::string title() const;
-    std::string left_out() const; // what the picture does not show, as a sentence
+    std::string left_out() const; // what the picture does not show, for a message
     Layout layout() const;
     void draw_axis(std::string& out, double height) const;
     void draw_row(std::string& out, const Row& row) const;
@@ -93,14 +94,14 @@ class TimelinePicture : public TimelineFile {
     std::string file_;
     Fd fd_;
     std::map<std::string, size_t, std::less<>> names_; // of calls
-    std::set<std::string, std::less<>> notes_;         // of calls: each once
+    std::set<std::string, std::less<>> notes_;         // of calls; each text is stored once
     std::map<uint64_t, Lane> lanes_;
     std::map<uint64_t, std::string> processes_;
     std::map<uint64_t, Curve> curves_;
-    std::vector<Call> calls_; // a heap, the shortest first, once it is full
+    std::vector<Call> calls_; // a heap with the shortest call first, once it is full
     std::vector<Mark> marks_;
     uint64_t calls_seen_ = 0, calls_too_deep_ = 0, marks_seen_ = 0, marks_step_ = 1;
-    int64_t from_ = 0, to_ = 0; // what is shown
+    int64_t from_ = 0, to_ = 0; // the time span of the picture
 };
 
 } // namespace sonde

@@ -1,11 +1,14 @@
-// What makes a timeline's picture answer to the mouse and to keys; JavaScript, in the SVG file itself.
+// The JavaScript in a timeline picture that reacts to the mouse and to keys.
 #pragma once
 
 namespace sonde {
 
-// A call is <g class="c" data-s= data-e= data-n=>: nanoseconds of its begin and end since the picture's, and its name;
-// a mark <g class="m" data-s= data-n= data-t=>; a curve <g class="v">, drawn for the whole. A row, <g class="row"
-// data-l=>, has its thread's name.
+// Elements of the picture:
+// * A call is <g class="c" data-s= data-e= data-n=>: begin and end in nanoseconds since the picture's begin, and the
+//   name.
+// * A mark is <g class="m" data-s= data-n= data-t=>: time, name and text.
+// * A curve is <g class="v">, drawn for the whole time span.
+// * A row is <g class="row" data-l=>, with the name of its thread.
 inline constexpr const char* timeline_script = R"js(
 (function () {
   var svg = document.querySelector("svg.timeline"), plot = svg.querySelector("svg.plot"), axis = svg.querySelector("g.axis");

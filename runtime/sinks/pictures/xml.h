@@ -1,4 +1,4 @@
-// Texts in SVG and HTML files.
+// Text in SVG and HTML files.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace sonde {
 
-// With what the language of the file has for `<`, `&` and their like. What is not UTF-8, or a control character,
-// becomes U+FFFD: XML has no place for it.
+// Escapes `<`, `>`, `&` and quotes. Replaces invalid UTF-8 and control characters by U+FFFD, because XML does not allow
+// them. Keeps newlines and tabs.
 std::string xml_escaped(std::string_view text);
 
 } // namespace sonde
