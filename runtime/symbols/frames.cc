@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// The line table has the line of the innermost function. Each outer function is at the line of its inlined call.
 std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t address, bool with_source) {
     std::vector<FramePlace> out;
     std::string source = with_source ? symbols.source(process, address) : "";

@@ -83,6 +83,8 @@ void join_parts(const std::vector<Candidate>& all, std::vector<FunctionSymbol>& 
 
 } // namespace
 
+// Symbols come from .symtab and .dynsym. A stripped file has its full symbols in a separate debug file, or compressed
+// in .gnu_debugdata (open_packed_symbols). Sizes are limited to the next symbol and to the end of the segment.
 std::vector<FunctionSymbol> read_functions(const ElfFile& file) {
     std::vector<Candidate> all;
     std::vector<std::pair<uint64_t, uint64_t>> code; // executable segments

@@ -1,3 +1,16 @@
+// Two readers for the same data. InlineFinder answers for single addresses, for text that the runtime prints, and reads
+// only one compilation unit. read_inlined() converts the whole file into a table, for handlers in the kernel that print
+// stacks.
+//
+// DWARF stores an inlined call as a DIE within its caller, with the address ranges of the copied code:
+//
+//     DW_TAG_subprogram main
+//       DW_TAG_lexical_block
+//         DW_TAG_inlined_subroutine parse    call_file 1, call_line 40    10-30
+//           DW_TAG_inlined_subroutine skip   call_file 1, call_line 12    14-18
+//
+// At address 15, the stack has three frames: skip, parse, main. The call's line belongs to the caller: parse has called
+// skip at line 12, and main has called parse at line 40.
 #include "runtime/symbols/inlined.h"
 
 #include <dwarf.h>

@@ -22,6 +22,8 @@ constexpr std::string_view kernel_itself = "kernel";
 
 } // namespace
 
+// The result has the current symbols, and old symbols of unloaded modules where no new symbol overlaps. Names point
+// into the text of /proc/kallsyms, so older texts are kept while old symbols need them.
 void KernelSymbols::read() {
     read_at_ = now_ns();
     Result<std::string> bytes = read_kallsyms();

@@ -99,6 +99,8 @@ std::string real_path(const std::string& path) {
 
 } // namespace
 
+// A breadth-first search. A name with a slash is a path. Other names are searched in DT_RPATH and DT_RUNPATH,
+// LD_LIBRARY_PATH, the cache, and the default folders, in this order.
 std::vector<std::string> find_libraries(const std::string& program) {
     const std::map<std::string, std::string> cache = read_cache();
     const char* variable = std::getenv("LD_LIBRARY_PATH");

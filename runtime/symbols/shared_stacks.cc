@@ -21,6 +21,8 @@ void SharedStacks::begin(const KernelObject& kernel, uint64_t max_string) {
     value_size_ = info.value_size;
 }
 
+// Two lookups: the text leads to the stack's identity (sonde_owners), and the identity to its process and places
+// (sonde_shared).
 std::optional<SharedStacks::Stack> SharedStacks::find(const std::string& text) const {
     if (shared_ < 0 || text.empty() || text.size() >= max_string_)
         return std::nullopt;

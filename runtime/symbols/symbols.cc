@@ -1,3 +1,21 @@
+// How an address becomes a name.
+//
+// 1. find() searches the mappings of the process, which handlers have reported (add_mapping). For an address that no
+//   handler has met, it reads /proc/PID/maps (add_process).
+// 2. The mapping has the inode of its file, and files_ has the open file. The address is converted to the address as
+//   linked.
+// 3. Functions, lines and inlined functions of the file are read on first use, since most files of a process are never
+//   needed.
+// 4. An address outside all files may be code of a JIT compiler (text_of_made_code).
+//
+// The hard part is the file. When a handler reports a mapping, the process may be in another mount namespace, or may
+// have ended, and its file may be deleted. So find_file() tries /proc/PID/map_files first, which always leads to the
+// right file while the process exists. Then it tries the path in all mounts of this namespace. Both results are
+// checked: the kernel must confirm that the opened file has the inode of the mapping. Without this check, a new version
+// of a library at the same path would give wrong names.
+//
+// A file that cannot be read is not kept open, so its inode may be reused. The `edition` of a mapping tells the two
+// files apart (unreadable_).
 #include "runtime/symbols/symbols.h"
 
 #include <bpf/bpf.h>
@@ -289,6 +307,7 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     return file.get();
 }
 
+// Compiles the parts of the table that the plan needs, and stores them in a new map.
 Fd Symbols::make_table(File& file) const {
     file.functions = read_functions(file.elf);
     UnwindRules unwind;
@@ -526,6 +545,7 @@ std::string Symbols::text_of_made_code(uint64_t process, uint64_t address, uint6
     return out.empty() ? fmt::format("{:#x}", address) : out;
 }
 
+// The styles that describe the file need no function. The others differ in the text after the function's name.
 std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const bool behind_call = style & SONDE_BEHIND_CALL;
     style &= SONDE_SYMBOL_STYLE;

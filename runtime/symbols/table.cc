@@ -104,6 +104,8 @@ void name_owners(std::vector<sonde_table_row>& rows, size_t first) {
 
 } // namespace
 
+// Writes the parts in the order that file_table.h describes. All references between parts are indexes of elements, so
+// each part's position must be known first.
 std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path, const TableParts& parts) {
     Places places(file);
     Texts texts;

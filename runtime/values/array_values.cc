@@ -35,6 +35,7 @@ uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key
     return 0;
 }
 
+// The first address is where the hit happened. All others are return addresses.
 std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source) {
     std::vector<Frame> out;
     bool after_call = false;

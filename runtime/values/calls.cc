@@ -86,6 +86,9 @@ struct Pair {
 
 } // namespace
 
+// Works in two passes. The first one finds the reporting probes of each pair: for `function("f").call` and
+// `function("f").return`, the common stem is `function("f")`. The second one assigns a role to each row: Begin or End
+// if the pair is complete, else Instant.
 std::vector<HitRow> find_hit_rows(const plan::Plan& plan) {
     std::vector<HitRow> out(plan.rows.size());
     std::map<std::string, Pair> pairs;

@@ -106,6 +106,7 @@ void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t 
         out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) * 2 + behind_call, make);
 }
 
+// A stack that is incomplete ends with the reason, because it otherwise looks like a complete one.
 std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::StackStyle style) {
     std::string out;
     if (stack.state >= SONDE_STACK_NONE)

@@ -61,6 +61,7 @@ plan::ProbeTiming HitReport::timing_of(const plan::Probe& probe) const {
     return out;
 }
 
+// The variance is computed from the sum of squares. Rounding may make it slightly negative, hence the limit at 0.
 std::string HitReport::text(const plan::Plan& plan, const KernelObject* kernel) const {
     std::string out = "----- probe hit report: \n";
     const double speed = cycles_per_ns();

@@ -1,3 +1,9 @@
+// An example of the output, for `printf("%s %d\n", execname(), n)`:
+//
+//     {"type":"print","probe":"...","time":1790000000000000000,"task":{"pid":42,"tid":42,"name":"cat"},
+//      "values":{"execname()":"cat","n":3},"text":"cat 3\n"}
+//
+// Numbers keep 64 bits. Pointers are strings in hexadecimal.
 #include "runtime/values/json_lines.h"
 
 #include <cstring>
@@ -24,6 +30,7 @@ std::string line(const Json& json) { return json_text(json) + "\n"; }
 
 std::string hexadecimal(uint64_t number) { return fmt::format("{:#x}", number); }
 
+// Unknown members are omitted, rather than written as empty strings.
 Json frame_json(const Frame& frame) {
     Json out;
     out["address"] = hexadecimal(frame.address);
@@ -40,6 +47,7 @@ Json frame_json(const Frame& frame) {
     return out;
 }
 
+// An empty statistic has only a count, since its other numbers are undefined. Empty buckets are omitted.
 Json statistic_json(const plan::StatsNeeds& needs, const plan::StatsBlock& block, const uint64_t* buckets) {
     const StatsView view{&block, buckets};
     Json out{{"count", block.count}};

@@ -1,3 +1,9 @@
+// The payload of a Print record has no description of itself. The format in the plan tells which values it has:
+//
+//     printf("%d %s %*d\n", a, name, width, b)
+//     payload: a, width, b (8 bytes each), then `name` with its NUL
+//
+// All integers come first, so that handlers store them at fixed offsets and strings of any length follow.
 #include "runtime/values/printed_values.h"
 
 #include <algorithm>
