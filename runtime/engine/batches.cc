@@ -21,6 +21,7 @@ void handle_all(std::span<const uint8_t> records, const std::function<void(std::
 
 } // namespace
 
+// A piece without a first one is dropped: the beginning of its run was lost.
 void Batches::add(const plan::RecordHeader& header, std::span<const uint8_t> piece,
                   const std::function<void(std::span<const uint8_t>)>& handle) {
     const bool first = header.format & plan::FirstPiece, last = header.format & plan::LastPiece;

@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// After the other end has closed, the frames that it sent before are still delivered.
 bool ControlChannel::receive() {
     char bytes[65536];
     while (!gone_) {
@@ -35,6 +36,7 @@ bool ControlChannel::take(ControlFrame& frame, std::string& text) {
     return true;
 }
 
+// The limit protects the server's memory against a session that is stopped, and vice versa.
 bool ControlChannel::send(ControlFrame frame, const std::string& text) {
     constexpr size_t most = 4 << 20;
     if (!flush() || out_.size() > most)

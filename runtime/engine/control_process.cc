@@ -42,6 +42,8 @@ void leave_session(int socket) {
 ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan)
     : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan)), text_limit_(plan.max_string - 1) {}
 
+// The child never returns from this function, and ends with _exit(), so that it runs no destructors of the parent's
+// objects.
 Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan) {
     if (control_nodes(plan).size() == 1)
         return std::unique_ptr<ControlProcess>();
@@ -82,6 +84,8 @@ Result<void> ControlProcess::mount() {
     return Error("cannot make the control files: the process that serves them does not answer");
 }
 
+// A Read whose deadline has passed is not answered: its reader got an error already, and the handler may have side
+// effects.
 void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
     if (ended_) {
@@ -114,6 +118,7 @@ void ControlProcess::take_away() {
     remove_leftovers();
 }
 
+// The server sees the closed socket, unmounts and exits. It gets 1.5 seconds for this, then it is killed.
 ControlProcess::~ControlProcess() {
     constexpr int turns = 150, turn_us = 10000;
     shutdown(channel_.fd(), SHUT_RDWR);

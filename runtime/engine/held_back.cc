@@ -24,6 +24,7 @@ void HeldBack::begin() {
     holding_ = true;
 }
 
+// A gate in the output marks the position of each command, so that release() can print the text before a command first.
 void HeldBack::run(const std::string& command) {
     output_.flush();
     if (holding_) {

@@ -104,6 +104,7 @@ int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, 
                                         std::string(static_cast<const char*>(value), payload_size(s, global)));
 }
 
+// A missing element counts as 0. The addition wraps on overflow, as in the kernel.
 int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value) {
     int64_t value = 0;
     sonde_host_array_load(session, global, key, &value);
@@ -137,6 +138,7 @@ void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t mask
             s.data.arrays[global]->erase(element.key);
 }
 
+// A mask with all bits set means a complete key, which needs no search.
 int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
     Session& s = of(session);
     std::string payload;
@@ -148,6 +150,7 @@ int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t
     return 0;
 }
 
+// Iterates over a sorted snapshot, so the body may change the array.
 void* sonde_host_foreach_begin(void* session, const HostForeach* spec) {
     Session& s = of(session);
     HostRun::Iterator& iterator = s.host.iterators.emplace_back();
@@ -178,6 +181,7 @@ int64_t sonde_host_foreach_next(void* opaque, void* key, void* value) {
 // Nothing to do: the iterators belong to the session, since a handler that aborts does not end its loops.
 void sonde_host_foreach_end(void*) {}
 
+// Returns null if calls are nested too deeply. The handler then stops with an error.
 char* sonde_host_push_frame(void* session, uint64_t size) {
     Session& s = of(session);
     char* frame = s.host.nesting < s.plan.max_nesting ? s.host.frames.push(size) : nullptr;
@@ -197,6 +201,7 @@ void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address
 void sonde_host_file_value(void* session, char* dst, uint64_t size) {
     std::snprintf(dst, size, "%s", of(session).host.file_value.c_str());
 }
+// `$value` of a handler for a file, limited to the maximum size of the file.
 void sonde_host_set_file_value(void* session, const char* text, int64_t append) {
     Session& s = of(session);
     std::string value = append ? s.host.file_value + text : text;
@@ -219,6 +224,7 @@ int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, u
 int64_t sonde_host_task_current(void* session) { return of(session).kernel_memory.current_task(); }
 int64_t sonde_host_pid_level(void* session) { return static_cast<int64_t>(of(session).data.numbers.numbering().level); }
 int64_t sonde_host_pid_space(void* session) { return static_cast<int64_t>(of(session).data.numbers.numbering().space); }
+// A host handler does not run in a system call, and has no such context.
 int64_t sonde_host_in_32_bit_call(void*) { return 0; }
 int64_t sonde_host_has_narrow_times(void*) { return 0; }
 int64_t sonde_host_raise(int64_t) { return 1; }

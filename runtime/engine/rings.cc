@@ -26,6 +26,8 @@ Result<void> Rings::open(Session& session) {
     return {};
 }
 
+// During the drain of events, handle() checks the clock at every 64th record. Control records are few, so they have no
+// limit.
 void Rings::drain() {
     if (!session_)
         return;

@@ -30,6 +30,7 @@ bool Signals::take_switch() {
     return std::exchange(switches_, false);
 }
 
+// Only a signal that arrives well after the first one means that the user is impatient.
 bool Signals::take_hurry() {
     constexpr int64_t apart_ns = 300'000'000;
     const int64_t before = asked_at_;
@@ -43,6 +44,7 @@ void Signals::ignore_from_here() {
         ::signal(signal, SIG_IGN);
 }
 
+// Reads all pending signals. Returns true if one of them asks for the end. SIGCHLD only wakes the session.
 bool Signals::read_pending() {
     signalfd_siginfo info{};
     bool end = false;

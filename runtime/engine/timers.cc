@@ -1,3 +1,14 @@
+// An example of a late timer: an interval of 100 ms, and a handler that runs for 350 ms at time 100.
+//
+//     time    due     action
+//     100     100     the handler runs until 450; next = 200
+//     450     200     runs; next = 300     (250 ms late, makes up for the missed run)
+//     451     300     runs; next = 400
+//     452     400     runs; next = 500
+//     500     500     runs on schedule
+//
+// The schedule is kept, so that counters per interval remain correct. But if a timer is late by more than
+// most_behind(), it would only run to make up for the past. schedule() then drops the older runs and counts them.
 #include "runtime/engine/timers.h"
 
 #include <algorithm>
@@ -71,6 +82,7 @@ std::map<const plan::Probe*, uint64_t> Timers::dropped() const {
     return out;
 }
 
+// At least 1 us, so that a timer cannot occupy the session completely.
 int64_t Timers::interval(const plan::Probe& probe) {
     auto base = static_cast<int64_t>(probe.timer.interval_ns);
     if (probe.timer.random_ns) {

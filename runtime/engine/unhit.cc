@@ -1,3 +1,12 @@
+// A probe without hits has many possible causes, and only some of them are visible to the session. Three sources of
+// facts are combined:
+//
+// * Marks that handlers have set. They show that the probe was reached, but its condition was false, or that only other
+//   processes came by.
+// * The files that the target has loaded (TargetFiles). They show that the target never ran the probed file.
+// * The debug information. It shows that a function also has inlined copies, which a `.call` probe does not cover.
+//
+// If no fact applies, the line has no reason: a wrong explanation would be worse than none.
 #include "runtime/engine/unhit.h"
 
 #include <sys/stat.h>

@@ -17,6 +17,7 @@ constexpr timeval hurry_looked_at{0, 20'000};
 
 } // namespace
 
+// Runs its own event loop. A timer wakes it often enough to notice `hurry()`.
 Result<void> post_patiently(const HttpTarget& target, const HttpSettings& settings, const char* type,
                             const std::string& body, int64_t patience_ns, const std::function<bool()>& hurry) {
     const int64_t until = now_ns() + patience_ns;

@@ -29,6 +29,8 @@ std::string HttpTarget::host_and_port() const {
 
 bool HttpTarget::is_loopback() const { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
+// User names and passwords in the URL are rejected, because other users can read command lines. --otlp-header takes
+// secrets from a file.
 Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& option) {
     const auto wrong = [&](const std::string& why) {
         return Error(fmt::format("{} {}: {}; expected http://HOST[:PORT][/PATH] or https://..., as in {}={}",

@@ -59,6 +59,7 @@ std::string why_untrusted(int error, const X509* certificate) {
     }
 }
 
+// OpenSSL calls this for each certificate of the chain. Records the reason of a failure and ends the handshake.
 int on_verified(int is_good, X509_STORE_CTX* store) {
     if (is_good)
         return is_good;
@@ -134,6 +135,7 @@ Result<TlsContext> tls_of_server(const std::string& certificate_file, const std:
     return out;
 }
 
+// Sets the name or address that the certificate must contain. A name is also sent to the server (SNI).
 ssl_st* begin_tls(const TlsContext& context, const std::string& host, std::string* why_not) {
     std::unique_ptr<SSL, decltype(&SSL_free)> out(SSL_new(context.get()), SSL_free);
     if (!out || SSL_set_ex_data(out.get(), note_place(), why_not) != 1)

@@ -18,6 +18,8 @@
 
 namespace sonde {
 
+// Saves the original descriptors and replaces them. Text in stdio's buffers was written before, so it must be flushed
+// first.
 Result<std::unique_ptr<Capture>> Capture::start(Terminal& terminal, bool raw) {
     std::unique_ptr<Capture> out(new Capture(terminal, raw));
     int ends[2];
@@ -73,6 +75,7 @@ void Capture::read() {
     }
 }
 
+// Passes text to the terminal, or splits it into lines and keeps the last ones.
 void Capture::take(std::string_view text) {
     const std::lock_guard lock(mutex_);
     if (!holds_) {
@@ -100,6 +103,7 @@ void Capture::hold() {
     holds_ = true;
 }
 
+// Prints the kept lines, and how many earlier ones were dropped.
 void Capture::release() {
     const std::lock_guard lock(mutex_);
     if (!holds_)

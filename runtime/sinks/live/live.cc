@@ -144,6 +144,7 @@ void Live::write_json() {
     }
 }
 
+// Also redraws after a change of the terminal's size.
 bool Live::turn(int64_t now, bool /*handlers_follow*/) {
     if (!is_shown_)
         return false;
@@ -207,6 +208,8 @@ std::string Live::save(size_t index) {
     return written ? fmt::format("wrote {}", *path) : written.error().message;
 }
 
+// A flame graph for stacks, a histogram for statistics that have one, and otherwise the full key and value with recent
+// rates.
 std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row, size_t columns) {
     if (table.has_stack && table.type != plan::Value::String) {
         // Merge the stacks of all elements whose other key components are equal, for example all stacks of one process.

@@ -81,6 +81,7 @@ void LiveTables::follow(size_t global, LiveRow& row, double seconds) {
     row.value.rates = followed.rates;
 }
 
+// Copies the current values of a global. Subtracts the values at the last reset from a scalar statistic.
 LiveTable LiveTables::look_at(size_t index) {
     const plan::Global& global = data_.plan.globals[index];
     LiveTable out;
@@ -122,6 +123,7 @@ uint64_t LiveTables::lost_records() const {
     return lost;
 }
 
+// Elements that no longer exist are removed from followed_, so that it cannot grow without limit.
 const LivePicture& LiveTables::look() {
     const int64_t now = now_ns();
     const double seconds = looks_ ? static_cast<double>(now - picture_.time_ns) / 1e9 : 0;

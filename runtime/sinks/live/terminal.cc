@@ -43,6 +43,7 @@ ScreenSize Terminal::size() const {
     return {size.ws_row, size.ws_col};
 }
 
+// Reads return at once (VMIN and VTIME are 0), so read_keys() never blocks.
 void Terminal::enter() {
     if (entered_ || tcgetattr(fd_.get(), &before_) != 0)
         return;

@@ -1,3 +1,17 @@
+// The layout of the screen:
+//
+//     sonde  script.stp  12 s  3 errors         add_head()
+//     opens 42 +3.0/s   depth 3                 add_scalars()
+//     > reads[execname()]  5 of 5   value ...   add_table(), for each array that fits
+//       cat                         17 ...
+//     -- printed                                the last lines of the script's output
+//     q quit  ? help ...                        footer()
+//
+// Each mode handles keys and lines differently: Tables (as above), Detail (one row), Filter (typing a text), Help.
+//
+// The selection is a key, not a row number: rows change their order at each update, and the selection must follow its
+// element. All text from the script or from traced programs passes one_line(), since control characters would damage
+// the screen.
 #include "runtime/sinks/live/view.h"
 
 #include <algorithm>
@@ -204,6 +218,8 @@ std::vector<const LiveRow*> LiveView::ordered(const LiveTable& table) {
     return rows;
 }
 
+// Moves the selection by some rows, or scrolls the detail view. If the selected element is gone, moving starts at the
+// top.
 void LiveView::move(int64_t by) {
     const LiveTable* table = front();
     if (mode_ == Mode::Detail) {
@@ -222,6 +238,7 @@ void LiveView::move(int64_t by) {
     selection.key = rows[static_cast<size_t>(std::clamp<int64_t>(place + by, 0, last))]->key;
 }
 
+// Skips orders that only statistics have.
 void LiveView::next_sort(int by) {
     const LiveTable* table = front();
     const bool is_statistic = table && table->type == plan::Value::Stats;
@@ -253,6 +270,7 @@ int64_t LiveView::step_of(Key::Kind key) const {
     }
 }
 
+// Text keys are part of the filter while the user types one. Otherwise they are commands.
 LiveView::Wish LiveView::press(const Key& key) {
     said_.clear();
     if (mode_ == Mode::Filter) {
@@ -439,6 +457,7 @@ void LiveView::add_table(std::vector<std::string>& out, const LiveTable& table, 
     out.resize(end);
 }
 
+// Shows the selected row in full, or a message if its element was deleted.
 void LiveView::add_detail(std::vector<std::string>& out, size_t height, size_t columns) {
     const LiveTable* table = front();
     const size_t end = out.size() + height;

@@ -1,3 +1,16 @@
+// From globals to metrics:
+//
+//     global                                   family                  sample
+//     global opens (only grows: opens++)       counter opens           opens_total 42
+//     global depth (grows and shrinks)         gauge depth             depth 3
+//     global t (statistic: t[execname()])      histogram t             t_bucket{execname="cat",le="1023.0"} 7
+//     global last (string)                     info last               last_info{value="x"} 1
+//
+// Names must be unique in all forms that samples take. For example, a counter `a` has the sample `a_total`, so a gauge
+// must not be named `a_total`. Such names get a number (`a_total_2`) once for a plan, so that they never change during
+// a session.
+//
+// The number of series is limited, because keys may be user data and monitoring systems store each series separately.
 #include "runtime/sinks/metrics/families.h"
 
 #include <algorithm>
@@ -128,6 +141,7 @@ std::set<int64_t> bounds_of(const plan::StatsNeeds& needs, const std::vector<Arr
     return out;
 }
 
+// Fills a point with the counts up to each bound. All points of a family have the same bounds.
 void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, const std::set<int64_t>& bounds,
                     MetricPoint& point) {
     point.sum = statistic.block.sum;
@@ -360,6 +374,7 @@ MetricNames name_metrics(const plan::Plan& plan) {
     return out;
 }
 
+// Elements are in order of insertion. When the share of an array is used up, later elements are omitted and counted.
 std::vector<MetricFamily> make_families(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
                                         uint64_t most_series) {
     std::vector<MetricFamily> out;

@@ -15,6 +15,7 @@
 namespace sonde {
 namespace {
 
+// --otlp. Pushes everything that is written to the session's output, and with --otlp-only=traces also calls.
 class OtlpSink final : public Sink {
   public:
     OtlpSink(SessionData& data, Output& output, const OtlpRequest& request, std::unique_ptr<OtlpPusher> pusher)
@@ -73,6 +74,7 @@ class OtlpSink final : public Sink {
     std::unique_ptr<CallSpans> spans_; // null without --otlp-only=traces
 };
 
+// --metrics.
 class MetricsSink final : public Sink {
   public:
     MetricsSink(SessionData& data, std::unique_ptr<MetricsServer> server, const OtlpPusher* pusher, bool tells_url)

@@ -24,6 +24,8 @@ bool is_series(const plan::Global& global) {
     return global.is_own && std::ranges::none_of(global.keys, is_stack, &plan::KeyPart::role);
 }
 
+// The accounting of a probe: of a host handler from this process, of a kernel handler from the kernel's maps. The
+// kernel counts missed hits of each program separately.
 ProbeNumbers numbers_of(const SessionData& data, uint32_t index) {
     const plan::Probe& probe = data.plan.probes[index];
     ProbeNumbers out;

@@ -1,3 +1,14 @@
+// The life of a request for /metrics. All steps but the third run in the server's thread:
+//
+// 1. libevent accepts the connection. ConnectionLimit closes it at once if there are too many.
+// 2. on_request() checks the host, the path and the token. answer_metrics() puts the request into waiting_ and asks for
+//   a picture.
+// 3. The session's thread takes the picture between two turns of its loop (serve).
+// 4. on_told() converts the picture to text, once for each format, and answers all waiting requests.
+// 5. The connection stays in sending_ until the client has received everything.
+//
+// A client may disconnect at any step. Then libevent frees the request, and forget() must remove it from both lists. A
+// long handler can keep the session busy, so on_time() answers requests that have waited for more than 5 seconds.
 #include "runtime/sinks/metrics/server.h"
 
 #include <event2/buffer.h>
@@ -90,6 +101,7 @@ std::string url_of(int fd, const char* scheme) {
 MetricsServer::MetricsServer(const plan::Plan& plan, const MetricsRequest& request)
     : plan_(plan), request_(request), names_(name_metrics(plan)) {}
 
+// Binds the socket and prepares libevent. The thread does not run yet, so no locks are necessary.
 Result<void> MetricsServer::listen() {
     addrinfo hints{};
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;

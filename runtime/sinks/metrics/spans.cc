@@ -1,3 +1,13 @@
+// An example: main() calls parse(), which prints a value named `size`, and leaves skip() by an exception.
+//
+//     record                    thread.open                effect
+//     entry of parse            parse                      new trace and span
+//     entry of skip             parse, skip                span with parent `parse`
+//     return of parse           -                          skip ends with sonde.return="not seen"; parse ends
+//     print size=3              -                          belongs to parse, which is still in thread.returned
+//     next event of the thread  ...                        parse is given to the pusher
+//
+// The last two lines explain thread.returned: a span must not be sent before the values that its return handler prints.
 #include "runtime/sinks/metrics/spans.h"
 
 #include <sys/random.h>
@@ -50,6 +60,7 @@ uint64_t CallSpans::random() {
     }
 }
 
+// Times in records miss changes of the system clock since the session's start. Spans get the current correction.
 void CallSpans::give(OtlpSpan span) {
     span.begin_ns += correction_ns_;
     span.end_ns += correction_ns_;
@@ -62,6 +73,7 @@ void CallSpans::give_returned(Thread& thread) {
     thread.returned.reset();
 }
 
+// Beyond the limit of nesting, calls are only counted, so that their returns do not end outer calls.
 void CallSpans::begin(Thread& thread, const HitTask& task, const HitRow& row) {
     if (thread.too_deep || thread.open.size() >= deepest) {
         thread.too_deep++;
@@ -85,6 +97,7 @@ void CallSpans::begin(Thread& thread, const HitTask& task, const HitRow& row) {
     thread.open.push_back({row.function, std::move(span)});
 }
 
+// Also ends the calls inside, whose returns were not seen. Only the call that has returned may still get values.
 void CallSpans::end(Thread& thread, const HitRow& row) {
     if (thread.too_deep) {
         thread.too_deep--;
@@ -114,6 +127,8 @@ void CallSpans::end_unseen(Thread& thread) {
     thread.too_deep = 0;
 }
 
+// Adds the named values of a print to the call that it belongs to. A second value with the same name replaces the
+// first.
 void CallSpans::note_values(Thread& thread, const HitRow& row, const plan::Format& format,
                             std::span<const uint8_t> payload) {
     Call* call = nullptr;
@@ -161,7 +176,7 @@ void CallSpans::add(const plan::RecordHeader& header, std::span<const uint8_t> p
     if (found == threads_.end() && (!is_event || row.role == HitRole::End))
         return;
     Thread& thread = found == threads_.end() ? threads_[key_of(task)] : found->second;
-    // The records of a thread arrive in order, but the system clock may have been set back between two of them.
+    // The records of a thread arrive in order, but the system clock may have been set back meanwhile.
     thread.pid = task.pid;
     thread.tid = task.tid;
     thread.last_ns = std::max(thread.last_ns, task.time_ns);
@@ -175,6 +190,8 @@ void CallSpans::add(const plan::RecordHeader& header, std::span<const uint8_t> p
         end(thread, row);
 }
 
+// Once a second: gives away finished calls, and ends the calls of threads that no longer exist. A thread is checked
+// only if it had no record for 5 seconds.
 void CallSpans::turn(int64_t now, int64_t offset_ns) {
     if (now - turned_ns_ < turn_every_ns)
         return;

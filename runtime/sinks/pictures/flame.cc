@@ -19,6 +19,7 @@ constexpr double page_width = 1200, row_height = 17, head = 44, foot = 26;
 constexpr double letter_width = 7.3; // pixels, of the font below
 constexpr double least_width = 0.1;  // pixels; narrower boxes are not drawn
 
+// The kind of a frame selects the hue, its name the shade.
 std::string color_of(const FlameFrame& frame) {
     const size_t shade = shade_of(frame.name);
     const auto some = [&](size_t base, size_t span) { return base + shade % span; };
@@ -37,6 +38,7 @@ std::string color_of(const FlameFrame& frame) {
     return "#cccccc";
 }
 
+// Red for growth and blue for shrinkage. A change by a quarter of the total has full strength.
 std::string difference_color(const FlameBox& box, double whole) {
     const double change = (static_cast<double>(box.weight) - box.before) / whole;
     const double strength = std::min(1.0, std::abs(change) * 4);

@@ -65,6 +65,7 @@ int64_t weight_of(const plan::Global& global, const ArrayElement& element) {
 
 } // namespace
 
+// A `=` after the first slash belongs to the file's name, not to `GLOBAL=`.
 Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text) {
     const PictureKind& facts = facts_of(kind);
     PictureRequest out;
@@ -122,6 +123,7 @@ const Subject& subject_of(PictureRequest::Kind kind) {
 
 } // namespace
 
+// With a name, the global must be suitable. Without a name, exactly one suitable global must exist.
 Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& request) {
     const char* option = facts_of(request.kind).option;
     const Subject& subject = subject_of(request.kind);

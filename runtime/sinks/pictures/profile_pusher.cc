@@ -131,6 +131,7 @@ HttpTarget ProfilePusher::target_until(int64_t until_ns) const {
     return out;
 }
 
+// Does nothing while a push is in progress. The next call then pushes everything since taken_.
 void ProfilePusher::push(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements,
                          int64_t now) {
     next_ns_ = now + interval_ns_;

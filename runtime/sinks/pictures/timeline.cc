@@ -77,6 +77,7 @@ uint64_t Timeline::process_track(const HitTask& task) {
     return number;
 }
 
+// Returns the thread of a record. Declares its track, and that of its process, on first use and after a change of name.
 Timeline::Thread& Timeline::thread_of(const HitTask& task) {
     if (task.is_session())
         return session_;
@@ -91,6 +92,8 @@ Timeline::Thread& Timeline::thread_of(const HitTask& task) {
     return thread;
 }
 
+// Processes a hit: the begin or end of a call, or an instant. A return without an entry becomes an instant, because the
+// call began before the session or its record was lost.
 void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     switch (row.role) {
     case HitRole::None:
@@ -124,7 +127,7 @@ void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> pa
     const plan::Format& format = plan_.formats[header.format];
     const HitTask task = task_of(format, payload);
     Thread& thread = thread_of(task);
-    // The records of a thread arrive in order, but the system clock may have been set back between two of them.
+    // The records of a thread arrive in order, but the system clock may have been set back meanwhile.
     const int64_t time = thread.last = std::max(thread.last, task.time_ns ? task.time_ns : real_time_ns());
     if (format.is_hit) {
         if (header.row < rows_.size())
@@ -140,6 +143,7 @@ void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> pa
 
 int64_t Timeline::until_sample(int64_t now) const { return std::max<int64_t>(0, sampled_ + sample_every_ns - now); }
 
+// Writes the value of a counter if it has changed.
 void Timeline::count(Counter& counter, int64_t time, const char* data) {
     int64_t value = 0;
     std::memcpy(&value, data + counter.global->offset, sizeof value);

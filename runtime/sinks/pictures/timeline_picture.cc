@@ -1,3 +1,11 @@
+// Events are collected during the session and drawn at its end, because the time span and the number of rows are
+// unknown before. Memory is bounded by three reductions:
+//
+// * Calls: a heap keeps the 20,000 longest ones. Short calls would be narrower than a pixel.
+// * Marks: every n-th one is kept. When the list is full, n doubles and half of the list is dropped.
+// * Points of a curve: a minimum distance in time, which grows when the list is full.
+//
+// The title and a warning report each reduction, because a missing call must not look like a call that never happened.
 #include "runtime/sinks/pictures/timeline_picture.h"
 
 #include <algorithm>
@@ -265,6 +273,7 @@ void TimelinePicture::draw_axis(std::string& out, double height) const {
     out += "</g>\n";
 }
 
+// Marks are on the first line of a row, calls below.
 void TimelinePicture::draw_row(std::string& out, const Row& row) const {
     const Lane& lane = lanes_.at(row.track);
     const auto note = [](std::string_view text) {
@@ -320,6 +329,7 @@ void TimelinePicture::draw_curve(std::string& out, const Curve& curve, double to
                        path, y_of(static_cast<int64_t>(low)), begin, curve_color);
 }
 
+// The inner <svg class="plot"> clips its contents, so zooming never draws over the labels at the left.
 std::string TimelinePicture::svg() const {
     const Layout places = layout();
     const double height = places.height + foot;
