@@ -5,7 +5,6 @@
 // stopped, killed or busy. The server is not: it answers for names and attributes by itself, and gives up on a session
 // that does not respond. It has no other resources of the session, ends with the session, and then removes the folder,
 // even if the session was killed.
-// the session was killed.
 #pragma once
 
 #include <sys/types.h>

@@ -73,17 +73,17 @@ class ProfilePusher {
     const int64_t interval_ns_;
     std::atomic<bool> leaving_ = false;
 
-    std::mutex mutex_; // of what follows
+    std::mutex mutex_; // protects the members up to answer_
     std::condition_variable changed_;
-    std::optional<std::string> body_; // to be posted
+    std::optional<std::string> body_; // the next body to post; empty: none
     HttpTarget body_target_;
     std::optional<Result<void>> answer_;
 
-    // The session's own thread's.
-    Taken taken_;                 // by the receiver
-    std::optional<Taken> posted_; // under way
+    // Only the session's thread uses these:
+    Taken taken_;                 // the last state that the receiver has accepted
+    std::optional<Taken> posted_; // the state whose push is in progress
     int64_t next_ns_ = 0;
-    bool is_told_ = false; // that the receiver did not take one
+    bool is_told_ = false; // a warning about a failed push was printed
     std::thread thread_;
 };
 

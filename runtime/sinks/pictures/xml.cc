@@ -12,8 +12,8 @@ std::string xml_escaped(std::string_view text) {
         const size_t length = utf8_length(text);
         const auto first = static_cast<unsigned char>(text[0]);
         if (first == '\n' || first == '\t')
-            out += first == '\n' ? "&#10;" : "&#9;"; // attributes keep them so
-        else if (length == 0 || first < 0x20)        // unlike plain ones, these survive in attributes
+            out += first == '\n' ? "&#10;" : "&#9;"; // unlike plain ones, these survive in attributes
+        else if (length == 0 || first < 0x20)
             out += "\xef\xbf\xbd";
         else if (first == '<')
             out += "&lt;";
