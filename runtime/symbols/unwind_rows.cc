@@ -1,5 +1,5 @@
 // No single table describes all code of a file. Examples of code without call frame information in .eh_frame: startup
-// code, assembler in libcrypto, Go programs, PLT stubs of old linkers, and the instructions after clone() in glibc.
+// code, hand-written assembler, Go programs, PLT stubs, and the instructions after clone() in glibc.
 //
 // read_unwind_rules() asks the sources in the order of their reliability. A later source only fills gaps, because
 // add_functions() drops overlaps:

@@ -13,9 +13,9 @@
 //     no answer                       newer picture            the same body again, before all else
 //     another status                  dropped                  dropped; the next delta includes it
 //
-// The third case is the reason for sent_body_. If the answer was lost, the collector may have added the deltas already.
-// A new delta from the old base would add them again under another time interval. The same body has the same interval,
-// so a collector can recognize it.
+// The row "no answer" is the reason for sent_body_. If the answer was lost, the collector may have added the deltas
+// already. A new delta from the old base would add them again under another time interval. The same body has the same
+// interval, so a collector can recognize it.
 //
 // Lines and spans stay in their queue until done(), so a failed push sends the same items again.
 //

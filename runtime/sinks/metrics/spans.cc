@@ -1,4 +1,5 @@
-// An example: main() calls parse(), which prints a value named `size`, and leaves skip() by an exception.
+// An example: parse() calls skip(), which throws an exception that parse() catches. A handler at the return of parse()
+// prints a value named `size`.
 //
 //     record                    thread.open                effect
 //     entry of parse            parse                      new trace and span
