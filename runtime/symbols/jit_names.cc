@@ -29,8 +29,8 @@ constexpr size_t piece = 1 << 20, most_bytes = 256 << 20, head_bytes = 256;
 // /proc/PID/stat is in clock ticks since boot (proc_pid_stat(5)).
 int64_t beginning_of(int64_t process) {
     Result<std::string> text = read_file(fmt::format("/proc/{}/stat", process));
-    const size_t name_end =
-        text ? text->rfind(')') : std::string::npos; // a process name may contain spaces and parentheses
+    // A process name may contain spaces and parentheses.
+    const size_t name_end = text ? text->rfind(')') : std::string::npos;
     unsigned long long ticks = 0;
     if (name_end == std::string::npos ||
         std::sscanf(text->c_str() + name_end + 1,

@@ -223,8 +223,8 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
         std::optional<Steps> code = compile_expression(place.expression, width);
         if (!code)
             return false;
-        out.push_back(step(
-            SONDE_STEP_CFA)); // DWARF starts these expressions with the CFA on the stack (DWARF 5, section 6.4.2.3)
+        // DWARF starts these expressions with the CFA on the stack (DWARF 5, section 6.4.2.3).
+        out.push_back(step(SONDE_STEP_CFA));
         out.insert(out.end(), code->begin(), code->end());
     }
     if (is_address)

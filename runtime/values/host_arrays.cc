@@ -154,8 +154,8 @@ class KernelArray final : public HostArray {
             before > __atomic_load_n(&wrap().passed, __ATOMIC_SEQ_CST) && number_of_element(place) == before)
             __atomic_store_n(&wrap().unlisted, 1, __ATOMIC_SEQ_CST);
         std::copy_n(key.data(), global_.key_size, place.data() + 8);
-        for (uint64_t shown :
-             {uint64_t{0}, number}) { // 0 first, so that no reader combines the new number with the old key
+        // 0 first, so that no reader combines the new number with the old key.
+        for (uint64_t shown : {uint64_t{0}, number}) {
             std::memcpy(place.data(), &shown, sizeof shown);
             bpf_map_update_elem(order_fd_, &at, place.data(), BPF_ANY);
         }
@@ -227,8 +227,8 @@ class KernelArray final : public HostArray {
             options.sz = sizeof options;
             uint32_t next = 0;
             int failed = read(fd_, first ? nullptr : &bucket, &next, keys.get(), values.get(), &count, &options);
-            if (failed == -ENOSPC &&
-                most < global_.capacity) { // one bucket of the hash map has more elements than the buffer
+            // One bucket of the hash map has more elements than the buffer.
+            if (failed == -ENOSPC && most < global_.capacity) {
                 most *= 2;
                 keys.reset();
                 continue;

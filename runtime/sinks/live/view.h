@@ -47,8 +47,8 @@ class LiveView {
     enum class Mode : uint8_t { Tables, Detail, Filter, Help };
     struct Selection {
         std::string key;
-        size_t at = 0,
-               first = 0; // row numbers in the current order: of the selected row, and of the topmost visible one
+        // Row numbers in the current order: of the selected row, and of the topmost visible one.
+        size_t at = 0, first = 0;
     };
     const LiveTable* front() const;
     std::vector<const LiveTable*> arrays() const;

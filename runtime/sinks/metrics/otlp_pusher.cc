@@ -44,8 +44,8 @@ namespace sonde {
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
-constexpr int64_t first_pause_ns = second_ns,
-                  longest_pause_ns = 30 * second_ns; // pauses before a failed push is repeated
+// Pauses before a failed push is repeated. The pause doubles after each failure.
+constexpr int64_t first_pause_ns = second_ns, longest_pause_ns = 30 * second_ns;
 constexpr int64_t pause_at_end_ns = second_ns / 4;
 constexpr std::chrono::milliseconds most_at_end(1800), hurry_looked_at(20);
 constexpr size_t longest_line = 64 << 10;

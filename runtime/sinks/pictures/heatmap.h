@@ -52,8 +52,8 @@ class Heatmap {
     struct Grid {
         std::vector<Row> rows;
         std::vector<std::vector<uint64_t>> columns;
-        std::vector<std::pair<int32_t, int32_t>>
-            percentiles; // for each column, the rows of its 50th and 99th percentile; -1: no values
+        // For each column, the rows of its 50th and 99th percentile; -1: no values.
+        std::vector<std::pair<int32_t, int32_t>> percentiles;
         uint64_t most = 0;
         double column_s = 0;
         std::vector<bool> late; // columns with values that were spread
