@@ -80,7 +80,9 @@ class ControlFiles {
   private:
     // Creates the folder and mounts the file system. `name` is the session's module name.
     Result<void> mount(const std::string& name);
+    // Handles all requests that the kernel has queued.
     void serve_requests();
+    // Handles the frames of the session.
     void take_answers();
     // Fails all reads whose deadline is before `now`.
     void give_up_on(int64_t now, int error);
@@ -113,6 +115,7 @@ struct stat attributes(const ControlNode& node, Number number) {
     return out;
 }
 
+// FUSE callbacks. Each must answer its request exactly once, or store it in `questions`.
 void look_up(fuse_req_t request, Number parent, const char* name) {
     auto& nodes = of(request).nodes;
     for (size_t i = 1; i < nodes.size(); i++) {
@@ -163,11 +166,13 @@ void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
     }
 }
 
+// The last descriptor of an open file was closed.
 void release_file(fuse_req_t request, Number, fuse_file_info* file) {
     of(request).open_files.erase(file->fh);
     fuse_reply_err(request, 0);
 }
 
+// A read from offset 0 runs the handler. Others continue in the text that the handler returned.
 void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info* file) {
     ControlNode* node = node_of(request, number);
     if (!node || !node->reads) {
@@ -206,6 +211,7 @@ void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t 
         fuse_reply_write(request, size);
 }
 
+// `offset` is the index of the first entry that the caller has not seen yet.
 void read_folder(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info*) {
     auto& nodes = of(request).nodes;
     std::vector<std::pair<std::string, Number>> entries = {{".", number}, {"..", number}};
@@ -261,6 +267,7 @@ bool is_leftover(const std::string& folder) {
     return error.value() == ENOTCONN;
 }
 
+// Unmounts and removes the folders of killed sessions.
 void remove_leftovers_in(const std::string& base) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(base, error)) {
@@ -326,6 +333,8 @@ std::vector<ControlNode> control_nodes(const plan::Plan& plan) {
 
 namespace {
 
+// The base folder must belong to this user and must not be writable by others. Otherwise another user could replace the
+// session's folder.
 Result<void> ControlFiles::mount(const std::string& name) {
     std::string base = base_folder();
     folder_ = base + "/" + name;
@@ -405,6 +414,7 @@ void ControlFiles::take_answers() {
     }
 }
 
+// The server's loop: wait for the session, the kernel or the next deadline.
 void ControlFiles::serve_session() {
     while (!session_ended) {
         int64_t now = now_ns(), next = INT64_MAX;

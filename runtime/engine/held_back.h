@@ -22,6 +22,7 @@ class HeldBack {
     void release();
 
   private:
+    // A gate stops the writer: text after the gate is not written until the gate opens.
     void put_gates();
     void open_gates();
     Output& output_;

@@ -38,6 +38,7 @@ class Interrupter {
 
   private:
     Interrupter() = default;
+    // The thread's function.
     void watch();
     // True if the session was asked to end and has not reacted. The caller holds the mutex.
     bool is_asked();

@@ -35,16 +35,21 @@ class OverloadGuard {
 
   private:
     static constexpr int64_t shortest_pause = 90'000'000; // between measuring windows, ns
+    // The measurements of a probe.
     struct Cost {
         std::vector<int> programs;               // file descriptors of the BPF programs
         uint64_t hits_before = 0, ns_before = 0; // at the begin of the current window
         uint64_t hits = 0, ns = 0;               // since the last judgment
         bool is_said = false, is_disarmed = false;
     };
+    // Start and end a measuring window, in which the kernel counts the time of BPF programs.
     void begin_window(int64_t now);
     void end_window(int64_t now);
+    // Computes the costs since the last judgment, warns, and chooses the length of the next pause.
     std::vector<Disarmed> judge(int64_t now);
+    // True while the load is low, so that pauses are long.
     bool is_rare() const { return pause_ > shortest_pause; }
+    // Returns the time of one trap of a probe, in nanoseconds.
     double trap_ns(const plan::Probe& probe, double hits_a_second);
 
     const plan::Plan& plan_;

@@ -28,6 +28,7 @@ class Rings {
     int control_fd() const { return control_ ? ring_buffer__epoll_fd(control_) : -1; }
 
   private:
+    // libbpf's callback for a record. A negative result ends the drain.
     static int handle(void* opaque, void* record, size_t size);
 
     int64_t stop_at_ = INT64_MAX; // now_ns()

@@ -33,6 +33,7 @@ class Signals {
     void ignore_from_here();
 
   private:
+    // Reads all pending signals. Returns true if one of them asks for the end.
     bool read_pending();
 
     Interrupter& interrupter_;

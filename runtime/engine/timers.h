@@ -38,6 +38,7 @@ class Timers {
         int64_t next; // now_ns()
         uint64_t dropped = 0;
     };
+    // Sets the time of a timer's next run, and drops runs that are too late.
     void schedule(Timer& timer, int64_t now);
     // Returns the probe's interval in nanoseconds. With `.randomize`, each call returns another value.
     int64_t interval(const plan::Probe& probe);

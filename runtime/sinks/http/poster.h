@@ -2,7 +2,7 @@
 // --pprof with a URL.
 //
 // Each request uses a new connection. A server may close an idle connection at any time, and the last push of a session
-// has no time for a second attempt. libevent also resolves host names, since getaddrinfo() blocks and cannot be
+// has no time for a second attempt. Also, libevent resolves host names, since getaddrinfo() blocks and cannot be
 // canceled.
 #pragma once
 
@@ -59,8 +59,11 @@ class HttpPoster {
   private:
     HttpPoster(event_base* base, const HttpTarget& target, const HttpSettings& settings)
         : base_(base), target_(target), settings_(settings) {}
+    // Creates a new connection, with TLS if the target requires it.
     evhttp_connection* connect();
+    // libevent's callback for the end of a request.
     void on_answer(evhttp_request* request);
+    // Returns a message for a request without an answer.
     std::string why_no_answer(int error);
 
     event_base* base_;

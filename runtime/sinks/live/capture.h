@@ -34,9 +34,12 @@ class Capture {
     std::vector<std::string> last_lines(size_t most) const;
 
   private:
+    // Limits for kept text, so that a script which prints much does not use up memory.
     static constexpr size_t most_lines = 5000, longest_line = 65536;
     explicit Capture(Terminal& terminal, bool raw) : terminal_(terminal), raw_(raw) {}
+    // The thread's function: reads the pipe until the destructor ends it.
     void read();
+    // Prints or keeps a piece of text.
     void take(std::string_view text);
 
     Terminal& terminal_;

@@ -43,9 +43,12 @@ class Live final : public Sink {
 
   private:
     Live(SessionData& data, Output& output, const LiveSettings& settings, std::unique_ptr<Terminal> terminal);
+    // Reads the current values, and writes them as JSON if requested.
     void look();
+    // Performs an action that the view cannot perform itself.
     void act(const LiveView::Wish& wish);
     std::string save(size_t global);
+    // The lines of the detail view.
     std::vector<std::string> detail(const LiveTable& table, const LiveRow& row, size_t columns);
     void write_json();
 

@@ -70,11 +70,16 @@ class LiveTables {
     void reset(size_t global);
 
   private:
+    // Reads one global.
     LiveTable look_at(size_t global);
+    // Computes the rate of a row. `seconds`: the time since the previous update.
     void follow(size_t global, LiveRow& row, double seconds);
+    // Decodes a value.
     LiveValue value_of(const plan::Global& global, const char* payload) const;
+    // Returns the records that did not fit into the ring buffer so far.
     uint64_t lost_records() const;
 
+    // The history of a row.
     struct Followed {
         int64_t number = 0;
         std::deque<double> rates;

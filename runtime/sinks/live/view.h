@@ -50,14 +50,20 @@ class LiveView {
         // Row numbers in the current order: of the selected row, and of the topmost visible one.
         size_t at = 0, first = 0;
     };
+    // The table in front, which reacts to keys. Null if the script has neither arrays nor histograms.
     const LiveTable* front() const;
+    // The tables with rows: arrays, and scalar statistics with a histogram.
     std::vector<const LiveTable*> arrays() const;
+    // The rows of a table that match the filter, in the current order.
     std::vector<const LiveRow*> ordered(const LiveTable& table);
+    // The number that rows are sorted by.
     int64_t sort_number(const LiveTable& table, const LiveRow& row) const;
     bool passes(const LiveTable& table, const LiveRow& row);
+    // Reactions to keys: how many rows a key moves, moving the selection, and choosing the next order.
     int64_t step_of(Key::Kind key) const;
     void move(int64_t by);
     void next_sort(int by);
+    // Parts of the screen, from top to bottom. `columns` is its width, `height` the number of lines to add.
     void add_head(std::vector<std::string>& out, size_t columns) const;
     void add_scalars(std::vector<std::string>& out, size_t columns) const;
     void add_table(std::vector<std::string>& out, const LiveTable& table, size_t height, size_t columns);

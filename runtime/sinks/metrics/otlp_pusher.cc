@@ -150,6 +150,7 @@ void OtlpPusher::keep_span(OtlpSpan span) {
     keep(OtlpTraces, spans_, std::move(span));
 }
 
+// Splits the output into lines. Very long lines are sent in parts, so that memory stays bounded.
 void OtlpPusher::note_printed(std::string_view text, const OtlpSpanId& within) {
     if (!request_.wants(OtlpLogs))
         return;
@@ -220,6 +221,7 @@ void OtlpPusher::on_told() {
     turn();
 }
 
+// The end of an interval: request a picture, and send queued lines and spans even if they are few.
 void OtlpPusher::on_time() {
     if (request_.wants(OtlpMetrics) && !ending_)
         exchange_.ask();
@@ -228,6 +230,7 @@ void OtlpPusher::on_time() {
     turn();
 }
 
+// Encodes a picture. Deltas cover the time since the last accepted picture, or since the session's start.
 std::string OtlpPusher::metrics_body(const Metrics& metrics) const {
     OtlpTimes times{metrics.began_ns, metrics.time_ns, request_.is_delta, request_.has_exponential};
     if (!request_.is_delta)
@@ -261,6 +264,8 @@ void OtlpPusher::send(OtlpSignal signal, const std::string& body) {
                   [this, signal](const HttpAnswer& answer) { on_answer(signal, answer); });
 }
 
+// Handles the end of a request. Three results are possible: accepted (perhaps in part), a failure that may pass, and a
+// final failure. In the last case the items are dropped, because repeating the request would not help.
 void OtlpPusher::on_answer(OtlpSignal signal, const HttpAnswer& answer) {
     in_flight_.reset();
     if (!answer.problem.empty()) {

@@ -44,7 +44,9 @@ class OtlpPusher {
     void serve(const SessionData& data) { exchange_.serve(data, this); }
     // Adds printed text, which may be a part of a line. `within`: the call whose handler prints.
     void note_printed(std::string_view text, const OtlpSpanId& within);
+    // Adds a finished call.
     void keep_span(OtlpSpan span);
+    // Returns the counts of pushes so far. Any thread may call it.
     OtlpNumbers numbers() const;
     // Sends the last picture that was served, and all lines and spans. Waits at most 2 seconds, or until `hurry()`
     // returns true. Returns a message about everything that was dropped during the session, or else the collector's
@@ -58,16 +60,24 @@ class OtlpPusher {
         int64_t began_ns = 0, time_ns = 0;
     };
     OtlpPusher(const plan::Plan& plan, const OtlpRequest& request);
+    // Creates the event loop, the connection and the events. Runs before the thread starts.
     Result<void> open();
+    // For the session's thread. keep_line() queues the line that has just ended. keep() wakes the thread when enough
+    // items for a request are queued.
     void keep_line();
     template <typename Item> void keep(OtlpSignal signal, OtlpQueue<Item>& queue, Item item);
+    // The rest runs in the pusher's thread. run() executes the event loop until finish() or the destructor ends it.
     void run();
+    // Event handlers: on_told() for a message of the session's thread, on_time() for the end of an interval, and
+    // on_answer() for the end of a request.
     void on_told();
     void on_time();
+    // Starts the next request, if one is due.
     void turn();
     std::string metrics_body(const Metrics& metrics) const;
     void send(OtlpSignal signal, const std::string& body);
     void on_answer(OtlpSignal signal, const HttpAnswer& answer);
+    // Decides which metrics to send after a failure, and starts a pause.
     void retry(OtlpSignal signal, const HttpAnswer& answer);
     void note_dropped(OtlpSignal signal, uint64_t count) { dropped_[signal] += count; }
     void note_problem(std::string problem);

@@ -56,15 +56,22 @@ class MetricsServer {
 
   private:
     MetricsServer(const plan::Plan& plan, const MetricsRequest& request);
+    // Binds the socket and prepares libevent. Runs before the thread starts.
     Result<void> listen();
+    // The rest runs in the server's thread. run() executes the event loop until the destructor ends it.
     void run();
+    // Checks a request and answers it, or puts it into waiting_ (answer_metrics).
     static void on_request(evhttp_request* request, void* server);
     void answer_metrics(evhttp_request* request);
+    // True if the request has the right token, or none is required.
     bool may_read(evhttp_request* request) const;
+    // True if the request's host names are those of this server.
     bool is_for_us(evhttp_request* request) const;
+    // on_told() answers waiting requests when a picture is ready. on_time() rejects requests that have waited too long.
     void on_told();
     void on_time();
     void send(evhttp_request* request, int status, const char* reason, const char* type, const std::string& text);
+    // Removes a connection that libevent is closing from all lists.
     void forget(evhttp_connection* connection);
 
     bool is_loopback_ = true; // only this machine can connect

@@ -45,24 +45,30 @@ class CallSpans {
     uint64_t left_out() const { return left_out_; } // calls beyond the limit of nesting
 
   private:
+    // An open call.
     struct Call {
         uint32_t function = 0;
         OtlpSpan span;
     };
+    // The open calls of a thread.
     struct Thread {
         int64_t pid = 0, tid = 0;
         int64_t last_ns = 0;    // time of its last event
         int64_t looked_ns = 0;  // now_ns() when the thread was last known to exist
         std::vector<Call> open; // the outermost first
         uint64_t too_deep = 0;  // calls beyond the limit of nesting that are still open
+        // The call that has returned last. It may still get the values that its return handler prints.
         std::optional<Call> returned;
     };
 
     CallSpans(const plan::Plan& plan, Keep keep);
+    // Starts and ends calls. end_unseen() ends all calls of a thread without their returns.
     void begin(Thread& thread, const HitTask& task, const HitRow& row);
     void end(Thread& thread, const HitRow& row);
     void end_unseen(Thread& thread);
+    // Adds printed values to the call that they belong to.
     void note_values(Thread& thread, const HitRow& row, const plan::Format& format, std::span<const uint8_t> payload);
+    // Passes a finished span on. give_returned() does so for the call that has waited for the values of its return.
     void give(OtlpSpan span);
     void give_returned(Thread& thread);
     uint64_t random();

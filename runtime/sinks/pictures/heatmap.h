@@ -59,12 +59,17 @@ class Heatmap {
         std::vector<bool> late; // columns with values that were spread
     };
 
+    // The number of the first bucket, and the bounds of buckets and rows as text.
     int32_t first_bucket() const;
     std::string low_of(int32_t bucket) const;
     std::string range_of(const Row& row) const;
+    // Returns the current counts of an element.
     Counts counts_of(const ArrayElement& element) const;
+    // Merges pairs of columns and doubles the interval.
     void halve();
+    // Returns the column of a time, in the current interval.
     size_t column_at(int64_t time) const;
+    // Reduces the data to the size of a picture.
     Grid grid(size_t most_rows, size_t most_columns) const;
     std::string title() const;
     std::string key_of(const std::string& key) const;
@@ -73,9 +78,11 @@ class Heatmap {
     const plan::Plan& plan_;
     const size_t global_;
     const plan::StatsNeeds& needs_;
+    // The buckets that are read: those of the script's histogram, or those for percentiles.
     enum class Source : uint8_t { Histogram, Quantiles } source_;
     int64_t began_ = 0, looked_ = 0, interval_;
     uint64_t looks_ = 0;
+    // The recorded values: for each column, the number of new values in each bucket.
     std::vector<Counts> columns_;
     std::vector<bool> late_;                  // columns that were read together with others
     std::map<std::string, Element> elements_; // by key

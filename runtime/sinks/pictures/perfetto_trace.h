@@ -34,6 +34,7 @@ class PerfettoTrace : public TimelineFile {
 
   private:
     void clocks();
+    // Write packets: the declaration of a track, an event, or any packet.
     void descriptor(const ProtobufMessage& track);
     void event(int64_t time, const ProtobufMessage& event);
     void packet(ProtobufMessage& packet);

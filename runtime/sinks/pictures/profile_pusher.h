@@ -59,11 +59,16 @@ class ProfilePusher {
     };
     ProfilePusher(const plan::Plan& plan, size_t global, const HttpTarget& target, const HttpSettings& settings,
                   int64_t interval_ns);
+    // The thread's function: posts one body after the other.
     void run();
+    // True while a push has no answer.
     bool is_busy();
+    // Handles the answer of a push: updates taken_, or prints a warning.
     void note_answer();
+    // Makes the profile for the time since taken_.
     Result<std::string> profile_since(Symbols& symbols, const ProcessNumbers& numbers,
                                       const std::vector<ArrayElement>& elements, int64_t until_ns) const;
+    // Returns the target, with the interval in its query if it has one.
     HttpTarget target_until(int64_t until_ns) const;
 
     const plan::Plan& plan_;

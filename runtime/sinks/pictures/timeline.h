@@ -42,12 +42,14 @@ class Timeline {
     Result<void> finish(const char* data, uint64_t lost);
 
   private:
+    // A global with a number. `told` is false until its value was written once.
     struct Counter {
         const plan::Global* global;
         uint64_t track;
         int64_t last;
         bool told;
     };
+    // A thread, with the calls that are open.
     struct Thread {
         uint64_t track = 0;
         std::string name;
@@ -56,9 +58,12 @@ class Timeline {
         bool is_waiting = false;    // the innermost call is a time off the processor
     };
     Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file);
+    // Return a thread, and the track of a process. Declare them on first use.
     Thread& thread_of(const HitTask& task);
     uint64_t process_track(const HitTask& task);
+    // Writes a hit as the begin or end of a slice, or as an instant.
     void hit(Thread& thread, const HitRow& row, int64_t time);
+    // Writes the value of a counter, if it has changed.
     void count(Counter& counter, int64_t time, const char* data);
 
     const plan::Plan& plan_;

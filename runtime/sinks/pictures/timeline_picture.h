@@ -51,12 +51,14 @@ class TimelinePicture : public TimelineFile {
         std::string_view note; // points into notes_
         int64_t length() const { return end - begin; }
     };
+    // An instant.
     struct Mark {
         int64_t time = 0;
         uint64_t track = 0;
         std::string name, text;
         bool is_printed = false;
     };
+    // The values of a counter.
     struct Curve {
         std::string name;
         std::vector<std::pair<int64_t, int64_t>> points; // pairs of time and value
@@ -74,6 +76,7 @@ class TimelinePicture : public TimelineFile {
         std::vector<const Mark*> marks;
         std::vector<const Call*> calls;
     };
+    // The vertical positions of everything in the picture, in pixels.
     struct Layout {
         std::vector<Row> rows;
         std::vector<std::pair<uint64_t, double>> processes; // vertical positions of their names
@@ -81,14 +84,19 @@ class TimelinePicture : public TimelineFile {
         double height = 0;
     };
 
+    // Adds a finished call, if it is among the longest ones.
     void keep(const Call& call);
+    // Computes from_ and to_.
     void find_span(int64_t end);
     std::string title() const;
     std::string left_out() const; // what the picture does not show, for a message
+    // Assigns vertical positions to rows, names and curves.
     Layout layout() const;
+    // Append SVG elements to `out`.
     void draw_axis(std::string& out, double height) const;
     void draw_row(std::string& out, const Row& row) const;
     void draw_curve(std::string& out, const Curve& curve, double top) const;
+    // Returns the horizontal position of a time, in pixels from the plot's left edge.
     double x_of(int64_t time) const;
 
     std::string file_;
