@@ -89,6 +89,7 @@ void sonde_host_emit(void* session, const void* record, uint64_t size) {
     of(session).handle_record(static_cast<const uint8_t*>(record), size);
 }
 
+// Functions for arrays. A missing element reads as zeros; the result says if the element exists.
 int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value) {
     Session& s = of(session);
     std::string payload;
@@ -127,6 +128,7 @@ void sonde_host_array_delete(void* session, uint32_t global, const void* key) {
     s.data.arrays[global]->erase(key_of(s, global, key));
 }
 
+// Deletes the elements that match in the masked components. An empty mask matches all elements.
 void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t mask, const void* slice) {
     Session& s = of(session);
     if (mask == 0) {
@@ -271,6 +273,7 @@ int64_t sonde_host_random() {
     static std::mt19937 random{std::random_device{}()};
     return static_cast<int64_t>(random());
 }
+// Computes the value of the kernel's jiffies_64.
 int64_t sonde_host_jiffies() {
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);

@@ -118,6 +118,7 @@ Result<void> Linker::lay_out() {
     return {};
 }
 
+// Maps writable memory and copies the sections. protect() removes the permission to write later.
 Result<void> Linker::map() {
     void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -129,6 +130,7 @@ Result<void> Linker::map() {
     return {};
 }
 
+// Computes the address of each symbol, in the order of the symbol table.
 Result<void> Linker::read_symbols() {
     for (const Elf64_Shdr& table : sections_) {
         if (table.sh_type != SHT_SYMTAB)
@@ -191,6 +193,7 @@ Result<uint64_t> Linker::import(const std::string& name) const {
     return Error(fmt::format("the host code wants `{}`, which this version does not have", name));
 }
 
+// Applies the relocations of all loaded sections.
 Result<void> Linker::relocate_all() {
     for (const Elf64_Shdr& table : sections_) {
         if (table.sh_type != SHT_RELA || table.sh_info >= sections_.size() ||
@@ -203,6 +206,7 @@ Result<void> Linker::relocate_all() {
     return {};
 }
 
+// Applies one relocation. A value that does not fit into 32 bits is an error, not truncated.
 Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
     const uint64_t index = ELF64_R_SYM(rela.r_info), room = sections_[section].sh_size;
     const auto type = static_cast<uint32_t>(ELF64_R_TYPE(rela.r_info));

@@ -113,6 +113,7 @@ double default_overload_limit(const plan::Plan& plan) {
                               : part * static_cast<double>(std::max(1l, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
+// Only probes with programs in the kernel are measured. Without any, the guard does nothing.
 OverloadGuard::OverloadGuard(const plan::Plan& plan, const KernelObject& kernel, double limit)
     : plan_(plan), limit_(limit), costs_(plan.probes.size()) {
     for (size_t i = 0; i < plan.probes.size(); i++) {
@@ -210,6 +211,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
     return out;
 }
 
+// A small state machine: pause, window, pause, window, ... and a judgment after some windows.
 std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
     if (is_refused_)
         return {};

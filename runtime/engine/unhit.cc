@@ -35,6 +35,7 @@ bool was_hit(const plan::Plan& plan, const Marks& marks, uint32_t probe, uint32_
     return marks.has(plan::Mark::Hit, row) && (!asks || marks.has(plan::Mark::Wanted, row));
 }
 
+// Groups the plan's points by the point in the script that they come from. The group is hit if one of them was.
 std::vector<Written> written_points(const plan::Plan& plan, const Marks& marks) {
     std::vector<Written> out;
     std::map<std::pair<std::string, std::string>, size_t> seen;
@@ -60,6 +61,7 @@ uint64_t inode_of(const std::string& path) {
     return stat(path.c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
+// True for a statically linked program, which contains copies of library functions.
 bool is_static(const std::string& program) {
     return ElfFile::open_any_width(program) && shared_libraries(program).empty();
 }
@@ -172,6 +174,7 @@ bool any_hit(const plan::Plan& plan, const Marks& marks) {
     return false;
 }
 
+// For a probe with many points, one line stands for all of them.
 std::vector<std::string> explain_unhit(const UnhitContext& context) {
     constexpr size_t most_in_one_probe = 4;
     std::map<std::string, std::pair<size_t, size_t>> places; // number of points, and of those that were hit

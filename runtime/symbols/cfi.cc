@@ -115,6 +115,7 @@ class Machine {
     }
 
   private:
+    // The rule for the current state of the registers.
     UnwindRow row() { return rules_.compile(state_, *cie_.width, cie_.signal_frame); }
     // Adds a row at the current address. Several rows for one address replace each other: only the last state holds.
     void add(std::vector<UnwindRow>& rows, UnwindRow row) {
@@ -140,6 +141,7 @@ class Machine {
         uint64_t moved = delta * cie_.code_align;
         at_ = moved > end_ - at_ ? end_ : at_ + moved;
     }
+    // Ignores registers that rules do not track, such as those for floating point numbers.
     void set(uint64_t number, const CfiPlace& place) {
         if (number = cie_.width->number(number); number != cfi::no_register)
             state_.places[number] = place;

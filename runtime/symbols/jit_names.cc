@@ -86,6 +86,8 @@ const FunctionSymbol* JitNames::find(uint64_t address) const {
     return address - function.address < function.size ? &function : nullptr;
 }
 
+// Reads the file from the position of the last read. If the first bytes have changed or the file is shorter, it was
+// replaced: start again.
 bool JitNames::read_on() {
     if (path_.empty() || now_ns() - looked_ < between_looks)
         return false;
@@ -116,6 +118,7 @@ bool JitNames::read_on() {
     return read_ != before;
 }
 
+// Lines that do not have the expected form are skipped.
 size_t JitNames::add(const std::string& text) {
     size_t at = 0;
     for (size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {

@@ -28,13 +28,16 @@ class KernelSymbols {
     std::vector<uint64_t> compile() const;
 
   private:
+    // A symbol. Its names point into `texts_`.
     struct Symbol {
         uint64_t address, size;
         std::string_view name, module; // in `texts_`
     };
+    // Returns the symbol that contains an address, or null.
     const Symbol* at(uint64_t address) const;
 
     std::vector<Symbol> symbols_; // sorted by address
+    // Contents of /proc/kallsyms: the newest one, and older ones with names of unloaded modules.
     std::vector<std::unique_ptr<std::string>> texts_;
     bool hidden_ = false;
     int64_t read_at_ = 0; // now_ns()

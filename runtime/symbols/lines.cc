@@ -14,6 +14,7 @@
 namespace sonde {
 namespace {
 
+// Adds the rows of a unit. `files` maps paths to their indexes in LineTable::files.
 void add_unit(Dwarf_Die& unit, LineTable& out, std::unordered_map<std::string, uint32_t>& files) {
     const char* last_path = nullptr;
     uint32_t file = 0;
@@ -80,6 +81,8 @@ LineFinder::LineFinder(const ElfFile& file, std::vector<std::string>& problems) 
 LineFinder::~LineFinder() = default;
 LineFinder::LineFinder(LineFinder&&) noexcept = default;
 
+// libdw finds the unit of an address by .debug_aranges. Without this section, the line tables of all units are read
+// once.
 std::optional<LineFinder::Line> LineFinder::find(uint64_t address) {
     if (!debug_)
         return std::nullopt;

@@ -65,30 +65,40 @@ class Symbols {
     Rendered& rendered();
 
   private:
+    // An open file with its symbols, and a file with an address as linked in this file.
     struct File;
     struct Found;
+    // Returns the file and the linked address for an address of a process. The file is null if the address is unknown.
     Found find(uint64_t process, uint64_t address);
     // The text for an address that is not in a file, from the names of JIT compilers.
     std::string text_of_made_code(uint64_t process, uint64_t address, uint64_t style);
+    // Reads new names of a JIT compiler, and drops outdated lines from the cache.
     void read_on(uint64_t process, JitNames& names);
+    // Returns the mapping that contains an address, or null.
     const sonde_mapping* find_mapping(uint64_t process, uint64_t address) const;
     // Reads the file at `open_path`; messages and output call it `path`. Returns null if the file is not readable or
     // not an ELF file.
     File* add_file(const std::string& open_path, const std::string& path);
+    // Adds a program and its libraries, before any process runs them.
     void add_program(const std::string& path);
+    // Adds the files that a running process has mapped.
     void add_process(uint64_t process);
     // Converts to the PID in the namespace of sonde's own /proc.
     int64_t number_here(uint64_t process) const;
     // Returns the process of a shared stack; other numbers are returned unchanged.
     uint64_t real_process(uint64_t process) const;
+    // Opens the file of a mapping. Returns false if it cannot be found.
     bool find_file(const sonde_mapping& mapping, const std::string& inner_path);
     // Reads the vDSO from the memory of a process. `here` is its PID in sonde's /proc.
     bool find_vdso(const sonde_mapping& mapping, int64_t here);
+    // Compiles the table of a file for handlers, as a new BPF map.
     Fd make_table(File& file) const;
+    // Reads the kernel's symbols, and passes handlers their tables.
     void begin_kernel(const plan::Plan& plan);
     // Passes the tables to the kernel in one batch. Each update waits for running handlers, so single updates would be
     // slow.
     void give_tables();
+    // Returns the kernel's address of the inode whose page is mapped at `page`; 0 on failure.
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;

@@ -37,12 +37,14 @@ using namespace std::literals;
 
 constexpr uint64_t most_debug_frame = 256 << 20; // bytes
 
+// True if one of the sorted functions contains the address.
 bool is_covered(const std::vector<CfiFunction>& functions, uint64_t address) {
     auto next = std::upper_bound(functions.begin(), functions.end(), address,
                                  [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
     return next != functions.begin() && address < std::prev(next)->end;
 }
 
+// Adds the functions in a file's .debug_frame.
 void add_section(std::vector<CfiFunction>& to, const ElfFile& file, const CfiWidth& width, RuleCompiler& rules) {
     if (std::optional<std::string> text = read_section(file, ".debug_frame", most_debug_frame))
         add_functions(to, read_cfi(*text, 0, CfiKind::DebugFrame, width, rules));

@@ -92,11 +92,13 @@ class ExpressionCompiler {
         if (good_)
             add(SONDE_STEP_REGISTER, offset, sonde_register(number));
     }
+    // The target of a forward jump is not compiled yet, so store the jump and patch it in compile().
     void jump(sonde_step_kind kind) {
         const auto distance = in_.take<int16_t>();
         jumps_.push_back({out_.size(), in_.position() + static_cast<size_t>(int64_t{distance}), kind});
         add(kind);
     }
+    // Handlers can read 1, 2, 4 or 8 bytes, at most one word.
     void read(uint8_t size) {
         good_ = good_ && (size == 1 || size == 2 || size == 4 || size == 8) && size <= width_.word;
         add(SONDE_STEP_READ, size);
@@ -316,6 +318,7 @@ std::optional<Steps> compile_expression(std::string_view code, const CfiWidth& w
     return ExpressionCompiler(code, width).compile();
 }
 
+// The order of the steps: the CFA; a mark for signal frames; rip, rsp and rbp; REST; all other registers; END.
 std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth& width, bool interrupted) const {
     Steps out;
     if (state.cfa_is_expression) {
@@ -350,6 +353,7 @@ std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth
     return out.size() <= SONDE_STEPS_MOST ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// A rule has 28 bits for the index of its first step.
 uint32_t RuleCompiler::add(Steps program) {
     auto [entry, fresh] = known_.try_emplace(std::move(program), static_cast<uint32_t>(steps_.size()));
     if (fresh)

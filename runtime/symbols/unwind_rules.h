@@ -26,6 +26,7 @@ struct UnwindRow {
     bool same_rule(const UnwindRow& other) const { return rule == other.rule && saves == other.saves; }
 };
 
+// The compiled rules of a file.
 struct UnwindRules {
     std::vector<UnwindRow> rows; // sorted by address
     std::vector<uint64_t> steps; // the programs of all rows; a rule has the index of its first step
@@ -69,7 +70,9 @@ class RuleCompiler {
     uint32_t after_clone();
 
   private:
+    // Compiles a row to a program; nothing if that is impossible.
     std::optional<std::vector<uint64_t>> program(const CfiState& state, const CfiWidth& width, bool interrupted) const;
+    // Stores a program, unless an equal one exists. Returns the rule that refers to it.
     uint32_t add(std::vector<uint64_t> program);
 
     std::vector<uint64_t>& steps_;

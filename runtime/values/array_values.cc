@@ -11,6 +11,7 @@ namespace sonde {
 
 std::string string_at(const char* bytes, size_t size) { return {bytes, strnlen(bytes, size)}; }
 
+// A component that the script knows at compile time is stored as an index into Plan::texts.
 KeyValue key_value(const plan::Plan& plan, const plan::KeyPart& part, const ArrayElement& element) {
     if (part.type == plan::Value::String)
         return {true, 0, string_at(element.key.data() + part.offset, part.size)};

@@ -130,6 +130,7 @@ std::vector<HitRow> find_hit_rows(const plan::Plan& plan) {
     return out;
 }
 
+// Directives that are not from the script (About) carry the time and the task.
 HitTask task_of(const plan::Format& format, std::span<const uint8_t> payload) {
     HitTask out;
     read_values(format, payload, [&](PrintedValue& value) {

@@ -18,6 +18,7 @@ namespace {
 
 using plan::Directive;
 
+// Pads a text with spaces to `width` bytes, at the right if the flag is `-`.
 std::string padded(std::string text, char flag, int64_t width) {
     size_t wanted = width > 0 ? static_cast<size_t>(std::min<int64_t>(width, 1 << 16)) : 0;
     if (text.size() >= wanted)
@@ -125,6 +126,8 @@ std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::Stac
     return out;
 }
 
+// Returns a line for each address in a string of the script. Unlike in a stack, an address is not a return address, and
+// inlined functions are not shown.
 std::string render_addresses(Symbols& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
     std::string out;
     if (process == 0)

@@ -58,6 +58,8 @@ std::string label(const plan::StatsNeeds& needs, size_t bucket) {
 
 } // namespace
 
+// Logarithmic buckets: index 64 is for 0, 65 for 1, 66 for 2 and 3, 67 for 4 to 7, and 63 for -1, 62 for -3 and -2.
+// Linear buckets: the first one is for underflow and the last one for overflow.
 BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket) {
     if (needs.histogram == plan::StatsNeeds::Log) {
         if (bucket == log_zero)
@@ -85,6 +87,7 @@ std::string share(uint64_t count, uint64_t total) {
     return fmt::format("{:5.1f}%", part);
 }
 
+// Returns the line with percentiles; "" if the statistic keeps none.
 std::string percentile_line(const plan::StatsNeeds& needs, const uint64_t* statistic) {
     if (!needs.quantiles)
         return "";
@@ -101,6 +104,7 @@ std::string percentile_line(const plan::StatsNeeds& needs, const uint64_t* stati
 
 } // namespace
 
+// Chooses the visible rows first, then the widths of the columns, and draws the rows last.
 std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* statistic) {
     const uint64_t* counts = statistic + sizeof(plan::StatsBlock) / 8;
     constexpr size_t margin = 2; // empty rows that are shown before the first and after the last row with a count

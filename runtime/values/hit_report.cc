@@ -42,6 +42,7 @@ double HitReport::cycles_per_ns() const {
     return static_cast<double>(__rdtsc() - began_cycles_) / static_cast<double>(passed);
 }
 
+// The minimum is stored inverted, as in the kernel, so that 0 means "no value yet".
 void HitReport::ran(const plan::Probe& probe, uint64_t ns) {
     Runs& runs = host_[&probe];
     runs.points.resize(std::max<size_t>(1, probe.points.size()));

@@ -22,6 +22,7 @@
 namespace sonde {
 namespace {
 
+// An array in this process. Elements are stored by insertion number, and an index maps keys to numbers.
 class MemoryArray final : public HostArray {
   public:
     explicit MemoryArray(const plan::Global& global) : global_(global) {}
@@ -74,6 +75,7 @@ class MemoryArray final : public HostArray {
     uint64_t next_ = 0;
 };
 
+// An array in a hash map of the kernel. A value in the map begins with the insertion number of its element (8 bytes).
 class KernelArray final : public HostArray {
   public:
     KernelArray(const plan::Global& global, int fd, plan::SessionWords* words, int order_fd)
@@ -128,6 +130,7 @@ class KernelArray final : public HostArray {
     // ---- arrays that wrap (see runtime/plan/wrap.h; codegen/rtlib/wrap.bpf.c does the same in the kernel)
 
     sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(reinterpret_cast<char*>(words_) + global_.offset); }
+    // Returns the place of a number in the second map: the stored number, then the key.
     std::string read_place(uint64_t number) {
         uint32_t at = static_cast<uint32_t>(number) & (sonde_wrap_places(global_.capacity) - 1);
         std::string place(8 + ((global_.key_size + 7ull) & ~7ull), '\0');
@@ -277,6 +280,7 @@ int compare_strings(const std::string& a, const std::string& b, size_t at, size_
 }
 
 // `what` is HostForeach::sort_stat: count, sum, min, max, avg, variance (5) or percentile.
+// Returns the number that a foreach statement sorts statistics by.
 int64_t stat_value(const plan::StatsNeeds& needs, const ArrayElement& element, int32_t what, int64_t percentile) {
     plan::StatsBlock block{};
     std::memcpy(&block, element.payload.data(), std::min(sizeof block, element.payload.size()));
@@ -320,6 +324,7 @@ bool matches_slice(const plan::Global& global, const std::string& key, uint64_t 
     return true;
 }
 
+// Sorts indexes and not elements, since elements are large. Elements that compare equal keep their order of insertion.
 void sort_elements(const plan::Global& global, uint32_t max_string, const HostForeach& spec,
                    std::vector<ArrayElement>& elements) {
     if (spec.sort_direction == 0)

@@ -78,6 +78,7 @@ Json statistic_json(const plan::StatsNeeds& needs, const plan::StatsBlock& block
     return out;
 }
 
+// The conversion decides how a number is shown: `%p` as a hexadecimal string, unsigned conversions as unsigned numbers.
 Json number_json(const Directive& d, int64_t number) {
     switch (d.conversion) {
     case 'p':
@@ -146,6 +147,7 @@ std::string free_name(const Json& object, const std::string& name) {
     return out;
 }
 
+// The value of a global or an element.
 Json payload_json(const plan::Plan& plan, const plan::Global& global, const char* payload) {
     switch (global.type) {
     case plan::Value::Long: {

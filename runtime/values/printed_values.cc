@@ -58,6 +58,7 @@ class Payload {
     std::span<const uint8_t> longs_, rest_;
 };
 
+// Copies words out of a payload, which is not aligned.
 std::vector<uint64_t> words_of(std::span<const uint8_t> bytes, size_t count) {
     std::vector<uint64_t> out(count);
     if (const size_t size = std::min(bytes.size(), count * 8)) // a record that was cut has fewer
