@@ -58,6 +58,7 @@ std::string render(const plan::Global& global, const std::string& name, const ch
     return out;
 }
 
+// The common part of all formats: at the end, prints the globals, the largest elements of arrays first.
 class PrintSink : public Sink {
   public:
     PrintSink(SessionData& data, Output& output, const PrintSettings& settings)

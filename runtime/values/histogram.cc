@@ -147,7 +147,8 @@ std::string render_histogram(const plan::StatsNeeds& needs, const uint64_t* stat
             out += fmt::format("{:>{}} ~\n", "", label_width);
         left_out = false;
         if (needs.unicode) {
-            // The longest bar has bar_width characters. A bucket with a count has at least an eighth of one.
+            // The longest bar has bar_width characters. Even the smallest count is visible, as an eighth of a
+            // character.
             const auto eighths =
                 static_cast<uint64_t>(static_cast<unsigned __int128>(counts[i]) * bar_width * 8 / most);
             const uint64_t length = counts[i] ? std::max<uint64_t>(eighths, 1) : 0;

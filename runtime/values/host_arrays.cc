@@ -246,7 +246,7 @@ class KernelArray final : public HostArray {
             first = false;
         }
     }
-    // Reads all elements one by one.
+    // Reads the elements one after the other.
     template <typename Visit> void visit_singly(Visit visit) {
         std::string key(global_.key_size, '\0'), next(global_.key_size, '\0'), value(global_.value_size, '\0');
         const void* at = nullptr;

@@ -24,6 +24,7 @@ constexpr int64_t longest_asked_s = 300; // limit for Retry-After
 
 } // namespace
 
+// libevent reports errors to a log by default. They would appear between the script's output, so the log is disabled.
 Result<std::unique_ptr<HttpPoster>> HttpPoster::open(event_base* base, const HttpTarget& target,
                                                      const HttpSettings& settings) {
     event_set_log_callback([](int, const char*) {}); // problems are reported with the answer
@@ -76,6 +77,8 @@ evhttp_connection* HttpPoster::connect() {
     return evhttp_connection_base_bufferevent_new(base_, names_base_, over_tls, target_.host.c_str(), target_.port);
 }
 
+// Replaces the previous connection, whose callbacks must not count as an answer to the new request (is_answered_).
+// Headers of the user replace those of sonde.
 void HttpPoster::post(const std::string& path, const char* type, const std::string& body,
                       std::function<void(const HttpAnswer&)> on_answer) {
     is_answered_ = true;

@@ -72,6 +72,7 @@ Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& 
     return out;
 }
 
+// Rejects headers that sonde itself sets, and values with control characters: a newline would add another header.
 Result<HttpHeader> parse_http_header(const std::string& text, const std::string& option) {
     const size_t equals = text.find('=');
     HttpHeader out{text.substr(0, equals), equals == std::string::npos ? "" : text.substr(equals + 1)};

@@ -27,6 +27,7 @@ int note_place() {
 
 std::string last_error() { return tls_error(ERR_get_error()); }
 
+// Formats a date of a certificate.
 std::string date_of(const ASN1_TIME* time) {
     const std::unique_ptr<BIO, decltype(&BIO_free)> out(BIO_new(BIO_s_mem()), BIO_free);
     char* text = nullptr;
@@ -78,6 +79,8 @@ std::string tls_error(unsigned long code) {
     return reason ? reason : "no reason given";
 }
 
+// The authorities come from `ca_file`, from OpenSSL's folder or its environment variables, or from the usual bundles,
+// in this order.
 Result<TlsContext> tls_of_client(const std::string& ca_file) {
     TlsContext out(SSL_CTX_new(TLS_client_method()));
     if (!out)
@@ -105,6 +108,7 @@ Result<TlsContext> tls_of_client(const std::string& ca_file) {
     return out;
 }
 
+// All problems are reported at the start. Otherwise they would appear as failing connections of clients.
 Result<TlsContext> tls_of_server(const std::string& certificate_file, const std::string& key_file) {
     TlsContext out(SSL_CTX_new(TLS_server_method()));
     if (!out)

@@ -12,6 +12,7 @@ struct Sequence {
     std::string_view bytes; // after the Escape byte
     Key::Kind kind;
 };
+// Terminals send different sequences for some keys, depending on their mode.
 constexpr Sequence sequences[] = {
     {"[A", Key::Up},        {"OA", Key::Up},   {"[B", Key::Down},    {"OB", Key::Down},  {"[5~", Key::PageUp},
     {"[6~", Key::PageDown}, {"[H", Key::Home}, {"OH", Key::Home},    {"[1~", Key::Home}, {"[F", Key::End},
@@ -35,6 +36,7 @@ bool is_cut(std::string_view text) {
            std::ranges::all_of(text.substr(1), [](char c) { return (c & 0xc0) == 0x80; });
 }
 
+// Returns the key for a control character, if it has a meaning.
 std::optional<Key::Kind> control_key(char c) {
     switch (c) {
     case '\r':
@@ -52,6 +54,7 @@ std::optional<Key::Kind> control_key(char c) {
 
 } // namespace
 
+// Unknown sequences and invalid bytes are skipped.
 std::vector<Key> take_keys(std::string& bytes) {
     std::vector<Key> keys;
     std::string_view rest = bytes;

@@ -18,6 +18,7 @@ constexpr size_t most_rates = 60;          // rates that are kept for each value
 constexpr size_t most_described = 100'000; // keys whose texts are cached
 constexpr size_t most_functions = 4;       // functions that are shown of a stack
 
+// Returns the innermost functions of a stack, separated by ` < `.
 std::string stack_text(const std::vector<Frame>& frames) {
     std::string out;
     for (size_t i = 0; i < std::min(frames.size(), most_functions); i++)
@@ -145,6 +146,7 @@ const LivePicture& LiveTables::look() {
     return picture_;
 }
 
+// Cached, because looking up the names of a stack is slow and keys rarely change.
 const std::vector<std::string>& LiveTables::describe(const LiveTable& table, const LiveRow& row) {
     if (described_.size() > most_described)
         described_.clear();
@@ -163,6 +165,7 @@ const std::vector<std::string>& LiveTables::describe(const LiveTable& table, con
     return at->second;
 }
 
+// A string scalar keeps its value.
 void LiveTables::reset(size_t index) {
     const plan::Global& global = data_.plan.globals[index];
     char* place = data_.scalar(global);

@@ -47,6 +47,7 @@ const Scale& scale_of(double size) {
     return above == std::begin(scales) ? *above : *std::prev(above);
 }
 
+// Formats a rate, with a prefix for large ones: `+3.5/s`, `-12.1k/s`.
 std::string rate_text(double rate) {
     if (rate == 0)
         return "";
@@ -103,6 +104,7 @@ const Column rate_column = {"per second", 10,
 const Column change_column = {"change", 12,
                               [](const LiveTable&, const LiveValue& value) { return sparkline(value.rates, 12); }};
 
+// Returns the columns to the right of the key, by the type of the values.
 std::vector<Column> columns_of(const LiveTable& table) {
     if (table.type == plan::Value::String)
         return {{"value", 40, [](const LiveTable&, const LiveValue& value) { return one_line(value.text); }}};
@@ -482,6 +484,7 @@ void LiveView::add_detail(std::vector<std::string>& out, size_t height, size_t c
     out.resize(end);
 }
 
+// The filter that is being typed, a message, or the most important keys.
 std::string LiveView::footer(size_t columns) const {
     if (mode_ == Mode::Filter)
         return std::string(bold) + fit("/" + one_line(filter_) + "▏", columns);
@@ -493,6 +496,8 @@ std::string LiveView::footer(size_t columns) const {
     return std::string(dim) + fit(one_line(text), columns);
 }
 
+// Distributes the lines of the screen. The head and the footer have one each, then scalars, the script's output, and
+// arrays share the rest.
 std::vector<std::string> LiveView::lines(ScreenSize size, const std::vector<std::string>& printed) {
     std::vector<std::string> out;
     if (!picture_)

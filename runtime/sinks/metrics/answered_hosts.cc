@@ -15,6 +15,7 @@
 namespace sonde {
 namespace {
 
+// Host names are case-insensitive, and may end with a dot.
 std::string plain_name(std::string_view name) {
     std::string out(name);
     std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -92,6 +93,7 @@ bool AnsweredHosts::answers_address(const std::string& address) const {
     return false;
 }
 
+// An address must be one of this machine's. A name must be localhost, the configured name or the machine's own name.
 bool AnsweredHosts::answers(std::string_view host) const {
     const std::string name = plain_name(without_port(host));
     if (name.empty())

@@ -66,6 +66,8 @@ size_t ConnectionLimit::count() const {
     return out;
 }
 
+// While the limit is reached, the listener is disabled, and connections that have arrived are accepted and closed. They
+// would otherwise wait in the backlog without an answer.
 void ConnectionLimit::look() {
     const bool is_full = count() >= most_;
     if (is_full != is_closed_) {

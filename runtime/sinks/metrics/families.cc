@@ -168,6 +168,7 @@ void fill_histogram(const plan::StatsNeeds& needs, const Statistic& statistic, c
 // the sum.
 size_t series_of(MetricKind kind, size_t bounds) { return kind == MetricKind::Histogram ? bounds + 3 : 1; }
 
+// Creates a family without points.
 MetricFamily own(std::string name, std::string help, MetricKind kind, std::vector<std::string> labels) {
     MetricFamily out;
     out.name = std::move(name);
@@ -302,6 +303,7 @@ std::string metric_name(const std::string& text, const std::string& otherwise) {
     return out.find_first_not_of('_') == std::string::npos ? otherwise : out;
 }
 
+// Labels that begin with `__` are reserved for Prometheus, so all leading underscores are removed.
 std::string label_name(const std::string& text, const std::string& otherwise) {
     std::string out = mangle(text);
     out.erase(0, std::min(out.find_first_not_of('_'), out.size()));
@@ -333,6 +335,7 @@ std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_
     return out;
 }
 
+// Arrays with stacks in their keys are not metrics: each stack would be a series.
 MetricNames name_metrics(const plan::Plan& plan) {
     MetricNames out;
     std::set<std::string> taken;

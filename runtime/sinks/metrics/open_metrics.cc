@@ -87,6 +87,7 @@ std::string bound_text(int64_t bound) {
     return out.find_first_of(".e") == std::string::npos ? out + ".0" : out;
 }
 
+// Appends the samples of a histogram: one for each bound, one without bound, the sum and the count.
 void append_histogram(std::string& out, const MetricFamily& family, const MetricPoint& point, MetricsFormat format) {
     const auto sample = [&](const char* ending, std::string_view label, auto value) {
         out += family.name;
@@ -110,6 +111,7 @@ const char* ending_of(MetricKind kind) {
     return kind == MetricKind::Counter ? "_total" : kind == MetricKind::Info ? "_info" : "";
 }
 
+// Prometheus' format has no type `info`, so such a family is a gauge with the value 1.
 const char* type_of(MetricKind kind, MetricsFormat format) {
     switch (kind) {
     case MetricKind::Gauge:
@@ -136,6 +138,8 @@ std::string valid_utf8(std::string_view text) {
     return out;
 }
 
+// In OpenMetrics, HELP and TYPE name a counter without `_total`. In Prometheus' format, they have the sample's full
+// name.
 std::string metrics_text(const std::vector<MetricFamily>& families, MetricsFormat format) {
     std::string out;
     for (const MetricFamily& family : families) {

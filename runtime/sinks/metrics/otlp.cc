@@ -24,6 +24,7 @@ ProtobufMessage attribute(std::string_view name, int64_t value) {
     return ProtobufMessage().text(1, name).message(2, ProtobufMessage().number(3, static_cast<uint64_t>(value)));
 }
 
+// The sender, with the attribute names of OpenTelemetry's semantic conventions.
 ProtobufMessage resource_message(const OtlpResource& resource) {
     ProtobufMessage out;
     return out.message(1, attribute("host.name", resource.host))
@@ -38,6 +39,7 @@ void add_labels(ProtobufMessage& point, uint32_t field, const MetricFamily& fami
         point.message(field, attribute(family.labels[i], values.labels[i]));
 }
 
+// A data point of a Sum or a Gauge. Only a Sum has a start time.
 ProtobufMessage number_point(const MetricFamily& family, const MetricPoint& values, const OtlpTimes& times) {
     ProtobufMessage out;
     if (family.kind == MetricKind::Counter)
@@ -63,6 +65,7 @@ ProtobufMessage begin_histogram_point(const MetricPoint& values, const OtlpTimes
     return out;
 }
 
+// A data point of a Histogram. OTLP wants the count of each bucket, and our counts are cumulative.
 ProtobufMessage histogram_point(const MetricFamily& family, const MetricPoint& values, const OtlpTimes& times) {
     ProtobufMessage out = begin_histogram_point(values, times);
     if (!values.buckets.empty()) {
@@ -141,6 +144,7 @@ std::string span_bytes(uint64_t id) {
     return out;
 }
 
+// A metric with all its points.
 ProtobufMessage metric_message(const MetricFamily& family, const OtlpTimes& times) {
     const bool is_exponential = family.is_by_twos && times.has_exponential;
     ProtobufMessage data;
@@ -201,6 +205,7 @@ size_t cost_of(const OtlpSpan& span) {
     return out;
 }
 
+// The kind of all spans is INTERNAL: sonde does not know if a call serves a request from outside.
 std::string otlp_traces(const OtlpResource& resource, const std::vector<OtlpSpan>& spans) {
     ProtobufMessage scope;
     scope.message(1, scope_message());

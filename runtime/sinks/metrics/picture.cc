@@ -60,6 +60,7 @@ ProbeNumbers numbers_of(const SessionData& data, uint32_t index) {
 
 } // namespace
 
+// This delays the session, so it only copies. took_ns becomes a metric, which shows the delay to the user.
 MetricsPicture take_metrics_picture(const SessionData& data, const OtlpPusher* pusher, int64_t began_ns) {
     MetricsPicture out;
     const int64_t begin = now_ns();

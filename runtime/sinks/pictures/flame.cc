@@ -47,6 +47,7 @@ std::string difference_color(const FlameBox& box, double whole) {
                        : fmt::format("#{:02x}{:02x}{:02x}", other, other, 245u);
 }
 
+// Draws a flame graph. The script in the file (flame_script.h) reads positions and names from data attributes.
 class Drawing {
   public:
     Drawing(const std::vector<FlameStack>& stacks, const FlameOptions& options)
@@ -154,6 +155,7 @@ std::string folded_text(const std::vector<FlameStack>& stacks) {
     return out;
 }
 
+// The weight follows the last space of a line, since names may contain spaces.
 Result<FoldedWeights> parse_folded(std::string_view text) {
     FoldedWeights out;
     for (size_t number = 1; !text.empty(); number++) {

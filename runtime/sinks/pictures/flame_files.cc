@@ -19,6 +19,7 @@ Json tree_of(const FlameBox& box) {
 
 } // namespace
 
+// The unit is "none", because the file's time axis has weights and not times.
 std::string speedscope_text(const std::vector<FlameStack>& stacks, const std::string& title) {
     Json frames = Json::array(), samples = Json::array(), weights = Json::array();
     std::unordered_map<std::string, size_t> known; // index of a frame in `frames`

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t bar_width = 12;
 
+// Adds the line of a node, then those of its callees, heaviest first.
 void add_lines(std::vector<std::string>& out, const FlameBox& box, double whole, double least_part, size_t depth) {
     const double part = static_cast<double>(box.weight) / whole;
     const std::string bar = bar_text(part, bar_width);
@@ -56,6 +57,7 @@ size_t FlameBox::depth() const {
     return most + 1;
 }
 
+// Each stack adds its weight to all nodes on its path.
 FlameBox merge_stacks(const std::vector<FlameStack>& stacks) {
     FlameBox root;
     root.frame = {"all", FrameKind::Label};

@@ -75,6 +75,8 @@ void PerfettoTrace::clocks() {
     packet(first);
 }
 
+// Appends a packet to the buffer. All packets belong to one sequence, so the order of events in the file is their order
+// in the trace.
 void PerfettoTrace::packet(ProtobufMessage& packet) {
     packet.number(trace::sequence_id, 1);
     buffer_ += ProtobufMessage().message(trace::packet, packet).bytes();
@@ -82,6 +84,7 @@ void PerfettoTrace::packet(ProtobufMessage& packet) {
         write();
 }
 
+// Writes the buffer. After the first error, nothing more is written, and finish() returns the error.
 void PerfettoTrace::write() {
     if (written_)
         written_ = write_all(fd_.get(), buffer_, file_);

@@ -141,6 +141,7 @@ class TimelineSink final : public Sink {
     const std::unique_ptr<Timeline> timeline_;
 };
 
+// Reads the folded file that flame graphs are compared with.
 Result<std::shared_ptr<const FoldedWeights>> read_base(const std::string& path) {
     Result<std::string> text = read_file(path);
     if (!text)
@@ -151,6 +152,7 @@ Result<std::shared_ptr<const FoldedWeights>> read_base(const std::string& path) 
     return std::shared_ptr<const FoldedWeights>(std::make_shared<FoldedWeights>(*std::move(parsed)));
 }
 
+// Creates the sink for a picture.
 Result<std::unique_ptr<Sink>> make_one(SessionData& data, Output& output, const PictureRequest& request,
                                        const PictureSettings& settings, std::shared_ptr<const FoldedWeights> base) {
     if (request.kind == PictureRequest::Timeline) {

@@ -24,6 +24,7 @@ size_t number_count(const plan::Global& global) { return global.type == plan::Va
 
 } // namespace
 
+// An element whose count (or number) has decreased was reset, so it is compared with 0.
 std::vector<ArrayElement> elements_since(const plan::Global& global, const std::map<std::string, std::string>& before,
                                          const std::vector<ArrayElement>& elements) {
     std::vector<ArrayElement> out;
@@ -154,6 +155,7 @@ void ProfilePusher::push(Symbols& symbols, const ProcessNumbers& numbers, std::v
     changed_.notify_all();
 }
 
+// Waits for a push in progress, ends the thread, and pushes the rest in this thread.
 Result<void> ProfilePusher::finish(Symbols& symbols, const ProcessNumbers& numbers,
                                    const std::vector<ArrayElement>& elements, const std::function<bool()>& hurry) {
     const int64_t end = now_ns() + patience_at_end_ns;

@@ -28,6 +28,7 @@ bool is_printed(const plan::Format& format) {
     });
 }
 
+// Numbers in scalars become counters. Names with a leading underscore are private to the library.
 bool is_counter(const plan::Global& global) {
     return global.keys.empty() && global.type == plan::Value::Long && !global.name.starts_with("_");
 }
@@ -154,6 +155,7 @@ void Timeline::count(Counter& counter, int64_t time, const char* data) {
     file_->value(counter.track, time, value);
 }
 
+// Samples the counters 100 times a second, and writes the file once a second.
 void Timeline::sample(int64_t now, const char* data) {
     if (until_sample(now) > 0)
         return;
@@ -167,6 +169,7 @@ void Timeline::sample(int64_t now, const char* data) {
     }
 }
 
+// Writes the end of everything that is still open, and a mark if records were lost: a gap must not look like a pause.
 Result<void> Timeline::finish(const char* data, uint64_t lost) {
     const int64_t time = real_time_ns();
     for (Counter& counter : counters_) {

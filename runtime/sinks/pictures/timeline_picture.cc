@@ -71,6 +71,7 @@ void TimelinePicture::thread(uint64_t track, uint64_t process, int64_t, int64_t 
 
 void TimelinePicture::counter(uint64_t track, const std::string& name) { curves_[track].name = name; }
 
+// Names are stored once. Their order of appearance selects the color.
 void TimelinePicture::begin(uint64_t track, int64_t time, std::string_view name) {
     auto known = names_.find(name);
     if (known == names_.end())
@@ -163,6 +164,7 @@ void TimelinePicture::find_span(int64_t end) {
     to_ = std::max(last, first + 1000);
 }
 
+// Ends the calls that are still open, sorts everything, and writes the file.
 Result<void> TimelinePicture::finish(int64_t time) {
     for (auto& [track, lane] : lanes_)
         for (; !lane.open.empty(); lane.open.pop_back()) {
@@ -184,6 +186,7 @@ Result<void> TimelinePicture::finish(int64_t time) {
                      file_);
 }
 
+// Example: "nginx 42: 120 calls, 3 marks in 1.5 s".
 std::string TimelinePicture::title() const {
     std::string out;
     size_t named = 0;
@@ -260,6 +263,7 @@ TimelinePicture::Layout TimelinePicture::layout() const {
     return out;
 }
 
+// The script redraws the axis after zooming, so these lines are for viewers without JavaScript.
 void TimelinePicture::draw_axis(std::string& out, double height) const {
     const int64_t step = axis_step(to_ - from_);
     const Unit& unit = unit_of(step);
