@@ -17,7 +17,7 @@
 namespace sonde {
 namespace {
 
-// The process and those that it has started, as far as they are still its children's children.
+// Adds a process and its descendants to the targets. Descendants whose parent has ended are not found.
 void add_targets(const KernelObject& kernel, int64_t process) {
     int64_t number = kernel.numbers().in_kernel(process);
     if (number == 0 || !kernel.targets().add(number))
@@ -26,7 +26,7 @@ void add_targets(const KernelObject& kernel, int64_t process) {
         add_targets(kernel, child);
 }
 
-// The threads of the target and of what it has started so far.
+// Adds the threads of a process and of its descendants to `threads`.
 void add_threads(int64_t process, std::vector<int64_t>& threads) {
     for (int64_t thread : threads_of(process))
         threads.push_back(thread);
@@ -34,7 +34,9 @@ void add_threads(int64_t process, std::vector<int64_t>& threads) {
         add_threads(child, threads);
 }
 
-// Leaves out the places where a process has other code than the file. What cannot be probed at all is an error.
+// Compares the probed code with the memory of running processes. Omits places where the code differs from the file, for
+// example because of a debugger's breakpoint: the kernel would overwrite it. Returns an error if nothing of a probe
+// remains.
 Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& to_arm) {
     const plan::Plan& plan = session.plan;
     MemoryCheck check = check_memory_of_processes(plan, files, to_arm.stop);
@@ -72,8 +74,9 @@ Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& t
 
 } // namespace
 
-// The kernel runs what is at one tracepoint in the order of attaching: tracking of new processes
-// attaches first and that of exits last, so that handlers see a task as a part of the target for all of its life.
+// The order matters. The kernel runs the programs of one tracepoint in the order of their attachment. The program that
+// adds new processes to the target attaches first, and the program that removes exited processes attaches last. So for
+// handlers, a task is part of the target during its whole life.
 Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const SoundPlaces& places,
                         const plan::Ways& ways, std::function<bool()> stop) {
     const plan::Plan& plan = session.plan;
@@ -92,7 +95,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         attachments.push_back(*std::move(attached));
         return {};
     };
-    // Groups that are made from here on are seen, those that are there are put in after.
+    // First follow new control groups, then add the existing ones, so that none is missed in between.
     if (plan.follows_groups()) {
         for (auto [program, tracepoint] :
              {std::pair("sonde_group_born", "cgroup_mkdir"), {"sonde_group_gone", "cgroup_release"}})
@@ -109,7 +112,8 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
     if (plan::saves_calls(plan) && kernel.program_fd(plan::saved_calls_fork) >= 0)
         if (Result<void> followed = follow(plan::saved_calls_fork, "sched_process_fork", "forks"); !followed)
             return followed;
-    // A command joins when it begins. Children that a process starts from here on are seen.
+    // A command becomes a target by its exec. For -x, the process and its current children are added here; later
+    // children are followed by the tracepoint.
     if (plan.filter_target && session.options.target_pid != 0)
         add_targets(kernel, static_cast<int64_t>(session.data.words->target));
     for (auto attach : {attach_subjects, attach_task_events})

@@ -15,7 +15,8 @@
 
 namespace sonde {
 
-// Those of handlers in the kernel are counted there.
+// Counts the error of a host handler, and keeps the first message of a handler. The kernel counts the errors of its own
+// handlers.
 void ErrorReporter::suppress(const plan::RecordHeader& header, const std::string& text) {
     const plan::Probe* probe = session_.host.probe;
     for (const plan::Probe& one : session_.plan.probes)
@@ -32,8 +33,8 @@ void ErrorReporter::suppress(const plan::RecordHeader& header, const std::string
 }
 
 namespace {
-// The calls on the way to an error's place, from the inside out. Where there is no room for more, only the outer ones
-// are known: they are the script's.
+// Returns the calls that led to an error, innermost first. The kernel stores a limited number of calls. If there were
+// more, the innermost ones are missing, because the outer calls are those in the script.
 std::vector<std::string> calls_to(const plan::Plan& plan, const plan::ErrorDetails& details) {
     constexpr uint32_t in_word = 64 / plan::call_bits, most = in_word * std::size(plan::ErrorDetails{}.calls);
     std::vector<std::string> out;
@@ -54,7 +55,7 @@ std::string_view without_mark(std::string_view place) {
     return place;
 }
 
-// Where an error was: the script's own line first, then the library's function that failed there.
+// Returns the location of an error. The script's line comes first, then the library function that failed.
 std::string told_place(const std::string& near, const std::vector<std::string>& calls) {
     const auto own = std::ranges::find_if_not(calls, is_in_library);
     const bool leads_there = is_in_library(near) && own != calls.end() && *own != "...";
@@ -64,7 +65,7 @@ std::string told_place(const std::string& near, const std::vector<std::string>& 
     return leads_there ? fmt::format("{} (in the library: {})", out, without_mark(near)) : out;
 }
 
-// How to go on after an error of that text; empty: nothing that the text does not say.
+// Returns advice for an error message; "" if the message needs none.
 std::string way_out(const std::string& error) {
     if (error.starts_with(plan::no_actions_left))
         return "help: `-D MAXACTION=N` lets a handler run N statements, and one of begin, end or a timer ten times as "
@@ -114,7 +115,7 @@ void ErrorReporter::report(const plan::RecordHeader& header, std::span<const uin
     if (session_.plan.suppress_errors)
         return suppress(header, message);
     const Held error{message, counted_in_kernel};
-    if (!holds_ || error.is_counted) // another hit's, which came meanwhile
+    if (!holds_ || error.is_counted) // an error of another hit that occurred in the meantime
         return fail(error);
     if (!held_)
         held_ = error;

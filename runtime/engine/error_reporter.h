@@ -30,7 +30,7 @@ class ErrorReporter {
   private:
     struct Held {
         std::string text;
-        bool is_counted; // by the kernel
+        bool is_counted; // the kernel has counted the error already
     };
     void suppress(const plan::RecordHeader& header, const std::string& text);
     void fail(const Held& error);

@@ -11,7 +11,7 @@ namespace sonde {
 
 void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     rings.drain();
-    // A handler may run more statements here than in the kernel, where others wait for it.
+    // The session can interrupt these handlers, so their limit on statements is higher than that of handlers for hits.
     session.data.words->max_action = session.plan.max_action_interruptible;
     const int64_t began = now_ns();
     if (probe.in_kernel) {
@@ -32,7 +32,7 @@ namespace {
 template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::Plan& plan, Wanted wanted) {
     std::vector<const plan::Probe*> probes;
     for (const plan::Probe& probe : plan.probes)
-        // Each of a probe's points is a run of its own: `probe begin, begin`.
+        // Each point of a probe is a separate run, as in `probe begin, begin`.
         for (size_t i = 0; wanted(probe.kind) && i < std::max<size_t>(1, probe.points.size()); i++)
             probes.push_back(&probe);
     std::stable_sort(probes.begin(), probes.end(),
@@ -40,14 +40,15 @@ template <typename Wanted> std::vector<const plan::Probe*> in_order(const plan::
     return probes;
 }
 
-// Handlers of one point, as far as nothing but the point decides whether they run, do not stop each other.
+// True if two probes are handlers of the same point without conditions. Such handlers do not stop each other: if one
+// fails or calls exit(), the others still run.
 bool is_same_point(const plan::Probe& a, const plan::Probe& b) {
     const auto point = [](const plan::Probe& probe) { return probe.points.empty() ? "" : probe.points[0].pp; };
     return a.kind == b.kind && a.order == b.order && !a.has_condition && !b.has_condition && point(a) == point(b);
 }
 
-// The handlers of the next point from `at` on: one that fails ends the session after the last of them. Gives the place
-// after it.
+// Runs all handlers of the point at `at`. If one fails, the session ends after the last one. Returns the index of the
+// next point.
 size_t run_point(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes, size_t at) {
     const size_t first = at;
     session.errors.hold();

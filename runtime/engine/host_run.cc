@@ -7,7 +7,7 @@
 namespace sonde {
 
 char* FrameStack::push(uint64_t size) {
-    // Address space only: the kernel gives memory where frames have been.
+    // This reserves address space only. The kernel allocates a page when a frame uses it.
     constexpr size_t memory_bytes = 8 << 20;
     if (!memory_) {
         void* memory = mmap(nullptr, memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

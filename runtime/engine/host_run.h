@@ -20,7 +20,7 @@ class FrameStack {
     FrameStack(const FrameStack&) = delete;
     FrameStack& operator=(const FrameStack&) = delete;
 
-    // A zeroed frame; null: no room. pop() frees it and all frames that were pushed after it.
+    // Returns a frame that is filled with zeros, or null if memory runs out. pop() frees it and all later frames.
     char* push(uint64_t size);
     void pop(char* frame);
 
@@ -37,7 +37,7 @@ struct HostRun {
     };
     FrameStack frames;
     const plan::Probe* probe = nullptr; // whose handler runs; null: none
-    uint64_t nesting = 0;               // activations of functions that call themselves
+    uint64_t nesting = 0;               // depth of recursive calls
     std::list<Iterator> iterators;      // of foreach loops; freed with the handler that began them
     std::string file_value;             // `$value` of the control file whose handler runs
     uint64_t file_limit = 0;            // its largest size in bytes

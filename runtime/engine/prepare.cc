@@ -66,7 +66,7 @@ Result<void> prepare(Session& session, const plan::Ways& ways) {
         session.data.kernel = *std::move(kernel);
         session.data.memory = session.data.kernel->data();
     } else {
-        // Slack after the last string, as in the kernel's data area.
+        // String operations may write past the last string, as in the kernel's data area.
         session.data.own_memory.resize((plan.data_size + 2ull * plan.max_string) / 8 + 1);
         session.data.memory = reinterpret_cast<char*>(session.data.own_memory.data());
     }

@@ -13,7 +13,7 @@
 namespace sonde {
 namespace {
 
-constexpr double told_wait_s = 2, own_wait_s = 300; // after a signal or -T; after an end of the session's own
+constexpr double told_wait_s = 2, own_wait_s = 300; // after a signal or -T; otherwise
 
 } // namespace
 
@@ -38,7 +38,7 @@ Patience patience_at_end(const Session& session) {
 void finish_output(Session& session, Signals& signals) {
     constexpr int64_t tell_after_ns = 2'000'000'000;
     session.output.flush();
-    // After an end of the session's own, one signal is enough.
+    // If the session ended without a signal, the first signal stops the wait.
     const Writer::GiveUp hurry = [&] { return signals.take_hurry() || (!session.interrupted && signals.take_end()); };
     Writer& writer = session.output.writer();
     session.output.set_patience({}, hurry);

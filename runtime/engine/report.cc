@@ -1,4 +1,4 @@
-// What the end of a session says: globals that nobody read, errors, losses, times.
+// The report at the end of a session: losses, errors, and probes without hits.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -21,7 +21,7 @@
 namespace sonde {
 namespace {
 
-// Its numbers as the kernel's side counted them.
+// Returns the kernel's counts for a probe. Durations are valid only with -t.
 ProbeRow count_hits(const plan::Plan& plan, const KernelObject& kernel, uint32_t index, plan::ProbeCounts counts) {
     const plan::Probe& probe = plan.probes[index];
     ProbeRow out;
@@ -48,7 +48,8 @@ ProbeRow count_hits(const plan::Plan& plan, const KernelObject& kernel, uint32_t
     return out;
 }
 
-// Whether a map that forgets what was not used for long may have had to. Processors keep some free elements each.
+// True if a map with LRU eviction may have evicted elements. Each processor keeps some free elements, so eviction may
+// begin before the map is full; three quarters count as full.
 bool is_full(const KernelObject& kernel, const std::string& name) {
     const int map = kernel.map_fd(name);
     bpf_map_info info{};
@@ -64,7 +65,7 @@ bool is_full(const KernelObject& kernel, const std::string& name) {
     return elements >= info.max_entries / 4 * 3;
 }
 
-// Hits whose stack found no room among those that processes share.
+// Returns the hits whose stack did not fit into the map of shared stacks.
 uint64_t count_unshared(const KernelObject& kernel) {
     const int map = kernel.map_fd("sonde_unshared");
     uint32_t only = 0;
@@ -72,7 +73,7 @@ uint64_t count_unshared(const KernelObject& kernel) {
     return map >= 0 && bpf_map_lookup_elem(map, &only, &count) == 0 ? count : 0;
 }
 
-// What sonde's own programs, which follow tasks, have missed.
+// Returns the events that were missed by sonde's own programs, which follow tasks.
 uint64_t count_unfollowed(const KernelObject& kernel) {
     uint64_t out = 0;
     bpf_program* program = nullptr;
@@ -98,7 +99,8 @@ void Session::count_losses() {
         hits.missed = data.missed[i] + data.kernel->missed_by(probe.symbol) +
                       (probe.entry_program.empty() ? 0 : data.kernel->missed_by(probe.entry_program));
         accounting.add(Loss::Missed, hits.missed, probe.place);
-        // A program at the entry knows which return the kernel will not follow; one at the return, that it may be so.
+        // The kernel follows a limited number of nested returns. A program at the entry knows which call exceeds the
+        // limit. A program at the return only knows that calls may have been missed.
         const bool knows = probe.is_session || !probe.entry_program.empty();
         const uint64_t unsaved =
             row.unsaved && (probe.is_session || is_full(*data.kernel, probe.entry_map)) ? row.unsaved : 0;
@@ -122,8 +124,9 @@ void Session::count_losses() {
     accounting.add(Loss::Speculations, speculations.dropped(), "", std::to_string(Speculations::max_bytes >> 20));
 }
 
-// A script that ended the session has seen what it wanted, unless nothing at all was hit; and of all processes of a
-// machine nobody expects that they come by everywhere.
+// Prints explanations for probes that were never hit. Prints nothing if there were hits and the script has called
+// exit(), because it has seen enough. Prints nothing either if there were hits and the script traces all processes,
+// since these rarely hit every probe.
 void Session::say_unhit() {
     constexpr size_t most_lines = 10;
     const Marks marks(plan, data.memory);

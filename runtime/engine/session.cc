@@ -1,4 +1,16 @@
-// A session from beginning to end: Run, step by step, and what its steps do.
+// A session from start to end. Run::run() executes these steps in order:
+//
+// 1. begin_output: create the sinks, open the output
+// 2. load: open the probed files, load BPF programs and host code
+// 3. start_command: start the command of -c, stopped before its first instruction
+// 4. arm: attach all probes; their handlers are still disabled
+// 5. trace: run begin handlers, enable the handlers, release the command, and process events (pump)
+// 6. stop: disable the handlers, detach all probes
+// 7. end: run end handlers, write the results, count the losses
+//
+// The order guarantees complete counts. The command starts only when every probe is armed, so its first instruction is
+// seen. Handlers in the kernel check SessionWords::state, so they run only after all begin handlers and before the
+// first end handler.
 #include "runtime/engine/session.h"
 
 #include <poll.h>
@@ -43,8 +55,8 @@
 namespace sonde {
 namespace {
 
-constexpr int64_t looked_at_ns = 1000000000; // at files and processors
-constexpr int poll_ms = 10;                  // events wait at most that long: handlers wake nobody for a few of them
+constexpr int64_t looked_at_ns = 1000000000; // interval of checks for changed files and new processors
+constexpr int poll_ms = 10; // handlers do not wake the session for a few events, so poll at this interval
 
 // How long a turn of the loop waits for the reader of the output (docs/decisions/runtime.md).
 constexpr int64_t turn_wait_ns = 20'000'000;
@@ -53,7 +65,7 @@ int64_t end_after(int64_t begin_ns, int64_t limit_ns) {
     return limit_ns > INT64_MAX - begin_ns ? INT64_MAX : begin_ns + limit_ns;
 }
 
-// Where texts come from and go to while the session runs.
+// The control files and standard input.
 struct Files {
     Files(std::unique_ptr<ControlProcess> files, const RunFileHandler& handler, const plan::Plan& plan)
         : control(std::move(files)), run(handler), input(plan, handler) {}
@@ -67,7 +79,7 @@ void say_changes(ProbedFiles& probed) {
         warn(change, Weight::Answer);
 }
 
-// Takes off the probes that cost too much.
+// Detaches the probes that cost too much.
 void guard(Session& session, OverloadGuard& overload, Attachments& attachments) {
     for (const auto& [probe, why] : overload.look(now_ns())) {
         for (const std::unique_ptr<Attachment>& attachment : attachments)
@@ -79,8 +91,8 @@ void guard(Session& session, OverloadGuard& overload, Attachments& attachments) 
     }
 }
 
-// Runs the timers that were due until `end`, the end of -T, for a limited time. Slow timers miss few runs, which have
-// more time: a busy machine may need it.
+// Runs the timers that were due before `end`, the end of -T, so that a late session still has the expected number of
+// runs. The time is limited to 200 ms, or to 1 s for the first few runs of each timer.
 void make_up(Session& session, Rings& rings, Timers& timers, int64_t end) {
     constexpr int64_t most_ns = 200'000'000, most_of_few_ns = 1'000'000'000;
     const int64_t began = now_ns();
@@ -96,7 +108,7 @@ void make_up(Session& session, Rings& rings, Timers& timers, int64_t end) {
     }
 }
 
-// How the command ended, when it ended by itself.
+// Returns true, and prints a warning, if the command has ended with an error.
 bool command_failed(Command& command, const std::string& text) {
     std::optional<int> status = command.poll();
     if (!status || *status == 0)
@@ -109,8 +121,7 @@ bool command_failed(Command& command, const std::string& text) {
     return true;
 }
 
-// The process that a task belongs to, which is itself unless it is one of several threads; itself, too, if that is not
-// known.
+// Returns the process of a thread. Returns the number itself if /proc has no information.
 int64_t process_of_thread(int64_t number) {
     std::ifstream status(fmt::format("/proc/{}/status", number));
     for (std::string line; std::getline(status, line);)
@@ -119,7 +130,7 @@ int64_t process_of_thread(int64_t number) {
     return number;
 }
 
-// Nothing is left to happen once the session has begun.
+// True if all probes run only once, at the start, so that the session has nothing to wait for.
 bool ends_by_itself(const plan::Plan& plan) {
     auto is_over = [](const plan::Probe& probe) {
         return plan::runs_alone(probe.kind) || plan::traits(probe.kind).once;
@@ -128,7 +139,8 @@ bool ends_by_itself(const plan::Plan& plan) {
            std::all_of(plan.probes.begin(), plan.probes.end(), is_over);
 }
 
-// One run of a plan. The members stand in the order in which they come to be; what was attached goes first.
+// One run of a plan. C++ destroys members in reverse order, so attachments are destroyed before the objects that they
+// use.
 class Run {
   public:
     Run(const plan::Plan& plan, const SessionOptions& options)
@@ -172,7 +184,7 @@ class Run {
 
     const plan::Plan& plan_;
     const SessionOptions& options_;
-    rlimit files_before_{}; // how many files a command may open
+    rlimit files_before_{}; // the original limit of open files, for the command
     Session session_;
     std::optional<ProbedFiles> probed_;
     SoundPlaces places_;
@@ -184,17 +196,17 @@ class Run {
         Command& command;
         ~AtEnd() { command.terminate(); }
     } at_end_{command_};
-    std::unique_ptr<ControlProcess> control_; // until it belongs to the files
+    std::unique_ptr<ControlProcess> control_; // moved to files_ in arm()
     std::optional<Files> files_;
     Attachments attachments_;
     std::optional<Watchpoints> watchpoints_;
-    std::unique_ptr<MovedText> moved_text_; // null: there is no target whose code is probed
+    std::unique_ptr<MovedText> moved_text_; // null if no code of a target is probed
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
-    Result<void> joined_; // whether the command was seen as the target
+    Result<void> joined_; // an error if the command's exec was not seen
 };
 
-// The process of the control files is the first, so that it holds nothing of the session.
+// The server of control files starts first, so that it inherits no resources of the session.
 Result<void> Run::begin_output() {
     Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_);
     if (!control)
@@ -233,7 +245,7 @@ Result<void> Run::begin_output() {
 
 Result<void> Run::load() {
     files_before_ = allow_many_files();
-    // What cannot be attached is not loaded.
+    // Check first if the probes can be attached, since loading takes time.
     if (Result<void> possible = check_probing(plan_); !possible)
         return possible;
     Result<ProbedFiles> probed = ProbedFiles::open(plan_, options_.saved_as);
@@ -254,7 +266,7 @@ Result<void> Run::load() {
     return session_.data.kernel ? rings_.open(session_) : Result<void>();
 }
 
-// It exists then, and waits.
+// Starts the command in a stopped state, and reads the symbols of its program.
 Result<void> Run::start_command() {
     if (!options_.command.empty()) {
         Result<Command> started = Command::start(options_.command, files_before_);
@@ -271,10 +283,10 @@ Result<void> Run::start_command() {
     return {};
 }
 
-// Every probe; and whoever sees the control files finds all of them armed.
+// Attaches every probe. The control files appear last, so a user who sees them can rely on all probes.
 Result<void> Run::arm() {
-    // Until here nothing is attached, and a signal ends the process: the kernel may check handlers for long, and large
-    // programs' tables take a while to read.
+    // Before this point, nothing is attached, and a signal simply ends the process. This matters, because the verifier
+    // and reading large symbol tables may take long.
     signals_.emplace(*session_.interrupter);
     RunFileHandler run = [this](const plan::Probe& probe, const std::string& value, uint64_t limit) {
         return run_file_handler(probe, value, limit);
@@ -313,7 +325,8 @@ Result<void> Run::begin_watching() {
     return watchpoints_->begin(running_processes(session_, command_.pid()), ways_.uprobe_multi);
 }
 
-// Every probe is armed; their handlers run when begin's are done, and so does whatever these cause.
+// Runs begin handlers, then the rest of the session. Effects of begin handlers, such as printed text, are held back
+// until the handlers of all probes are enabled.
 Result<void> Run::trace() {
     if (session_.data.kernel)
         session_.held_back->begin();
@@ -336,7 +349,7 @@ Result<void> Run::trace_events() {
             return begun;
     session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
-        sink->start(); // before anything is printed: a live view takes the screen
+        sink->start(); // before any output: --live takes over the screen
     session_.held_back->release();
     session_.turn_sinks(now_ns(), true);
     command_.release();
@@ -353,7 +366,7 @@ Result<void> Run::trace_events() {
     return {};
 }
 
-// What happens until the end: records of handlers, timers, control files, signals, the command's end.
+// The main loop: processes records, timers, control files and signals until the session ends.
 void Run::pump() {
     std::optional<OverloadGuard> overload;
     if (const double limit = options_.overload.value_or(default_overload_limit(plan_));
@@ -365,7 +378,8 @@ void Run::pump() {
     session_.interrupter->set_deadline(end_after(started, limit));
     timers.start();
     const auto is_ending = [this] { return session_.exiting; };
-    // What was asked between the control files' appearance and the answer that told of it has been read already.
+    // A user may have accessed a control file before mount() returned. Such requests were received with its answer, so
+    // poll() would not report them.
     if (files_->control)
         files_->control->serve(files_->run, is_ending);
     while (!session_.exiting) {
@@ -420,7 +434,7 @@ void Run::pump() {
         session_.accounting.add(Loss::TimerRuns, runs, probe->place, probe->points.empty() ? "" : probe->points[0].pp);
 }
 
-// Waits, then takes what has come through descriptors.
+// Waits for events, and processes those of all descriptors.
 void Run::wait_for_events(int64_t most_ns) {
     std::vector<pollfd> fds = {{signals_->fd(), POLLIN, 0},
                                {rings_.control_fd(), POLLIN, 0},
@@ -445,8 +459,8 @@ void Run::wait_for_events(int64_t most_ns) {
             session_.sinks[i]->serve();
 }
 
-// The hit that ended the session has led to all of its place's handlers then (codegen/bpf/one_hit.h). One that never
-// comes (the kernel missed it, the thread is not given a processor) is not waited for.
+// Waits until all handlers of the hit that ended the session have run (codegen/bpf/one_hit.h). The time is limited: the
+// kernel may have missed a handler, or the thread gets no processor.
 void Run::wait_for_hit() const {
     constexpr int64_t most_ns = 500'000'000, turn_ns = 200'000;
     const int64_t began = now_ns();
@@ -455,7 +469,7 @@ void Run::wait_for_hit() const {
         nanosleep(&turn, nullptr);
 }
 
-// No kernel handler runs any more when it returns.
+// Stops tracing. No kernel handler runs after the return.
 void Run::stop() {
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->stop();
@@ -463,14 +477,14 @@ void Run::stop() {
     wait_for_hit();
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.data.missed[attachment->probe] += attachment->missed();
-    // The last first: it is what the kernel runs first at a place, and taking it off waits for a hit that is under way,
-    // which has led to all of the place's handlers then.
+    // Detach in reverse order. The kernel runs the program that was attached last first. Detaching it waits for a
+    // running hit, and at its end all other programs of the place have run for this hit, too.
     while (!attachments_.empty())
         attachments_.pop_back();
     if (watchpoints_)
         watchpoints_->clear();
     if (moved_text_)
-        moved_text_->look(); // whoever waits goes on
+        moved_text_->look(); // lets waiting processes continue
     moved_text_.reset();
     files_->control.reset();
     command_.terminate();
@@ -486,7 +500,7 @@ int Run::status() const {
     return session_.accounting.lossy(options_.tolerated) ? exit_lossy : 0;
 }
 
-// The end's probes, the output, what was lost; gives the exit status.
+// Runs end handlers, finishes the output and reports losses. Returns the exit status.
 Result<int> Run::end() {
     session_.output.set_patience(patience_at_end(session_), hurry());
     run_end_probes(session_, rings_);

@@ -1,4 +1,4 @@
-// Runs a Plan: loads, attaches, pumps events, runs host handlers, detaches, reports.
+// Runs a plan: loads its programs, attaches its probes, processes events until the end, and reports losses.
 #pragma once
 
 #include <cstdint>
@@ -16,42 +16,50 @@
 
 namespace sonde {
 
+// The options of a session. Letters in comments are those of the command line.
 struct SessionOptions {
-    std::string command;            // -c: run by the shell, started stopped, let go when every probe is armed
+    std::string command;            // -c: a shell command; starts when every probe is armed
     int64_t target_pid = 0;         // -x
-    std::vector<std::string> files; // -d: their tables are there from the beginning, not from when they are met
+    std::vector<std::string> files; // -d: files whose symbols handlers need from the start
     OutputFile output;              // -o, -S
-    SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // what consumes the events
-    double time_limit_s = 0;                                              // -T; 0: none
-    std::string saved_as; // the name of the saved plan that runs; empty: it was made just now
-    // --output-wait: how long the end waits for a reader of the output that takes nothing. By default 2 seconds after a
-    // signal or -T, and 300 after an end of the session's own.
+    SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // creates the consumers of events
+    double time_limit_s = 0;                                              // -T; 0: no limit
+    std::string saved_as; // name of the saved plan; empty: the plan was just compiled
+    // --output-wait: how many seconds the session waits at its end for a reader of the output that has stopped reading.
+    // The default is 2 seconds after a signal or -T, and 300 seconds otherwise.
     std::optional<double> output_wait_s;
-    bool raw = false; // --raw: terminals get what the traced programs say as it is
+    bool raw = false; // --raw: do not escape control characters on a terminal
     int verbose = 0;
-    bool timing = false;     // -t
-    bool one_by_one = false; // -u: handlers of one point stand alone, and an error of one ends the session
-    // --overload: the percentage of one processor from which on a probe is disarmed; infinity: never.
+    bool timing = false; // -t
+    // -u: an error of a handler ends the session before the other handlers of the same point run.
+    bool one_by_one = false;
+    // --overload: disarm probes from this cost on, in percent of one processor; infinity: never.
     std::optional<double> overload;
-    LossKinds tolerated; // --lossy-ok: these losses do not change the exit status
-    // The points are several ways to see one kind of event: that some were never hit is no news, that none was is.
+    LossKinds tolerated; // --lossy-ok: losses that do not change the exit status
+    // The script's points are alternatives for one kind of event. Do not warn if some of them were never hit, but warn
+    // if none was hit.
     bool several_ways = false;
-    // How many inlined copies a point's function has that the point is not about; asked for points without a hit.
+    // Returns the number of inlined copies of a point's function that the probe does not cover. Called for points
+    // without hits.
     std::function<uint64_t(const plan::Point&)> inlined_copies;
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};
-    // Called again and again while it runs, at least once a second, as long as it gets on.
+    // Called at least once a second while the session makes progress. A watchdog can use it.
     std::function<void()> turned = [] {};
-    // Called when it is to end because of SIGHUP.
+    // Called when SIGHUP ends the session.
     std::function<void()> hung_up = [] {};
     std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:
-                             // newest that works
+                             // the newest one that works
 };
 
-// Exit status as stap's: 0 success (also when interrupted), 1 on errors. A failed -c command is reported and gives 1.
-// exit_lossy (runtime/text/accounting.h) where all that went well, and something was lost.
-// Errors: what could not be loaded or attached, in words, a verifier's refusal with the script's line; then nothing
-// stays attached. kernel_cannot_compile (runtime/load/load.h).
+// Runs a session and returns its exit status:
+// * 0: success, also after an interruption
+// * 1: errors, or the command of -c has failed
+// * exit_lossy (runtime/text/accounting.h): success, but data was lost
+//
+// Returns an error if a program could not be loaded or a probe could not be attached. If the verifier has rejected a
+// program, the message has the script's line. Nothing remains attached. The error code kernel_cannot_compile
+// (runtime/load/load.h) is possible.
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);
 
 } // namespace sonde

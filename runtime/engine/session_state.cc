@@ -1,4 +1,7 @@
-// Records, host handlers and frames.
+// Processes the records of handlers, and runs host handlers.
+//
+// Records arrive from two sides: handlers in the kernel send them through ring buffers (rings.h), and host handlers
+// call sonde_host_emit() (host_api.cc). Both use the same format, so handle_record() treats them in the same way.
 #include "runtime/engine/session_state.h"
 
 #include <fcntl.h>
@@ -27,7 +30,8 @@ std::string text_of(std::span<const uint8_t> bytes) {
     return {text, strnlen(text, bytes.size())};
 }
 
-// One write is one record. Whoever cannot write is told once.
+// Writes a text to the kernel's log or trace. A single write() makes a single entry. Warns only about the first
+// failure.
 void Session::write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text) {
     if ((file && write(file->get(), text.data(), text.size()) >= 0) || warned_of_kernel_)
         return;
@@ -38,19 +42,23 @@ void Session::write_to_kernel(const Result<Fd>& file, const char* name, const st
 
 namespace {
 
-// This thread's number in the initial PID namespace, by which handlers in the kernel know it.
+// Returns the thread's number in the initial PID namespace, which handlers in the kernel use.
 uint32_t tid_in_kernel(const ProcessNumbers& numbers) {
     static thread_local const auto number = static_cast<uint32_t>(numbers.in_kernel(syscall(SYS_gettid)));
     return number;
 }
 
-// The lock of handlers that share globals. While its holder is preempted, handlers in the kernel wait for it, or go
-// without: so ordinary tasks must not take the processor away from this thread, from before it has the lock until it
-// has given it back. Where that is not permitted, the thread stays as it is.
+// Holds the lock of handlers that share globals.
+//
+// The problem: handlers in the kernel wait for the lock for a short time, and are skipped if they do not get it. So if
+// this thread were preempted while it holds the lock, hits would be lost. The thread therefore uses a real-time policy
+// (SCHED_FIFO, sched(7)) from before it takes the lock until after it has released it. Ordinary tasks cannot preempt it
+// then. If the process lacks the permission, the policy stays the same.
 class HeldLock {
   public:
     HeldLock(uint64_t* word, const ProcessNumbers& numbers) : word_(word), policy_(sched_getscheduler(0)) {
-        // A handler in the kernel has it for microseconds, but may itself wait for this processor: let it run.
+        // A handler in the kernel holds the lock for microseconds only. But it may need this processor to continue, so
+        // yield between attempts.
         for (raise(); !take(numbers); raise()) {
             lower();
             sched_yield();
@@ -93,7 +101,7 @@ void Session::run_host_handler(const plan::Probe& probe) {
     auto handler = reinterpret_cast<Handler>(host_object.symbol(probe.symbol));
     if (!handler)
         return;
-    // Strings of a handler lie in slots; this is what the last one may spill into.
+    // Space after the last string slot, because operations on a slot may write past its end.
     const uint64_t spill = std::max<uint64_t>(4096, 2ull * plan.max_string);
     char* frame = host.frames.push(probe.frame_size + spill);
     if (!frame) {
@@ -158,7 +166,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::TraceText:
         write_to_kernel(open_tracefs("trace_marker", O_WRONLY), "the trace", text_of(payload));
         break;
-    case plan::LogText: // the log takes 1,024 bytes, and shows what ends with a newline
+    case plan::LogText: // /dev/kmsg accepts at most 1,024 bytes; a newline ends the entry
         if (int64_t level = 0; payload.size() >= sizeof level) {
             std::memcpy(&level, payload.data(), sizeof level);
             write_to_kernel(open_file("/dev/kmsg", O_WRONLY), "the kernel's log",
@@ -172,7 +180,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         data.aborted = true;
         [[fallthrough]];
     case plan::Exit:
-        // No handler begins any more, in the kernel neither.
+        // From now on, no handler starts, including those in the kernel.
         __atomic_store_n(&data.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
         exiting = exited = true;
         break;

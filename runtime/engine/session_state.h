@@ -1,4 +1,4 @@
-// One running session: everything that host handlers' code reaches through its opaque `session` pointer.
+// The state of one running session. The code of host handlers has an opaque pointer to it.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,11 @@ namespace sonde {
 // The text of a record, up to its NUL.
 std::string text_of(std::span<const uint8_t> bytes);
 
-// What -c or -x traces.
+// The target of -c or -x.
 struct TracedTarget {
-    TargetFiles files;                      // that it runs and loads
-    std::string program;                    // that it begins with; empty: not known
-    std::map<std::string, uint64_t> probed; // probed_inodes(), when the probes were armed
+    TargetFiles files;                      // files that the target has executed or mapped
+    std::string program;                    // the target's first program; empty: unknown
+    std::map<std::string, uint64_t> probed; // the result of probed_inodes() when the probes were armed
 };
 
 class Session {
@@ -56,33 +56,34 @@ class Session {
     const SessionOptions& options;
     Output output;
     Sinks sinks;
-    std::unique_ptr<Messages> messages; // after output, which it may share
+    std::unique_ptr<Messages> messages; // declared after `output`, because it may use the same writer
     std::unique_ptr<HeldBack> held_back;
     HostObject host_object;
     KernelMemory kernel_memory;
     SessionData data{plan};
     Speculations speculations;
     Batches batches;
-    bool exiting = false;     // exit() was called, or the session ends for another reason
-    bool interrupted = false; // it ends because it was told to: by a signal or -T
-    bool failed = false;      // more soft errors than allowed
-    Accounting accounting;    // what was lost
+    bool exiting = false;     // the session must end, for any reason
+    bool interrupted = false; // a signal or -T has ended the session
+    bool failed = false;      // a fatal error occurred, or more errors than MAXERRORS
+    Accounting accounting;    // counts of lost data
     HostRun host;
     ErrorReporter errors{*this};
     TracedTarget target;
-    SessionGroups groups{plan};               // what its handlers know of control groups
-    bool exited = false;                      // the script ended the session
-    std::unique_ptr<Interrupter> interrupter; // null: no probes have run yet
+    SessionGroups groups{plan};               // control groups, for handlers in the kernel
+    bool exited = false;                      // the script has called exit()
+    std::unique_ptr<Interrupter> interrupter; // null until the programs are loaded
 
-    // A record from a handler, of either place.
+    // Processes a record of a handler, in the kernel or in this process.
     void handle_record(const uint8_t* record, size_t size);
     void run_host_handler(const plan::Probe& probe);
-    // While it runs: the sinks' earliest turn, `most` nanoseconds from now at most; and that turn.
+    // until_sinks() returns the nanoseconds until a sink has work to do, at most `most`. turn_sinks() lets all sinks do
+    // their work.
     int64_t until_sinks(int64_t now, int64_t most) const;
     void turn_sinks(int64_t now, bool handlers_follow = false);
     void tell_sinks(SinkText kind, std::string_view text);
 
-    // At the end.
+    // For the end of the session: collect losses, explain probes without hits, print the summary.
     void count_losses();
     void say_unhit();
     void report();
@@ -90,7 +91,7 @@ class Session {
   private:
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
     void write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text);
-    bool warned_of_kernel_ = false; // what it does not let be written
+    bool warned_of_kernel_ = false; // a failed write to the kernel's log or trace was reported
 };
 
 } // namespace sonde
