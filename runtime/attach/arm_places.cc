@@ -20,12 +20,13 @@
 namespace sonde {
 namespace {
 
-// What the kernel says of an instruction that it can neither emulate nor single-step elsewhere (ENOTSUPP of its own
-// include/linux/errno.h), and of one that its decoder does not know.
+// Error codes with which the kernel refuses a single instruction. 524 is the kernel's internal ENOTSUPP
+// (include/linux/errno.h): it can neither emulate nor single-step the instruction. ENOEXEC: its decoder does not know
+// the instruction.
 constexpr int cannot_probe = 524;
 bool is_refusal(int why) { return why == cannot_probe || why == ENOEXEC; }
 
-// Those of the places for which `wanted(index)` holds.
+// Returns the targets for whose index `wanted` returns true.
 template <typename Wanted> UprobeTargets part_of(const UprobeTargets& whole, Wanted wanted) {
     UprobeTargets part = whole;
     auto cut = [&](auto& list) {
@@ -74,7 +75,7 @@ void PlaceArmer::leave_out_refused(UprobeTargets& targets, std::vector<std::stri
     targets = part_of(targets, is_accepted);
 }
 
-// Taking a link off waits for the kernel, which is why several are tried at once.
+// Uses several threads: removing a link waits in the kernel, and these waits can overlap.
 Result<void> PlaceArmer::try_encodings(const Attach& attach, const UprobeTargets& targets) {
     std::map<uint64_t, size_t> examples;
     for (size_t i = 0; i < targets.offsets.size(); i++)
@@ -150,7 +151,8 @@ Result<void> PlaceArmer::arm_by_halves(const Attach& attach, const UprobeTargets
         return {};
     }
     const int why = attached.error().os_error;
-    // A function of the kernel is refused for several reasons.
+    // For kernel functions, the kernel uses many error codes. All of them may concern a single function, except missing
+    // permissions or memory.
     if (targets.path.empty() ? why == EPERM || why == ENOMEM || why == EACCES : !is_refusal(why))
         return std::move(attached).error();
     const size_t count = targets.offsets.size();

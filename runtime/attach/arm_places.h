@@ -1,9 +1,14 @@
-// Puts one program at many places of one file.
+// Attaches one program to many instructions of one file, and skips the instructions that the kernel cannot probe.
 //
-// The kernel refuses a whole link for one instruction that it cannot probe, without saying which. That takes back what
-// it has done, and waits. Searching the places by halves took a minute and more where a few hundred of ten thousand are
-// refused. Whether an instruction can be probed depends on its prefixes and opcode alone, and a program has a hundred
-// different ones: so one place of each is tried, several at a time, and what is refused is left out everywhere.
+// The problem: the kernel refuses a whole link if it cannot probe one of its instructions, and does not report which
+// one. Each failed attempt is slow, because the kernel removes the breakpoints again and waits. A binary search took
+// more than a minute for a few hundred refused instructions among ten thousand.
+//
+// The idea: whether the kernel can probe an instruction depends only on its prefixes and its opcode, and a program
+// contains only about a hundred different combinations ("encodings"). So after a refusal sonde tries one instruction of
+// each encoding, several at a time. Then it removes all instructions with a refused encoding, and attaches the rest. A
+// binary search remains for the rest, in case the assumption is wrong, and for kernel functions, which have no encoding
+// here.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +25,35 @@ namespace sonde {
 class PlaceArmer {
   public:
     using Attach = std::function<Result<std::unique_ptr<Attachment>>(const UprobeTargets&)>;
-    // Errors of EINTR: `stop` said that nothing is wanted any more.
+    // Returns true when the session should end; then attaching returns an error with EINTR.
     using Stop = std::function<bool()>;
     PlaceArmer(const plan::Plan& plan, Stop stop);
+    // The error of an attempt that was stopped.
     static Error ended();
 
-    // `refused`: gets the names of the places that are left out.
+    // Attaches to as many of `targets` as possible and appends the links to `out`. Appends the names of the skipped
+    // points to `refused`. Errors that do not concern a single instruction are returned.
     Result<void> arm(const Attach& attach, UprobeTargets targets, Attachments& out, std::vector<std::string>& refused);
-    // The same where nothing is known of the places: by halves.
+    // The same by binary search only, for targets without known encodings.
     Result<void> arm_by_halves(const Attach& attach, const UprobeTargets& targets, Attachments& out,
                                std::vector<std::string>& refused);
 
   private:
+    // Returns 0 if the plan does not know the instruction.
     uint64_t encoding_of(const std::string& path, uint64_t offset) const;
+    // Tries one instruction of each encoding that is not known yet. Fills `accepted_` and `refused_`.
     Result<void> try_encodings(const Attach& attach, const UprobeTargets& targets);
+    // Moves the targets with a refused encoding from `targets` to `refused`.
     void leave_out_refused(UprobeTargets& targets, std::vector<std::string>& refused) const;
 
     Stop stop_;
-    std::map<std::string, std::map<uint64_t, uint64_t>> encodings_; // by file and offset
+    std::map<std::string, std::map<uint64_t, uint64_t>> encodings_; // by path and file offset
     std::set<uint64_t> accepted_, refused_;
 };
 
-// Keeps the code of a file mapped while places in it are armed: the kernel looks at an instruction only when a process
-// has it mapped, and where none has it would refuse, later and silently, what the link has taken.
+// Keeps a file mapped while its instructions are attached. The kernel inspects an instruction only if some process has
+// mapped it. Without a mapping, a link to an unsuitable instruction would succeed, and the kernel would ignore the
+// breakpoint silently later.
 class MappedCode {
   public:
     explicit MappedCode(const std::string& path);

@@ -1,5 +1,11 @@
-// From the plan's probes to links: places are grouped by program and file, since taking a link off costs a wait for
-// each.
+// Attaches the probes of a plan.
+//
+// Uprobes are grouped by program and file, so that one link can serve many places. This matters when the session ends:
+// removing a link waits in the kernel.
+//
+// The order of the links matters, because several programs at one place must run in the order of the script. The kernel
+// runs uprobes, and most kprobes, in the reverse order of attaching, so these are attached from the last probe to the
+// first. A few kinds run in the order of attaching (runs_first_attached()).
 #include "runtime/attach/attach.h"
 
 #include <algorithm>
@@ -35,12 +41,14 @@ bool is_left_out(const LeftOut& left_out, const std::string& path, uint64_t offs
     return file != left_out.end() && file->second.contains(offset);
 }
 
+// Returns the places for one of the probe's two programs, by file. `entry` selects the program at the function's entry.
 std::vector<UprobeTargets> group(const plan::Probe& probe, const std::string& program, bool entry,
                                  const SoundPlaces& places, const LeftOut& left_out) {
     std::map<std::string, UprobeTargets> files;
     std::set<std::pair<std::string, uint64_t>> seen;
     for (const plan::Point& point : probe.points)
-        // What needs the entry is nothing without it. A function with several returns has one entry.
+        // A probe with two programs needs both: skip the point if one of the two places cannot be probed. Several
+        // return instructions share one entry, which must be attached only once.
         if (places.can_attach(probe, point) && !is_left_out(left_out, point.path, point.offset) &&
             (probe.entry_program.empty() || !is_left_out(left_out, point.path, point.entry_offset)) &&
             (!entry || seen.insert({point.path, point.entry_offset}).second))
@@ -64,7 +72,8 @@ AttachPoint* attaching(plan::Mechanism mechanism) {
     return all[static_cast<size_t>(mechanism)];
 }
 
-// Attaches what one point of a probe needs: first what saves values at a function's entry.
+// Attaches the programs of one point. The program that saves values at the function's entry comes first, so that no
+// return is hit without saved values.
 Result<void> attach_point(const plan::Probe& probe, const plan::Point& point, AttachPoint* attach,
                           const KernelObject& kernel, const std::vector<int64_t>& threads, Attachments& out) {
     for (const std::string& program : {probe.entry_program, probe.symbol}) {
@@ -78,10 +87,10 @@ Result<void> attach_point(const plan::Probe& probe, const plan::Point& point, At
     return {};
 }
 
-// The addresses of the probe's functions; a name that several functions have has none.
+// Returns the addresses of the probe's functions. The address is 0 if several functions have the same name.
 std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const plan::Probe& probe) {
     std::map<std::pair<std::string, std::string>, uint64_t> out;
-    std::unordered_set<std::string_view> names; // nearly no line is of one of these
+    std::unordered_set<std::string_view> names; // most lines of kallsyms concern other functions: check the name first
     for (const plan::Point& point : probe.points) {
         out[{point.symbol, point.module}] = 0;
         names.insert(point.symbol);
@@ -97,6 +106,7 @@ std::map<std::pair<std::string, std::string>, uint64_t> find_functions(const pla
     return out;
 }
 
+// Attaches all functions of a probe by as few kprobe_multi links as possible.
 Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject& kernel, PlaceArmer& armer,
                                    Attachments& out, std::vector<std::string>& refused) {
     UprobeTargets targets;
@@ -118,21 +128,22 @@ Result<void> attach_many_functions(const plan::Probe& probe, const KernelObject&
     return targets.offsets.empty() ? Result<void>() : armer.arm_by_halves(attach, targets, out, refused);
 }
 
-// Of several programs at one place the kernel runs the one that was attached first first: always at this kind's, and
-// where functions' returns are hooked one by one, which it takes from a stack.
+// Returns whether the kernel runs several programs at one place in the order in which they were attached. This is a
+// fixed property of some kinds (`as_written`). It also holds for kretprobes without kprobe_multi: the kernel takes the
+// instances of a return from a stack.
 bool runs_first_attached(plan::ProbeKind kind, plan::Mechanism mechanism) {
     return plan::traits(kind).as_written ||
            (plan::traits(kind).at_return && mechanism == plan::Mechanism::KprobeEvents);
 }
 
-// What came of the points of a probe as the script has it, which may be several here.
+// The points of one probe statement in the script, which may be several probes in the plan.
 struct Tally {
     size_t points = 0, refused = 0;
-    std::string why; // the first one was refused
+    std::string why; // the reason for the first refused point
 };
 
-// Of many functions that a pattern has found, some cannot be probed, which shows only now. An error is one that is not
-// about single points.
+// Attaches the points of a probe. Some functions that match a pattern cannot be probed, and the kernel reports this
+// only now; `tally` counts them. Returns an error only if it does not concern a single point.
 Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, const KernelObject& kernel,
                            const ToArm& to_arm, PlaceArmer& armer, Attachments& out, Tally& tally) {
     const bool together = mechanism == plan::Mechanism::KprobeMulti;
@@ -154,10 +165,10 @@ Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, 
             break;
         if (to_arm.stop())
             return PlaceArmer::ended();
-        // One tracepoint is that of all system calls.
+        // A single tracepoint serves all system calls.
         if (point.is_system_call() && std::exchange(syscalls, true))
             continue;
-        // Processes' memory is watched from when they are there (watchpoint.h).
+        // Watchpoints in processes are set when the processes start (watchpoint.h).
         if (mechanism == plan::Mechanism::Watchpoint && !point.watch.is_kernel)
             continue;
         Result<void> attached = attach_point(probe, point, attaching(mechanism), kernel, to_arm.threads, out);
@@ -176,7 +187,7 @@ Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, 
     return {};
 }
 
-// An error where nothing is left of a probe.
+// Returns an error if none of a probe's points could be attached, and warns if some could not.
 Result<void> judge(const std::map<std::string, Tally>& tallies) {
     for (const auto& [place, tally] : tallies) {
         if (tally.refused > 0 && tally.refused == tally.points)
@@ -187,7 +198,8 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
     return {};
 }
 
-// Whether these are returns of functions that begin with the instruction which leaves them.
+// Returns whether these are return instructions that are also the first instruction of their function, such as a lone
+// `ret`.
 bool returns_where_it_begins(const plan::Plan& plan, const UprobeTargets& targets) {
     const plan::Probe& probe = plan.probes[targets.probe];
     return probe.at_instruction && plan::traits(probe.kind).at_return && targets.program == probe.symbol &&
@@ -203,16 +215,17 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     std::vector<UprobeTargets> all;
     PlaceArmer armer(plan, to_arm.stop);
     auto index_of = [&](const plan::Probe& probe) { return static_cast<uint32_t>(&probe - plan.probes.data()); };
-    // Of several probes at one place the kernel runs the one that came last first: attached from behind, they run as
-    // the script has them.
+    // For uprobes, the kernel runs the program that was attached last first. So attach in the reverse order of the
+    // script.
     for (auto at = plan.probes.rbegin(); at != plan.probes.rend(); ++at) {
         const plan::Probe& probe = *at;
         if (!plan::is_uprobe(probe.kind))
             continue;
         for (UprobeTargets& targets : group(probe, probe.symbol, false, places, to_arm.left_out))
             all.push_back(std::move(targets));
-        // A function's entry may be where it leaves, too: a lone `ret`, or a jump. What it saves is there before its
-        // return asks for it then, and a call that is saved is never one whose return is not watched yet.
+        // The first instruction of a function may also be the one that leaves it: a lone `ret`, or a jump. The entry's
+        // program is attached after the return's program. So it runs first there, and saves the values before the
+        // return's program needs them. Also, when a call is saved, its return is already probed.
         if (!probe.entry_program.empty())
             for (UprobeTargets& targets : group(probe, probe.entry_program, true, places, to_arm.left_out))
                 all.push_back(std::move(targets));
@@ -220,7 +233,8 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             if (targets.probe == Attachment::no_probe)
                 targets.probe = index_of(probe);
     }
-    // At one instruction a call comes before its return, whichever is first in the script.
+    // At a shared instruction the call must run before the return, even if the script has the return first. So attach
+    // returns first.
     std::ranges::stable_partition(all,
                                   [&](const UprobeTargets& targets) { return returns_where_it_begins(plan, targets); });
     Attachments out;
@@ -235,7 +249,7 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
         tag(first, index_of(probe));
         return attached;
     };
-    std::map<std::string, Tally> tallies; // by where the probe is in the script
+    std::map<std::string, Tally> tallies; // by the position of the probe in the script
     auto by_points = [&](const plan::Probe& probe, bool as_written) {
         const plan::Mechanism mechanism = plan::mechanism_of(probe, ways);
         return (attaching(mechanism) || mechanism == plan::Mechanism::KprobeMulti) &&
@@ -264,7 +278,7 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
             return std::move(attached).error();
         tag(before, targets.probe);
     }
-    // An instruction that cannot be probed leaves out its point, and what else the script does goes on.
+    // A point whose instruction cannot be probed is skipped, unless no point is left at all.
     if (out.empty() && !refused.empty())
         return Error(fmt::format("cannot attach to {}: the kernel cannot probe the instruction there", refused.back()));
     return out;

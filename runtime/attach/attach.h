@@ -1,4 +1,8 @@
-// Attaching programs to code. One mechanism a file; uprobe_multi where the kernel has it, perf_event where not.
+// Attaches the loaded programs to code and to events in the kernel. Each mechanism (plan/mechanisms.def) has its own
+// file.
+//
+// Uprobes use one uprobe_multi link for many places if the kernel supports it (6.6), and otherwise one perf event for
+// each place.
 #pragma once
 
 #include <functional>
@@ -18,26 +22,27 @@
 
 namespace sonde {
 
-// What bpf_link_info says of breakpoints (6.7, "bpf: Add missed value to kprobe perf link info" and "... to
-// kprobe_multi link info"); 0 where it does not.
+// Returns how many hits the kernel could not deliver through a kprobe link (6.7, "bpf: Add missed value to kprobe perf
+// link info" and "... to kprobe_multi link info"). Returns 0 for other links and older kernels.
 uint64_t missed_by_link(int fd);
 
-// What keeps programs attached; destroying it detaches.
+// Keeps a program attached; the destructor detaches it.
 class Attachment {
   public:
     static constexpr uint32_t no_probe = UINT32_MAX;
     virtual ~Attachment() = default;
-    // Of which probe it is (index in Plan::probes); no_probe: of none, or of several.
+    // Index into Plan::probes; no_probe if the attachment serves no probe, or several.
     uint32_t probe = no_probe;
-    // Called once, when handlers may run: iterators run theirs now. Errors: why they could not be run to the end.
+    // Called once when handlers may run. Iterators run their handlers here. Returns an error if an iterator stopped
+    // early.
     virtual Result<void> begin() { return {}; }
-    // Now and then while handlers run: a processor's events end when it is switched off, and are opened anew when it is
-    // back.
+    // Called repeatedly while handlers run. Reopens the events of processors that were switched off and on again,
+    // because the kernel ends the events of a processor that is switched off.
     virtual void look_after() {}
-    // Hits that did not come to the program, as far as the kernel counts them.
+    // The number of hits that the kernel counted but did not deliver to the program; 0 if it does not count them.
     virtual uint64_t missed() const { return 0; }
 };
-// A link is a descriptor.
+// An attachment whose link is a file descriptor.
 class LinkAttachment final : public Attachment {
   public:
     explicit LinkAttachment(int fd) : fd_(fd) {}
@@ -46,7 +51,7 @@ class LinkAttachment final : public Attachment {
   private:
     Fd fd_;
 };
-// A link of libbpf's own.
+// An attachment whose link belongs to libbpf.
 class BpfLink final : public Attachment {
   public:
     explicit BpfLink(bpf_link* link) : link_(link) {}
@@ -60,81 +65,83 @@ class BpfLink final : public Attachment {
 };
 using Attachments = std::vector<std::unique_ptr<Attachment>>;
 
-// Where one program goes in one file, or in the kernel: `path` is empty then, and `offsets` are addresses.
+// The places in one file, or in the kernel, at which one program is attached. The vectors have equal lengths. In the
+// kernel, `path` is empty and `offsets` contains addresses.
 struct UprobeTargets {
     std::string program, path;
-    std::string attach_name; // by which the kernel finds the file (probed_files.h)
+    std::string attach_name; // the path that the kernel opens (probed_files.h)
     uint32_t probe = Attachment::no_probe;
-    int64_t process = 0; // the only one whose hits are wanted; 0: all
+    int64_t process = 0; // deliver hits of this process only; 0: of all processes
     bool at_return = false, is_session = false;
     std::vector<uint64_t> offsets, ref_ctr_offsets, cookies;
-    std::vector<std::string> names; // of the points, for messages
+    std::vector<std::string> names; // names of the probe points, for messages
 };
 
-// One link for all of them (6.6, "bpf: Add multi uprobe link").
+// Creates one uprobe_multi link for all targets (6.6, "bpf: Add multi uprobe link").
 Result<std::unique_ptr<Attachment>> attach_uprobe_multi(int program_fd, const UprobeTargets& targets);
-// One perf event for each.
+// Creates one perf event for each target. Returns an error if one of them fails.
 Result<std::unique_ptr<Attachment>> attach_perf_event(bpf_object* object, const UprobeTargets& targets);
 
-// Many breakpoints in the kernel by one link (5.18, "bpf: Add multi kprobe link"; the kernel refuses all if it refuses
-// one).
+// Creates one kprobe_multi link for all targets (5.18, "bpf: Add multi kprobe link"). The kernel refuses all of them if
+// it refuses one.
 Result<std::unique_ptr<Attachment>> attach_kprobe_multi(int program_fd, const UprobeTargets& targets);
 
-// A program of the probe for one of its points.
+// One probe point, and the program to attach there. All references must stay valid during the call.
 struct PointToAttach {
     const plan::Probe& probe;
     const plan::Point& point;
-    const std::string& program; // the probe's, or the one that saves values at the entry
+    const std::string& program; // the probe's program, or the one that saves values at the function's entry
     const KernelObject& kernel;
-    const std::vector<int64_t>& threads; // of the target, in which events are counted; empty: on every processor
+    const std::vector<int64_t>& threads; // count events in these threads of the target; empty: on all processors
 
     int program_fd() const { return kernel.program_fd(program); }
     bool saves_entry() const { return program != probe.symbol; }
 };
-// What mechanisms.def names, each in a file of its own. Errors: the kernel's refusal, with the point.
+// Implementations for the rows of mechanisms.def. Returned errors name the probe point and the reason.
 using AttachPoint = Result<std::unique_ptr<Attachment>>(const PointToAttach&);
 AttachPoint attach_tracepoint, attach_kprobe, attach_trampoline, attach_profile, attach_counter, attach_netfilter,
     attach_iterator;
-// At accesses to memory of the kernel; that of processes is watched by Watchpoints.
+// Watches memory of the kernel. Watchpoints watches the memory of processes.
 AttachPoint attach_watchpoint;
-// Why this machine does not report accesses to memory, tried with a word of sonde's own. Empty: it does, or it does not
-// let one try; then attaching gives the error.
+// Tests with a variable of sonde's own whether this machine reports accesses to memory. Returns the reason if not.
+// Returns an empty string if it does, and also if the test cannot run: attaching then reports the error.
 std::string why_no_watchpoints();
 
-// The counters that handlers read.
+// Opens the performance counters that handlers read.
 Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel);
 
 struct ToArm {
-    std::vector<int64_t> threads; // of the target, in which events are counted; empty: on every processor
+    std::vector<int64_t> threads; // count events in these threads of the target; empty: on all processors
     LeftOut left_out;
-    std::function<bool()> stop; // asked now and then: whether the session was told to end
+    std::function<bool()> stop; // called repeatedly; returns true when the session should end
 };
 
-// All probes of the plan that something hits. Of many places of one probe, those whose instruction the kernel cannot
-// probe are left out and named in `refused`. Errors name the probe point and the reason; then nothing stays attached.
-// Files are attached to as `files` names them, at the offsets that `places` allows. An error of EINTR: ToArm::stop said
-// so.
+// Attaches all probes of the plan that wait for events. `files` and `places` decide which path and offset each point
+// uses. Skips instructions that the kernel cannot probe, and appends the names of these points to `refused`. Returns an
+// error with the probe point and the reason; then nothing stays attached. EINTR: ToArm::stop returned true.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
                                   const SoundPlaces& places, const plan::Ways& ways, const ToArm& to_arm,
                                   std::vector<std::string>& refused);
 
-// A program that is not bound to one tracepoint.
+// Attaches a program to a raw tracepoint by the tracepoint's name.
 Result<std::unique_ptr<Attachment>> attach_raw_tracepoint(int program_fd, const char* tracepoint);
-// A program for system calls to `sys_enter` or `sys_exit`, in the way that it was made for.
+// Attaches a program to `sys_enter` or `sys_exit`: to the raw tracepoint or to its perf event, depending on the type
+// with which the program was loaded.
 Result<std::unique_ptr<Attachment>> attach_syscalls(const KernelObject& kernel, const std::string& program,
                                                     const char* tracepoint);
 
-// Tells the kernel's side whom process probes are about; holds the programs' files.
+// Fills the map of the programs and processes that process probes concern. The result keeps the programs' files open.
 Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& kernel);
-// Probes on processes, threads and system calls.
+// Attaches the probes on processes, threads and system calls.
 Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObject& kernel);
-// Runs the process and thread begin probes for what is there already, except the process `waiting`.
+// Runs the handlers of process.begin and thread.begin for tasks that run already, except for the process `waiting`.
 void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int64_t waiting);
 
-// The error number of counting these events in this process; 0: they can be counted.
+// Opens a counter for these events in this process, and closes it. Returns errno, or 0 if the events can be counted.
 int try_counter(const plan::PerfSpec& perf);
 
-// An error if the plan probes the kernel in a way that this kernel does not have: which one, and why.
+// Returns an error if the plan needs a kernel feature that the running kernel lacks. The error names the feature and
+// the reason.
 Result<void> check_probing(const plan::Plan& plan);
 
 } // namespace sonde

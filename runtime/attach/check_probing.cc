@@ -1,4 +1,4 @@
-// Whether this kernel can probe what a plan probes, asked before anything is loaded.
+// Checks that the running kernel supports the plan's probes, before anything is loaded.
 #include <optional>
 
 #include <fmt/format.h>

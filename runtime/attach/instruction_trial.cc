@@ -1,3 +1,22 @@
+// The problem: a uprobe replaces an instruction by a breakpoint. When the breakpoint is hit, the kernel emulates the
+// instruction or executes a copy of it elsewhere. For some instructions the result is wrong, and the kernel attaches to
+// them without an error. For example, it mistakes `vpor` (c5 f9 eb c1) for `jmp`, because it reads the byte eb as the
+// opcode. The traced program then computes something else.
+//
+// The idea: execute a sample of each class twice, without and with a probe, and compare everything that the program
+// could notice.
+//
+// 1. The samples are written to an anonymous file (memfd), one page for each. Other processes do not map this file, so
+//    they cannot hit the probes.
+// 2. A child process maps the file. It runs each sample `rounds` times from a fixed state: registers, flags, vector
+//    registers, memory and stack. It stores the state after the last run.
+// 3. The session puts a uprobe on each sample, and the child runs all samples again.
+// 4. A class passes if both states are equal and each probe was hit exactly `rounds` times. A repeated string
+//    instruction (`rep movsb`) has an equal state, but the kernel counts one hit for each element.
+//
+// The child must survive any result. A mistaken jump can go anywhere: the bytes around the sample are breakpoints, and
+// a signal handler brings the child back. A sample that never comes back is stopped by a timer. If anything in the test
+// itself fails, the class counts as broken: a probe that is refused is better than a changed program.
 #include "runtime/attach/instruction_trial.h"
 
 #include <bpf/bpf.h>
@@ -48,7 +67,8 @@ struct Sample {
 };
 
 using namespace std::string_view_literals;
-// At least one of each way in which the kernel may go wrong.
+// Each entry is a different way in which a kernel can fail. The comments give the instruction, and the instruction that
+// the kernel takes it for.
 constexpr Sample samples[] = {
     {Hazard::VectorAsJump, "\xc5\xf9\xeb\xc1"sv, Extension::Avx},            // vpor, as jmp
     {Hazard::VectorAsJump, "\xc5\xf9\xe9\xc1"sv, Extension::Avx},            // vpsubsw, as jmp
@@ -114,21 +134,21 @@ bool has(Extension needs) {
 }
 
 constexpr int rounds = 3;
-constexpr int round_limit_ms = 100; // a sample may go on in the kernel's page, and never come back
+constexpr int round_limit_ms = 100; // some samples loop forever in the page where the kernel executes the copies
 constexpr size_t page = 4096, sample_at = 2048, memory_bytes = 8192, red_zone = 128;
 
 struct State {
-    std::array<uint64_t, 16> registers; // as instructions number them
+    std::array<uint64_t, 16> registers; // in the order of their numbers in instructions: rax, rcx, rdx, rbx, rsp, ...
     uint64_t flags;
     std::array<std::array<uint8_t, 16>, 4> vectors;
-    uint64_t place; // where a signal came
+    uint64_t place; // the instruction pointer at a signal
     uint64_t signal;
 };
 
-// What a run of a sample left.
+// The state after a sample. Both runs must be equal in all members.
 struct Outcome {
     State state;
-    uint64_t memory; // a hash
+    uint64_t memory; // hash of the data and of the stack above the red zone
     bool done;
     bool operator==(const Outcome& other) const {
         return std::memcmp(&state, &other.state, sizeof state) == 0 && memory == other.memory && done == other.done;
@@ -138,8 +158,12 @@ struct Outcome {
 } // namespace
 } // namespace sonde
 
-// The way into a sample and back. The sample's page ends in a jump to sonde_trial_exit; a signal's handler goes to
-// sonde_trial_back. One run at a time, in a process of its own.
+// The switch between C++ and a sample. `sonde_trial_enter` saves the callee-saved registers, loads `sonde_trial_state`
+// and jumps to the sample. The code after the sample jumps to `sonde_trial_exit`, which stores the registers in
+// `sonde_trial_state` again. The signal handler stores them itself and continues at `sonde_trial_back`.
+//
+// The saved stack pointer and the target are global variables, so only one sample can run at a time. Nothing here may
+// use the stack while a sample's registers are loaded: rsp points to the sample's own stack.
 extern "C" {
 __attribute__((used)) sonde::State sonde_trial_state;
 void sonde_trial_enter(const void* code);
@@ -226,20 +250,21 @@ namespace {
 
 static_assert(offsetof(State, flags) == 128 && offsetof(State, vectors) == 136);
 
-// A sample that faults, or goes where nothing is, comes here.
+// Handles the signal of a sample that faults or jumps to a wrong address. It stores the registers, so that the fault
+// itself is compared: some samples fault without a probe, too.
 void take_signal(int signal, siginfo_t* /*info*/, void* context) {
     constexpr int numbers[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
     for (size_t i = 0; i < std::size(numbers); i++)
         sonde_trial_state.registers[i] = static_cast<uint64_t>(registers[numbers[i]]);
-    sonde_trial_state.flags = 0; // the resume flag comes and goes
+    sonde_trial_state.flags = 0; // the kernel sets the resume flag in some cases, which would differ by chance
     sonde_trial_state.place = static_cast<uint64_t>(registers[REG_RIP]);
     sonde_trial_state.signal = static_cast<uint64_t>(signal);
     registers[REG_RIP] = reinterpret_cast<greg_t>(&sonde_trial_back);
 }
 
-// Memory that is shared with the child, or that it executes.
+// Memory that the child shares with the session, or code that the child executes.
 class Mapping {
   public:
     explicit Mapping(size_t size, int protection = PROT_READ | PROT_WRITE, int flags = MAP_SHARED | MAP_ANONYMOUS,
@@ -259,7 +284,8 @@ class Mapping {
     void* at_;
 };
 
-// Everything that the child needs, made before it is.
+// Everything that the child needs. It is created before fork(), because allocating memory after fork() is not safe: the
+// session may have other threads.
 struct Trial {
     std::vector<Sample> wanted;
     Fd file; // a page for each sample
@@ -275,7 +301,8 @@ struct Trial {
     }
 };
 
-// A page with a sample in the middle of breakpoints, then a jump to the way out.
+// Returns a page that consists of breakpoints, the sample, and a jump to sonde_trial_exit. The breakpoints catch a
+// sample that jumps to a wrong address within the page.
 std::string make_page(std::string_view sample) {
     std::string out(page, '\xcc');
     const auto exit = reinterpret_cast<uint64_t>(&sonde_trial_exit);
@@ -287,7 +314,7 @@ std::string make_page(std::string_view sample) {
 }
 
 Fd make_file(const std::vector<Sample>& wanted) {
-    constexpr unsigned may_execute = 0x0010; // MFD_EXEC (6.3); without it, where that is not known
+    constexpr unsigned may_execute = 0x0010; // MFD_EXEC (6.3); older kernels reject it
     Fd out(static_cast<int>(syscall(SYS_memfd_create, "sonde_trial", MFD_CLOEXEC | may_execute)));
     if (out.get() < 0)
         out = Fd(static_cast<int>(syscall(SYS_memfd_create, "sonde_trial", MFD_CLOEXEC)));
@@ -315,6 +342,8 @@ void set_timer(int milliseconds) {
     setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+// Runs one sample `rounds` times and stores the state after the last run. Each round starts from the same registers and
+// memory, so that the runs with and without a probe can be compared.
 void run_sample(const Trial& trial, size_t sample, bool probed) {
     char *data = trial.memory.at(), *stack = trial.memory.at(memory_bytes);
     const auto top = reinterpret_cast<uint64_t>(stack + memory_bytes / 2);
@@ -341,19 +370,21 @@ void run_sample(const Trial& trial, size_t sample, bool probed) {
         if (sonde_trial_state.signal == SIGALRM)
             break;
     }
-    // Below the red zone a program has nothing, as a signal may come at any time.
+    // Ignore the memory below the red zone: a signal may overwrite it at any time, so no program uses that memory.
     out.memory =
         hash_of(data, memory_bytes) * 31 + hash_of(stack + memory_bytes / 2 - red_zone, memory_bytes / 2 + red_zone);
     out.state = sonde_trial_state;
     out.done = true;
 }
 
-// Runs all samples as they are, waits for the probes, and runs them again.
+// Runs all samples without probes, reports this on `ready`, waits on `go` until the session has attached the probes,
+// and runs them again.
 [[noreturn]] void run_child(const Trial& trial, int ready, int go) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_DUMPABLE, 1);
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
+    // The signal handler needs its own stack: a sample may leave any value in rsp.
     static char own_stack[64 << 10];
     stack_t alternative{};
     alternative.ss_sp = own_stack;
@@ -528,7 +559,7 @@ std::set<Hazard> judge(const Trial& trial, const HitCounts& counts) {
     return out;
 }
 
-// A child that does not end is ended.
+// Waits for the child, and kills it after 15 seconds.
 void wait_for(pid_t child) {
     constexpr int most_ms = 15'000;
     for (int waited = 0;; waited++) {
@@ -540,6 +571,7 @@ void wait_for(pid_t child) {
     }
 }
 
+// Runs the child. Returns all classes if the test cannot run, and otherwise the broken ones.
 std::set<Hazard> run_trial(const Trial& trial) {
     std::set<Hazard> all;
     for (const Sample& sample : trial.wanted)
@@ -603,7 +635,7 @@ std::set<Hazard> try_hazards(const std::set<Hazard>& wanted) {
 
 namespace sonde {
 
-// No other processor's samples are known.
+// Samples exist for x86-64 only, so nothing can be tested.
 std::set<Hazard> try_hazards(const std::set<Hazard>& wanted) {
     std::set<Hazard> out = wanted;
     out.erase(Hazard::None);

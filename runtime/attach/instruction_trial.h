@@ -1,9 +1,7 @@
-// Which classes of instructions the running kernel's uprobes execute wrongly, found out by trying.
+// Tests which classes of instructions the running kernel's uprobes execute incorrectly.
 //
-// A child process executes a sample of each class from a known state, first as it is and then with a probe on it, three
-// times, and compares registers, flags, vector registers, memory and the stack above the red zone's end, and where it
-// went on. What differs, or is hit another number of times, is executed wrongly. The samples lie in a file without a
-// name, so that no other process meets the probes.
+// A child process executes samples of each class with and without a probe, and the results are compared. So the answer
+// does not depend on the kernel's version. instruction_trial.cc explains the steps.
 #pragma once
 
 #include <set>
@@ -12,8 +10,8 @@
 
 namespace sonde {
 
-// Of `wanted`, those that are executed wrongly, are refused by the kernel, or cannot be tried out. Does nothing if none
-// is wanted.
+// Returns the classes in `wanted` that a probe would break: the results differ, the kernel refuses the probe, or the
+// test cannot run. Forks a child process and takes some milliseconds. Does nothing if `wanted` is empty.
 std::set<Hazard> try_hazards(const std::set<Hazard>& wanted);
 
 } // namespace sonde

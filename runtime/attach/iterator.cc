@@ -1,7 +1,8 @@
-// Programs that the kernel runs for each of what one of its iterators goes through.
+// BPF iterators: the kernel runs a program for each element of a list, for example for each task or each map.
 //
-// A link makes files (BPF_ITER_CREATE, 5.8). Reading a file to its end runs the program for everything once. The
-// program writes nothing into the file, so no bytes come out. After many elements the kernel pauses with EAGAIN.
+// Creating a file from the link (BPF_ITER_CREATE, 5.8) and reading it to the end runs the program once for each
+// element. The program writes nothing into the file, so read() returns no data. After many elements read() fails with
+// EAGAIN, and the next read() continues.
 #include <bpf/bpf.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// The kernel's functions: by breakpoints (kprobes, as perf events or many in one link) and by trampolines (fentry,
-// fexit; 5.5).
+// Functions of the kernel: kprobes (one perf event for each, or one kprobe_multi link for many) and trampolines (fentry
+// and fexit, 5.5).
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/syscall.h>
@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// What the kernel's answers mean here.
+// Translates the kernel's error code to a message.
 Error explain(const plan::Point& point, int err) {
     std::string what = fmt::format("cannot attach to {}", point.pp);
     if (err == ENOENT || err == EINVAL)
@@ -33,7 +33,7 @@ Error explain(const plan::Point& point, int err) {
 uint64_t missed_by_link(int fd) {
     constexpr uint32_t perf_event = 7, kprobe_multi = 8; // enum bpf_link_type
     constexpr uint32_t kprobe = 3, kretprobe = 4;        // enum bpf_perf_event_type
-    // struct bpf_link_info, as far as it is asked for here.
+    // The members of struct bpf_link_info that are read here. Older libbpf headers lack some of them.
     union {
         struct {
             uint32_t type, id, program, padding;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Attachment>> attach_kprobe(const PointToAttach& one) {
     return std::unique_ptr<Attachment>(std::make_unique<BpfLink>(link));
 }
 
-// The layout is that of union bpf_attr's link_create.kprobe_multi (include/uapi/linux/bpf.h, 5.18).
+// The layout is that of the member link_create.kprobe_multi of union bpf_attr (include/uapi/linux/bpf.h, 5.18).
 Result<std::unique_ptr<Attachment>> attach_kprobe_multi(int program_fd, const UprobeTargets& targets) {
     constexpr int bpf_link_create = 28;
     constexpr uint32_t trace_kprobe_multi = 42, flag_return = 1;

@@ -26,9 +26,10 @@ namespace sonde {
 namespace {
 
 constexpr char breakpoint = '\xcc';
-constexpr char call = '\xe8'; // in place of a nop of 5 bytes, since Linux 6.18
+constexpr char call = '\xe8'; // since Linux 6.18, a uprobe replaces a 5-byte nop by a call
 
-// The third word after the name, which may have blanks and parentheses: "12 (a b) T 1 ..." (proc(5)).
+// The state follows the name in /proc/PID/stat, and the name may contain blanks and parentheses: "12 (a b) T 1 ..."
+// (proc(5)). So search for the last ") ".
 bool is_stopped(int64_t process) {
     const Result<std::string> status = read_file(fmt::format("/proc/{}/stat", process));
     const size_t name_end = status ? status->rfind(") ") : std::string::npos;
@@ -36,7 +37,7 @@ bool is_stopped(int64_t process) {
            (status->substr(name_end + 2, 1) == "T" || status->substr(name_end + 2, 1) == "t");
 }
 
-// False: the process is gone, or takes too long.
+// Returns false if the process has ended, or is not stopped after a second.
 bool wait_until_stopped(int64_t process) {
     constexpr int64_t most_ns = 1'000'000'000;
     const timespec turn{0, 1'000'000};
@@ -46,7 +47,7 @@ bool wait_until_stopped(int64_t process) {
     return false;
 }
 
-// Where the functions are in a file, with their cookies.
+// Finds mprotect() and mremap() in a file. The cookie tells the BPF program which of the two was called.
 UprobeTargets find_places(const std::string& path) {
     UprobeTargets out;
     const Result<ElfFile> file = ElfFile::open(path);
@@ -88,7 +89,7 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
                                                     const ProbedFiles& files, const std::string& program,
                                                     int64_t process, bool uprobe_multi) {
     std::unique_ptr<MovedText> out(new MovedText(plan, kernel, files));
-    // Code of libraries stays where it is.
+    // Only the program itself moves its code; shared libraries do not.
     const bool is_probed = std::ranges::any_of(plan.files, [&](const plan::ProbedFile& file) {
         return !program.empty() && same_file(files.fd(file.path), program);
     });
@@ -105,7 +106,7 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
             uprobe_multi ? attach_uprobe_multi(kernel.program_fd(targets.program), targets)
                          : attach_perf_event(kernel.object(), targets);
         if (!attached && attached.error().os_error == ESRCH)
-            break; // the process has ended, which the session finds where it attaches its own probes
+            break; // the process has ended; the session reports this when it attaches its own probes
         if (!attached)
             return std::move(attached).error().in("cannot follow whether the target moves its code");
         out->places_.push_back(*std::move(attached));
@@ -141,7 +142,7 @@ size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t s
         const Result<ElfFile> elf = ElfFile::open_any_width(program);
         if (!memory || !elf || !same_file(files_.fd(file.path), program))
             continue;
-        uint64_t lowest = UINT64_MAX; // what `code` is of
+        uint64_t lowest = UINT64_MAX; // the linked address that corresponds to `code`
         for (const ElfSegment& segment : elf->segments())
             if (segment.executable)
                 lowest = std::min(lowest, segment.address);

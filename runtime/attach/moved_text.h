@@ -1,9 +1,15 @@
-// Programs of the target that move their code to other memory while they are probed: `node --use-largepages`, hugify
-// and the like. The copy has the breakpoints and no uprobe behind them.
+// Handles traced programs that move their code to other memory, such as `node --use-largepages` or programs with
+// hugify.
 //
-// The process is stopped where the copy is about to run (codegen/rtlib/moved.bpf.c), the instructions are put back into
-// it, and it goes on. Its hits are not seen from there on, which is said. SIGSTOP is seen by a parent that asks for
-// stops; the program would be ended by SIGTRAP otherwise.
+// The problem: the program copies its code, including the breakpoints of our uprobes, to large pages. The kernel has no
+// uprobe for the copy's addresses. So the first breakpoint in the copy would end the program with SIGTRAP.
+//
+// The idea: a BPF program at mprotect() and mremap() stops the process with SIGSTOP before the copy can run
+// (codegen/rtlib/moved.bpf.c). The session writes the original instructions into the copy, warns that it no longer sees
+// hits there, and continues the process with SIGCONT.
+//
+// Limits: a parent that waits for stopped children (WUNTRACED) sees the SIGSTOP. Only the main program is followed,
+// because shared libraries do not move their code.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +27,20 @@ namespace sonde {
 
 class MovedText {
   public:
-    // `program`: the file that the process runs or will run; empty: nothing is known of it, and nothing is followed.
-    // Errors: the kernel refuses the places.
+    // Attaches to mprotect() and mremap() in the program and its libraries. `program` is the file that `process` runs
+    // or will run. If it is empty or not probed, the result follows nothing. `uprobe_multi` selects the kind of link.
+    // Returns an error if the kernel refuses the breakpoints. The references must outlive the result.
     static Result<std::unique_ptr<MovedText>> start(const plan::Plan& plan, const KernelObject& kernel,
                                                     const ProbedFiles& files, const std::string& program,
                                                     int64_t process, bool uprobe_multi);
-    // Each turn of the session.
+    // Repairs the processes that are stopped now. The session calls this in each iteration of its loop.
     void look();
 
   private:
     MovedText(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files)
         : plan_(plan), kernel_(kernel), files_(files) {}
-    // Gives how many instructions were put back.
+    // Restores the original instructions in a copy of `size` bytes at `from`, which will run at `to`. `code` is the
+    // address at which the program's code begins. Returns the number of restored instructions.
     size_t mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const;
 
     const plan::Plan& plan_;

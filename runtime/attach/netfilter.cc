@@ -1,7 +1,7 @@
-// Programs that decide about packets.
+// Netfilter programs, which decide whether the kernel accepts a packet.
 //
-// Made with bpf(2) itself: the layout is that of union bpf_attr's link_create.netfilter
-// (include/uapi/linux/bpf.h, 6.4).
+// This calls bpf(2) directly, because older libbpf headers lack the structure. The layout is that of the member
+// link_create.netfilter of union bpf_attr (include/uapi/linux/bpf.h, 6.4).
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,7 +30,8 @@ Result<std::unique_ptr<Attachment>> attach_netfilter(const PointToAttach& one) {
     attr.attach_type = bpf_netfilter;
     attr.pf = point.hook.family;
     attr.hooknum = point.hook.hook;
-    // A hook takes one BPF program of each priority (nf_hook_entries_grow()); who comes later stands after.
+    // A hook accepts one BPF program for each priority (nf_hook_entries_grow()). If the priority is in use, try the
+    // next ones, which run later.
     long fd = -1;
     for (int32_t behind = 0; behind < most_behind; behind++) {
         attr.priority = point.hook.priority + behind;

@@ -1,6 +1,7 @@
-// Counters of events: those whose handlers run every so many events, and those that handlers read.
+// Performance counters (perf_event_open(2)): those that run a handler every so many events, and those that handlers
+// read.
 //
-// perf_event_open(2). A counter of a thread goes on in what the thread starts (`inherit`), and so does its program.
+// A counter of a thread also counts in its new threads and child processes (`inherit`), and runs its program there.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
@@ -23,11 +24,11 @@ perf_event_attr attributes(const plan::PerfSpec& perf) {
     attr.type = perf.type;
     attr.config = perf.config;
     attr.freq = perf.is_frequency;
-    attr.sample_period = perf.sample; // or sample_freq, in the same place
+    attr.sample_period = perf.sample; // shares its place with sample_freq
     return attr;
 }
 
-// The counters that handlers read, each on each processor.
+// The counters that handlers read: one perf event for each counter and processor.
 class Events final : public Attachment {
   public:
     Events(const plan::Plan& plan, const KernelObject& kernel)
@@ -44,7 +45,8 @@ class Events final : public Attachment {
         return {};
     }
 
-    // A new event counts from 0 on, so what was last seen of the old one is forgotten while there is none.
+    // Reopens the events of processors that were off. A new event starts at 0. So the previous value in `sonde_counted`
+    // must be reset, or a handler would compute a negative difference.
     void look_after() override {
         for (uint32_t index = 0; index < events_.size(); index++) {
             Event& one = events_[index];
@@ -60,7 +62,7 @@ class Events final : public Attachment {
 
   private:
     struct Event {
-        Fd fd; // none: the processor is off
+        Fd fd; // empty: the processor is off
         int cpu;
         size_t counter;
         EventLife life;

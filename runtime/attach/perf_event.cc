@@ -1,4 +1,4 @@
-// Uprobes as perf events, one a place: for kernels before uprobe_multi.
+// Uprobes as perf events, one for each place. For kernels without uprobe_multi links.
 #include <bpf/libbpf.h>
 
 #include <cerrno>

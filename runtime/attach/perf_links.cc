@@ -1,4 +1,4 @@
-// Perf events with one program at all of them.
+// Perf events of threads and processors.
 #include "runtime/attach/perf_links.h"
 
 #include <bpf/libbpf.h>
@@ -21,7 +21,7 @@ PerfLinks::~PerfLinks() {
 }
 
 bool EventLife::goes_on(int event) {
-    uint64_t values[2] = {}; // the count, and nanoseconds
+    uint64_t values[2] = {}; // the count, and the time enabled in nanoseconds
     if (read(event, values, sizeof values) != static_cast<ssize_t>(sizeof values))
         return false;
     return std::exchange(enabled_ns_, values[1]) != values[1];
@@ -72,7 +72,7 @@ Result<void> PerfLinks::add_processors(const perf_event_attr& attr) {
     return {};
 }
 
-// What the kernel refuses now it is asked for the next time.
+// Ignores errors: the next call tries again.
 void PerfLinks::look_after() {
     for (Link& one : links_) {
         if (one.cpu < 0 || (one.link && one.life.goes_on(one.event)))

@@ -1,4 +1,4 @@
-// Perf events with one program at all of them.
+// Attaches one program to several perf events, one for each thread or processor.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -13,13 +13,14 @@ struct bpf_program;
 
 namespace sonde {
 
-// Whether a processor's event still counts. The kernel stops its clock for good when the processor is switched off, and
-// says nothing of that; in a suspended machine all processors but the first one are.
+// Detects events that have ended without notice. The kernel stops the clock of a processor's event permanently when
+// that processor is switched off, and sends no notification. Suspending the machine switches off all processors except
+// the first.
 class EventLife {
   public:
-    // What an event is to be opened with.
+    // The value that perf_event_attr::read_format needs for goes_on().
     static constexpr uint64_t read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
-    // Whether time has passed for the event since the last call. The first one says yes.
+    // Returns whether the event's clock has advanced since the last call. The first call returns true.
     bool goes_on(int event);
 
   private:
@@ -28,16 +29,16 @@ class EventLife {
 
 class PerfLinks final : public Attachment {
   public:
-    // The program's cookie is the point's row.
+    // The program's cookie is the point's row (Point::row).
     PerfLinks(bpf_object* object, const std::string& program, const plan::Point& point);
     PerfLinks(const PerfLinks&) = delete;
     PerfLinks& operator=(const PerfLinks&) = delete;
     ~PerfLinks() override;
 
-    // Opens the event in a thread and attaches the program. A thread that has ended is left out. Errors: what the
-    // kernel says of the event.
+    // Opens the event in a thread and attaches the program. Skips threads that have ended. Returns the kernel's error
+    // for the event.
     Result<void> add_thread(const perf_event_attr& attr, pid_t thread);
-    // The same on each processor that there can be. One that is switched off has none until it is switched on.
+    // Does the same on each possible processor. A processor that is switched off gets its event when it is switched on.
     Result<void> add_processors(const perf_event_attr& attr);
 
     void look_after() override;
@@ -47,9 +48,10 @@ class PerfLinks final : public Attachment {
         bpf_link* link = nullptr; // owns the event; null: the processor is off
         int event = -1;
         perf_event_attr attr{};
-        int cpu = -1; // -1: of a thread
+        int cpu = -1; // -1: the event belongs to a thread
         EventLife life;
     };
+    // Leaves `link` empty if the thread has ended or the processor is off.
     Result<void> open(Link& link, pid_t thread);
 
     bpf_program* program_;

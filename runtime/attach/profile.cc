@@ -1,4 +1,4 @@
-// The clock of each processor, as software perf events: their handlers see what they interrupt.
+// profile probes: a software perf event on each processor interrupts the running code at regular intervals.
 #include <linux/perf_event.h>
 #include <time.h>
 

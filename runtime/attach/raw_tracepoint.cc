@@ -1,6 +1,8 @@
-// Raw tracepoints: one program can be at several. Where handlers there can be preempted (runtime/kernel/preemption.h),
-// programs for system calls are made for the tracepoints' perf events. libbpf finds these where tracefs is mounted
-// only.
+// Raw tracepoints, which accept one program several times.
+//
+// Where handlers of system calls can be preempted (runtime/kernel/preemption.h), their programs are loaded for the perf
+// events of these tracepoints instead. libbpf finds these events only if tracefs is mounted, so this file opens them
+// itself.
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
@@ -33,7 +35,7 @@ Result<Fd> open_event(const char* tracepoint) {
     attr.size = sizeof attr;
     attr.type = PERF_TYPE_TRACEPOINT;
     attr.config = std::strtoull(number->c_str(), nullptr, 10);
-    // A program at a tracepoint's event runs on all processors, whichever the event is for.
+    // The program runs on all processors, although the event is opened for processor 0.
     Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!event)
         return errno_error("perf_event_open", errno);

@@ -34,10 +34,10 @@ std::string explain(const plan::Point& point, const plan::ProbedCode& code) {
     return out;
 }
 
-// The points that one point of the script stands for.
+// Counts the points of one pattern of the script, for one warning instead of many.
 struct Group {
     size_t points = 0, refused = 0;
-    const plan::Point* first = nullptr; // refused
+    const plan::Point* first = nullptr; // the first one that was refused
     const plan::ProbedCode* why = nullptr;
 };
 
@@ -116,7 +116,8 @@ Result<void> SoundPlaces::report(const plan::Plan& plan) const {
     for (const auto& [key, group] : groups) {
         if (group.refused == 0)
             continue;
-        // A point that the kernel refuses is left out while there are others, as it always was.
+        // Points that the kernel would refuse are an error only if no point of the whole plan is left. Points where a
+        // probe would change the program are an error if the script names the point itself.
         const bool named = !has_wildcard(key.second) || group.refused == group.points;
         if (is_refused(*group.why) ? left == 0 : named)
             return Error(explain(*group.first, *group.why));

@@ -1,8 +1,9 @@
-// What happens to processes and threads, and their system calls.
+// Probes on processes, threads and their system calls.
 //
-// A handler at one of these runs if its probe is about the process. That is asked of the map `sonde_subjects`, whose
-// keys are programs by their inode's address in the kernel: no two names, mounts or devices of one file can be mistaken
-// for two, and the address is nobody else's while the file is open here.
+// The kernel runs these programs for all processes. A program looks up the map `sonde_subjects` and runs its handler
+// only if the probe concerns the current process. The map's keys are numbers of processes, and for programs the
+// addresses of their inodes in the kernel. Compared with a path, an inode also matches other names, mounts and devices
+// of the same file. The kernel cannot reuse the address for another inode while sonde keeps the file open (OpenFile).
 #include <bpf/bpf.h>
 #include <fcntl.h>
 
@@ -19,6 +20,7 @@ namespace {
 
 using plan::ProbeKind;
 
+// Keeps an inode alive, and so its address in the map valid.
 class OpenFile final : public Attachment {
   public:
     explicit OpenFile(Fd fd) : fd_(std::move(fd)) {}
@@ -96,11 +98,12 @@ Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObjec
                 return std::move(attached).error().in(fmt::format("cannot attach to {}", probe->points[0].pp));
         return {};
     };
-    // The kernel runs what is at one tracepoint in this order. A process leaves its old program before it begins with
-    // the new one; what the end needs to know is forgotten after it.
+    // The order matters: the kernel runs the programs at one tracepoint in the order in which they were attached. At an
+    // exec, the old program must end before the new one begins. `sonde_seen_exec` and `sonde_seen_exit` delete data
+    // that the handlers of ends still need, so they run after them.
     struct Step {
         std::initializer_list<ProbeKind> kinds;
-        const char* own; // one of our programs instead
+        const char* own; // one of sonde's own programs, instead of handlers
         const char* tracepoint;
     };
     const Step steps[] = {
@@ -137,7 +140,8 @@ void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int
         for (int64_t thread : threads_of(process)) {
             Fd folder(open(fmt::format("/proc/{}/task/{}", process, thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
             auto fd = static_cast<uint64_t>(folder.get());
-            // Tasks that have begun since the handlers were attached are known.
+            // Returns 1 for a task that is still unknown. Tasks that began after the handlers were attached are known
+            // already.
             Result<uint32_t> fresh = folder ? kernel.run("sonde_seen_task", {fd}) : 0;
             if (!fresh || *fresh != 1)
                 continue;

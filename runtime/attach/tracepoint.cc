@@ -1,7 +1,7 @@
-// Raw tracepoints: the cheapest place in the kernel, with the arguments as the kernel's own handlers get them.
+// Raw tracepoints: the kernel calls the program directly, with the tracepoint's own arguments.
 //
-// Made with bpf(2) itself, for the cookie: the layout is that of union bpf_attr's raw_tracepoint
-// (include/uapi/linux/bpf.h, 6.10).
+// This calls bpf(2) directly to pass a cookie, which older libbpf versions cannot. The layout is that of the member
+// raw_tracepoint of union bpf_attr (include/uapi/linux/bpf.h, 6.10).
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,10 +14,10 @@
 namespace sonde {
 
 Result<std::unique_ptr<Attachment>> attach_tracepoint(const PointToAttach& one) {
-    // A program at several knows by the cookie at which it is (6.10, "bpf: support BPF cookie in raw tracepoint
-    // (raw_tp, tp_btf) programs"); a system call is known by its number.
+    // A program at several tracepoints needs the cookie to determine which one was hit (6.10, "bpf: support BPF cookie
+    // in raw tracepoint (raw_tp, tp_btf) programs"). For system calls, the number of the call is enough.
     const bool with_cookie = one.probe.points.size() > 1 && !one.point.is_system_call();
-    // What a system call's return wants to know of its begin is kept there.
+    // The program that saves values for a system call's return runs at the call's begin.
     const std::string tracepoint = one.saves_entry() ? "sys_enter" : one.point.symbol;
     if (!with_cookie && (tracepoint == "sys_enter" || tracepoint == "sys_exit")) {
         Result<std::unique_ptr<Attachment>> attached = attach_syscalls(one.kernel, one.program, tracepoint.c_str());

@@ -1,7 +1,7 @@
-// uprobe_multi links: one system call for any number of places in one file, and one wait when they are taken off.
+// uprobe_multi links: one system call attaches any number of places in one file. Removing the link waits only once.
 //
-// Made with bpf(2) itself: the layout below is that of union bpf_attr's link_create.uprobe_multi
-// (include/uapi/linux/bpf.h, 6.6), which older libbpf headers do not have.
+// This calls bpf(2) directly, because older libbpf headers lack the structure. The layout is that of the member
+// link_create.uprobe_multi of union bpf_attr (include/uapi/linux/bpf.h, 6.6).
 #include <sys/syscall.h>
 #include <unistd.h>
 

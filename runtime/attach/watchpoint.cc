@@ -1,4 +1,4 @@
-// Watchpoints: hardware breakpoints as perf events (perf_event_open(2), PERF_TYPE_BREAKPOINT).
+// Watchpoints are perf events of the type PERF_TYPE_BREAKPOINT (perf_event_open(2)).
 #include "runtime/attach/watchpoint.h"
 
 #include <bpf/bpf.h>
@@ -47,7 +47,8 @@ bool runs(int64_t process, const std::string& program) {
     return std::filesystem::equivalent(fmt::format("/proc/{}/exe", process), program, error);
 }
 
-// How far from its own addresses a process' program is loaded: the kernel tells each process where its entry is.
+// Returns the difference between the run-time and linked addresses of a process' program. The kernel stores the
+// run-time address of the entry point in the auxiliary vector (AT_ENTRY).
 Result<uint64_t> load_bias(int64_t process, const std::string& program) {
     Result<ElfFile> file = ElfFile::open(program);
     if (!file)
@@ -64,7 +65,8 @@ Result<uint64_t> load_bias(int64_t process, const std::string& program) {
     return Error(fmt::format("process {} does not tell where {} is loaded", process, program));
 }
 
-// The address that a symbol of the kernel has now; a saved plan may come from another time.
+// Returns the current address of a kernel symbol. The address in the plan may be old: a saved plan may run after a
+// reboot.
 uint64_t kernel_address(const plan::Point& point) {
     Result<std::string> list = point.watch.is_symbol ? read_kallsyms() : Error("");
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
@@ -73,7 +75,8 @@ uint64_t kernel_address(const plan::Point& point) {
     return point.watch.address;
 }
 
-// Whether a point is about this process: by the program that it runs, or for an empty one by its number.
+// Returns whether a point concerns a process that runs `program`, or, if `program` is empty, the process with this
+// number.
 bool is_about(const plan::Probe& probe, const plan::Point& point, int64_t process, const std::string& program) {
     return program.empty() ? point.pid == process : watches_program(probe, point) && point.program == program;
 }
@@ -81,6 +84,7 @@ bool is_about(const plan::Probe& probe, const plan::Point& point, int64_t proces
 } // namespace
 
 std::string why_no_watchpoints() {
+    // The test: watch a variable in this process, write to it, and read how many accesses were counted.
     alignas(8) volatile uint64_t watched = 0;
     plan::WatchSpec spec;
     spec.length = sizeof watched;
@@ -139,7 +143,7 @@ Result<void> Watchpoints::watch_running(int64_t process, bool by_number) {
         if (!fresh)
             return std::move(fresh).error();
         if (!by_number && *fresh == 0)
-            return {}; // it has just begun, and is or was held
+            return {}; // it began just now, so the thread watches it
     }
     uint64_t bias = 0;
     for (const plan::Probe& probe : plan_.probes)
@@ -243,7 +247,7 @@ void Watchpoints::process_began(const sonde_watch_event& event) {
     if (event.process == 0) {
         not_watched = "it is not in the session's PID namespace";
     } else if (!thread_.joinable()) {
-        // The session ends. It is only said what was missed.
+        // The session is ending, so watching would be useless. Still report missed accesses below.
     } else if (Result<Attachments> some = watch(event.process, beginning.program, event.entry - beginning.address)) {
         watched_[event.family] = *std::move(some);
     } else {
@@ -280,9 +284,9 @@ int Watchpoints::handle_record(void* self, void* record, size_t size) {
 }
 
 void Watchpoints::serve() {
-    // Others wait for it.
+    // A higher priority, because watched processes wait for this thread.
     constexpr int soon = -10;
-    setpriority(PRIO_PROCESS, 0, soon); // this thread; without root it stays as it is
+    setpriority(PRIO_PROCESS, 0, soon); // this thread only; has no effect without root
     pollfd fds[] = {{stop_.get(), POLLIN, 0}, {ring_buffer__epoll_fd(events_), POLLIN, 0}};
     while (poll(fds, std::size(fds), -1) >= 0 || errno == EINTR) {
         if (fds[0].revents != 0)
