@@ -22,10 +22,10 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
     Result<std::string> text = read_kallsyms();
     if (!text)
         return std::move(text).error();
-    bool shown = false; // what belongs to each CPU may be at 0, but not everything is
+    bool shown = false; // per-CPU symbols can have address 0, but if all addresses are 0, the kernel hides them
     for (std::string_view rest = *text; auto symbol = next_symbol(rest);) {
         shown = shown || symbol->address != 0;
-        std::string name(symbol->name); // as it is written in a plan
+        std::string name(symbol->name); // in the notation of a plan
         if (!symbol->module.empty())
             name += fmt::format("\t[{}]", symbol->module);
         if (auto found = wanted.find(name); found != wanted.end())
@@ -33,7 +33,7 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
     }
     for (std::string name : wanted)
         if (!shown || !out.contains(name)) {
-            std::replace(name.begin(), name.end(), '\t', ' '); // in front of a module
+            std::replace(name.begin(), name.end(), '\t', ' '); // separates a name from its module
             return Error(fmt::format("the kernel does not tell where `{}` is, which the script reads: {}", name,
                                      shown ? "/proc/kallsyms does not have it (CONFIG_KALLSYMS_ALL)"
                                            : "it shows no addresses, which takes root, and "

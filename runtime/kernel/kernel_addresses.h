@@ -1,4 +1,4 @@
-// Where the kernel has what a script reads by its symbol.
+// Finds the addresses of kernel symbols that a script reads.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace sonde {
 
-// The address of each symbol that a global of the plan holds the address of, from /proc/kallsyms; of a symbol that
-// several things have, that of the first one. Errors: the kernel does not have or show one.
+// Returns the addresses of all symbols that the plan's globals refer to (Global::address_of), from /proc/kallsyms. If
+// several symbols have one name, returns the first. Returns an error if the kernel has no such symbol, or shows no
+// addresses to this user.
 Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan);
 
 } // namespace sonde

@@ -22,7 +22,7 @@ struct Member {
     uint32_t type = 0, bit_offset = 0;
 };
 
-// Looks into members without a name too.
+// Finds a member, also inside anonymous structs and unions. Returns nothing for bit fields.
 std::optional<Member> find_member(const BtfFile& file, const btf_type* in, std::string_view wanted, int depth = 0) {
     if (depth == most_nested)
         return std::nullopt;
@@ -40,12 +40,13 @@ std::optional<Member> find_member(const BtfFile& file, const btf_type* in, std::
     return std::nullopt;
 }
 
+// Copies structs from the kernel's types to a new BTF file. The local types decide which members are copied, and the
+// kernel's types give their offsets and sizes. Functions return the number of the new type, or less than 1 on failure.
 class Copier {
   public:
     Copier(const btf* local, const BtfFile& kernel, btf* out) : local_(local), kernel_(kernel), out_(out) {}
 
-    // Copies the members of the kernel's `theirs` that the local `ours` names. Gives the new type's number, or less
-    // than 1.
+    // Copies those members of the kernel's struct `theirs` that the local struct `ours` names.
     int copy_struct(const btf_type* ours, const btf_type* theirs, const char* name, int depth = 0) {
         struct Field {
             const char* name;
@@ -64,7 +65,7 @@ class Copier {
                 return -1;
             fields.push_back({field, type, found->bit_offset});
         }
-        // A struct's members follow it at once, so that theirs are there already.
+        // libbpf adds fields to the struct that was added last. So all types of fields must exist before the struct.
         int id = btf__add_struct(out_, name, theirs->size);
         for (const Field& field : fields)
             if (id < 1 || btf__add_field(out_, field.name, field.type, field.bit_offset, 0) != 0)
@@ -73,6 +74,7 @@ class Copier {
     }
 
   private:
+    // Copies the type of one member. Pointers become `void*`, because handlers read only their value.
     int copy_field(uint32_t our_type, const btf_type* theirs, int depth) {
         if (!theirs || depth == most_nested)
             return -1;
@@ -123,9 +125,11 @@ std::optional<std::string> needed_types(const btf* local, std::string_view kerne
         const char* name = btf__name_by_offset(local, ours->name_off);
         if (BTF_INFO_KIND(ours->info) != BTF_KIND_STRUCT || !*name)
             continue;
-        // `NAME___FLAVOUR` is NAME as some kernels have it: where a member is missing, handlers ask for that.
+        // `NAME___FLAVOR` is a variant of NAME that exists in some kernels only. If such a member is missing, the
+        // handler checks for this (bpf_core_field_exists), so a failure is not an error.
         const std::string plain(std::string_view(name).substr(0, std::string_view(name).find("___")));
-        // The handlers' own structs are not the kernel's; one that only looks so makes libbpf read everything.
+        // Skip structs that the kernel does not have: they belong to the handler. If a struct of the kernel cannot be
+        // copied, libbpf must read all types.
         if (const btf_type* theirs = file.at(file.find(plain, BTF_KIND_STRUCT)))
             if (copier.copy_struct(ours, theirs, plain.c_str()) < 1 && plain == name)
                 return std::nullopt;
@@ -138,14 +142,14 @@ std::optional<std::string> needed_types(const btf* local, std::string_view kerne
 }
 
 std::optional<Fd> needed_kernel_types(const btf* local) {
-    // What handlers read in the kernel, they reach from a task.
+    // Handlers reach all structures of the kernel from a task, so an object without task_struct needs no kernel types.
     if (!local || btf__find_by_name_kind(local, "task_struct", BTF_KIND_STRUCT) < 1)
         return std::nullopt;
     Result<Fd> file = open_file("/sys/kernel/btf/vmlinux", O_RDONLY);
     struct stat info;
     if (!file || fstat(file->get(), &info) != 0 || info.st_size <= 0)
         return std::nullopt;
-    // Linux 6.16 can map it, which is faster than reading it page by page.
+    // Linux 6.16 can map this file, which is faster than reading it.
     auto size = static_cast<size_t>(info.st_size);
     std::optional<std::string> types;
     if (void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->get(), 0); memory != MAP_FAILED) {

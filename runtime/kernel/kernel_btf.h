@@ -1,7 +1,10 @@
-// The few kernel types that an object reads, as a type file of their own.
+// Writes a small BTF file with only those kernel types that a BPF object reads.
 //
-// Left alone, libbpf reads and indexes all types of the kernel (5 MB and more) to relocate an access to one field. That
-// is most of the time until a probe is armed.
+// The problem: to relocate an access to one field (CO-RE), libbpf reads and indexes all types of the kernel, which are
+// 5 MB or more. This takes most of the time until a probe is attached.
+//
+// The idea: find the few structs that the object names, copy them and their named members into a new BTF file, and pass
+// this file to libbpf instead (bpf_object_open_opts::btf_custom_path).
 #pragma once
 
 #include <optional>
@@ -15,15 +18,16 @@ struct btf;
 
 namespace sonde {
 
-// A file in memory with those structs of `local` that the kernel has too, each with its members at the kernel's places.
-// Nothing if the kernel's types cannot be read or are laid out in a way that this does not know: libbpf shall read
-// them.
+// Returns a file in memory with the structs of `local` that the kernel also has, each with the kernel's offsets.
+// Returns nothing if the kernel's types cannot be read, or contain something that this function does not support. Then
+// libbpf must read the kernel's types itself.
 std::optional<Fd> needed_kernel_types(const btf* local);
 
-// The same as bytes, `kernel` being the contents of a BTF file.
+// Does the same with the contents of a BTF file in `kernel`, and returns the bytes of the new file.
 std::optional<std::string> needed_types(const btf* local, std::string_view kernel);
 
-// Where a struct has a member, in bytes; members without a name are looked into. Nothing: it has none.
+// Returns the offset of a struct's member in bytes, also if it is inside an anonymous struct or union. Returns nothing
+// if the struct has no such member, or it is a bit field.
 std::optional<uint32_t> member_offset(const BtfFile& types, std::string_view in, std::string_view member);
 
 } // namespace sonde

@@ -1,6 +1,9 @@
-// A raw tracepoint program that is attached to nothing and run by BPF_PROG_TEST_RUN, as often as something is to be
-// read. Its context is three numbers: what to do, how many bytes, where. What it has read lies in a map that both sides
-// see.
+// The program has the type of raw tracepoints but is not attached. The session runs it with BPF_PROG_TEST_RUN for each
+// read. Its context consists of three numbers: command, size and address. It stores the result and the data in a map
+// whose memory the session has mapped.
+//
+// The program consists of a few instructions, so it is assembled here by hand. Compiling it would require LLVM at run
+// time.
 #include "runtime/kernel/kernel_memory.h"
 
 #include <bpf/bpf.h>
@@ -16,7 +19,7 @@ namespace {
 
 constexpr size_t most = 4096, head = 8, map_bytes = 2 * most + head;
 
-// The bytes of instructions (Documentation/bpf/standardization/instruction-set.rst).
+// Opcodes (Documentation/bpf/standardization/instruction-set.rst).
 enum Code : uint8_t {
     load_map = BPF_LD | BPF_IMM | BPF_DW,
     load64 = BPF_LDX | BPF_MEM | BPF_DW,
@@ -53,9 +56,9 @@ bool KernelMemory::open() {
         {load64, 2, 1, 8, 0},                               // r2 = the size
         {load64, 3, 1, 16, 0},                              // r3 = the address
         {load_map, 7, BPF_PSEUDO_MAP_VALUE, 0, map_.get()}, // r7 = the map's memory
-        {0, 0, 0, 0, 0},                                    // (its second half: the offset)
-        {and_number, 2, 0, 0, 2 * most - 1},                // what the verifier can follow
-        {move, 1, 7, 0, 0},                                 // r1 = after the result
+        {0, 0, 0, 0, 0},                                    // second half of the previous instruction: the offset
+        {and_number, 2, 0, 0, 2 * most - 1},                // bounds the size, for the verifier
+        {move, 1, 7, 0, 0},                                 // r1 = the position after the result
         {add_number, 1, 0, 0, head},                        //
         {jump_equal, 6, 0, 4, ReadString},                  //
         {jump_equal, 6, 0, 5, CurrentTask},                 //
@@ -110,7 +113,7 @@ bool KernelMemory::read_string(char* dst, size_t size, uint64_t address) {
         std::memcpy(dst + done, memory_ + head, static_cast<size_t>(got));
         if (static_cast<size_t>(got) < part)
             return true;
-        done += part - 1; // its NUL is where the rest begins
+        done += part - 1; // overwrite the NUL with the rest
     }
     return true;
 }

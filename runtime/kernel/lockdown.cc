@@ -1,7 +1,9 @@
-// Without securityfs, programs are tried. What is locked down takes two helpers away from BPF, and nothing else does so
-// from who has CAP_SYS_ADMIN: integrity the one that writes user memory (5.16, "bpf: Add lockdown check for
-// probe_write_user helper"), confidentiality the one that reads the kernel's (5.4, "bpf: Restrict bpf when kernel
-// lockdown is in confidentiality mode").
+// Containers often lack securityfs. Then this file detects lockdown by loading test programs. Lockdown forbids two BPF
+// helpers, and nothing else forbids them to a process with CAP_SYS_ADMIN:
+//
+// * integrity: writing user memory (5.16, "bpf: Add lockdown check for probe_write_user helper")
+// * confidentiality: reading the kernel's memory, too (5.4, "bpf: Restrict bpf when kernel lockdown is in
+//   confidentiality mode")
 #include "runtime/kernel/lockdown.h"
 
 #include <bpf/bpf.h>
@@ -26,8 +28,8 @@ bool is_administrator() {
     return at != std::string::npos && std::strtoull(status->c_str() + at + 7, nullptr, 16) >> sys_admin & 1;
 }
 
-// Whether a program may call helper(r10 - 8, 8, r10 - 8) or helper(r10 - 8, r10 - 8, 8); `order`: registers of the
-// memory, the other address and the size.
+// Returns whether the kernel loads a program that calls helper(r10 - 8, 8, r10 - 8) or helper(r10 - 8, r10 - 8, 8).
+// `other` and `size` are the registers of the second address and of the size.
 bool may_call(int32_t helper, uint8_t other, uint8_t size) {
     const bpf_insn code[] = {
         {0x7a, 10, 0, -8, 0},    {0xbf, 1, 10, 0, 0},     {0x07, 1, 0, 0, -8},
@@ -40,13 +42,14 @@ bool may_call(int32_t helper, uint8_t other, uint8_t size) {
 } // namespace
 
 std::string lockdown() {
-    // "none [integrity] confidentiality": what is in brackets holds.
+    // The file contains "none [integrity] confidentiality", for example. The active level is in brackets.
     if (Result<std::string> text = read_file("/sys/kernel/security/lockdown"); text.ok()) {
         size_t open = text->find('[');
         if (open == std::string::npos || text->starts_with("[none]"))
             return "";
         return text->substr(open + 1, text->find(']') - open - 1);
     }
+    // A harmless helper first: if the kernel refuses even this one, the reason is not lockdown.
     if (!is_administrator() || !may_call(BPF_FUNC_get_current_comm, 3, 2))
         return "";
     if (!may_call(BPF_FUNC_probe_read_kernel, 3, 2))

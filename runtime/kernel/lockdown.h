@@ -1,5 +1,5 @@
-// Whether the kernel is locked down (kernel_lockdown(7)), and which security modules it has: where securityfs shows it,
-// and by the kernel's own answers where it is not mounted.
+// Detects whether the kernel is locked down (kernel_lockdown(7)), and its security modules. Reads securityfs if it is
+// mounted, and otherwise tests the kernel.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,12 @@
 
 namespace sonde {
 
-// "integrity" or "confidentiality"; empty: it is not locked down, or nothing tells.
+// Returns "integrity" or "confidentiality". Returns an empty string if the kernel is not locked down, or this is
+// unknown.
 std::string lockdown();
 
-// Whether BPF is one of the security modules; nothing: this kernel does not say without securityfs. `modules` becomes
-// their names where these are known.
+// Returns whether BPF is one of the active security modules, or nothing if this is unknown. Stores their names in
+// `modules` if they are known.
 std::optional<bool> has_bpf_security_module(std::string& modules);
 
 } // namespace sonde

@@ -12,7 +12,7 @@
 namespace sonde {
 namespace {
 
-// What the kernel was built with, and its version.
+// The version of the kernel and its build options.
 utsname kernel_name() {
     utsname name{};
     uname(&name);
@@ -36,7 +36,8 @@ bool handlers_are_preempted() {
     const std::string_view built = name.version;
     if (built.find("PREEMPT_DYNAMIC") == std::string_view::npos)
         return built.find("PREEMPT") != std::string_view::npos;
-    // "none (voluntary) full": what it runs with is in parentheses. Locked down kernels do not tell it.
+    // The file contains "none (voluntary) full", for example. The active model is in parentheses. Kernels that are
+    // locked down do not show it.
     if (Result<std::string> models = read_debugfs("sched/preempt"); models.ok()) {
         const std::string_view text = *models;
         const size_t begin = text.find('('), end = text.find(')');
@@ -51,7 +52,8 @@ bool handlers_are_preempted() {
             return is_full(model.substr(0, model.find_first_of(" \n")));
         }
     }
-    // Since 7.0 the two others are not to be had on x86-64 ("sched: Further restrict the preemption modes").
+    // The boot parameter is missing, so the default applies. Since 7.0 it is "full" or "lazy" on x86-64, because the
+    // other models were removed ("sched: Further restrict the preemption modes").
     return is_at_least(7, 0);
 }
 

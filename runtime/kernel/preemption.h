@@ -1,17 +1,18 @@
-// Whether the kernel may take the processor away from a handler of its own code.
+// Detects whether handlers in the kernel can be preempted.
 //
-// At trampolines (fentry) and, since 7.0, at raw tracepoints a handler can be preempted where the kernel itself can.
-// Until it is given the processor again, no other hit of it on that processor leads to it: the kernel takes that for
-// recursion, and misses thousands of hits where several threads are busy. At breakpoints (kprobes) and at tracepoints'
-// perf events handlers cannot be preempted, and none is missed.
+// Why this matters: while a handler is preempted, the same handler cannot run again on its processor. The kernel treats
+// such a hit as recursion and skips it. With several busy threads this loses thousands of hits.
+//
+// Handlers can be preempted at trampolines (fentry) and, since 7.0, at raw tracepoints, if the kernel itself is
+// preemptible. Handlers of kprobes and of tracepoints' perf events cannot be preempted.
 #pragma once
 
 namespace sonde {
 
-// By the preemption model that the kernel runs with.
+// Determined by the kernel's preemption model.
 bool handlers_are_preempted();
-// System calls are better probed at the tracepoints' perf events than at raw tracepoints: handlers there are preempted,
-// and here is what the events are made of (tracefs).
+// Returns true if system calls should be probed by the perf events of their tracepoints: handlers at raw tracepoints
+// would be preempted, and tracefs, which the events need, is available.
 bool prefers_syscall_events();
 
 } // namespace sonde

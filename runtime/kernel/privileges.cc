@@ -1,5 +1,5 @@
-// Capabilities are a thread's: each of the session's gives up its own. The system calls are made directly: libcap is
-// not needed for two of them.
+// Capabilities belong to a thread, so each thread of the session drops its own. Two system calls are enough, so libcap
+// is not a dependency.
 #include "runtime/kernel/privileges.h"
 
 #include <linux/capability.h>
@@ -16,7 +16,7 @@
 namespace sonde {
 namespace {
 
-// Of linux/capability.h, which headers before 5.8 do not have all.
+// From linux/capability.h; headers before 5.8 lack some of them.
 constexpr int cap_perfmon = 38, cap_bpf = 39, cap_checkpoint_restore = 40;
 
 struct Wanted {
@@ -24,7 +24,7 @@ struct Wanted {
     const char* name;
     const char* why;
 };
-// CAP_SYS_ADMIN includes them.
+// CAP_SYS_ADMIN implies both.
 constexpr Wanted for_tracing[] = {{cap_bpf, "CAP_BPF", "to load handlers"},
                                   {cap_perfmon, "CAP_PERFMON", "to attach them and to let them read memory"}};
 
@@ -37,16 +37,16 @@ struct Kept {
     bool (*needed)(const plan::Plan&);
 };
 constexpr Kept kept_by_session[] = {
-    {cap_bpf, always},                // tables of files that are met later
-    {cap_perfmon, always},            // events in threads and processes that begin later
-    {CAP_SYS_PTRACE, always},         // /proc/PID/maps and /proc/PID/root of others' processes
+    {cap_bpf, always},                // tables of files that are found later
+    {cap_perfmon, always},            // events in threads and processes that start later
+    {CAP_SYS_PTRACE, always},         // /proc/PID/maps and /proc/PID/root of other users' processes
     {cap_checkpoint_restore, always}, // /proc/PID/map_files
-    {CAP_DAC_READ_SEARCH, always},    // their programs' files
+    {CAP_DAC_READ_SEARCH, always},    // the files of these programs
     {CAP_DAC_OVERRIDE, always},       // the next file of -S, ftrace()
-    {CAP_KILL, always},               // processes that are held while they are armed, the command at the end
+    {CAP_KILL, always},               // processes that wait during attaching, the command at the end
     {CAP_SYS_NICE, always},           // handlers of the session that hold a lock
-    {CAP_SYSLOG, always},             // the kernel's addresses, printk()
-    {CAP_SYS_ADMIN, needs_admin},     // taking the mount off again, counting what probes cost (overload.h)
+    {CAP_SYSLOG, always},             // addresses of the kernel, printk()
+    {CAP_SYS_ADMIN, needs_admin},     // unmounting control files, counting the cost of probes (overload.h)
 };
 
 struct Sets {
@@ -58,7 +58,7 @@ bool read_sets(Sets& sets) {
     return syscall(SYS_capget, &header, sets.words) == 0;
 }
 
-// Nothing to be done if it fails: the thread keeps what it had.
+// Ignores errors: then the thread keeps its capabilities.
 void write_sets(const Sets& before, Sets& now) {
     for (int word : {0, 1})
         now.words[word].inheritable = before.words[word].inheritable;
@@ -89,7 +89,7 @@ bool has_capability(int capability) {
 
 std::string missing_capabilities() {
     Sets sets{};
-    std::string missing, names; // setcap(8) replaces what a file has: all are named
+    std::string missing, names; // setcap(8) replaces all capabilities of a file, so the message names both
     if (read_sets(sets) && !has(sets, CAP_SYS_ADMIN))
         for (const Wanted& one : for_tracing) {
             names += fmt::format("{}{}", names.empty() ? "" : ",", one.name);
@@ -128,7 +128,7 @@ void drop_privileges(const plan::Plan& plan) {
     Sets sets{}, out{};
     if (!read_sets(sets))
         return;
-    // On a machine whose administrator has given CAP_SYS_ADMIN alone, that one stands for the others.
+    // Administrators can grant CAP_SYS_ADMIN alone. Then it stands in for the missing ones and must be kept.
     const bool admin_alone = has(sets, CAP_SYS_ADMIN) && !has(sets, cap_bpf);
     for (const Kept& one : kept_by_session)
         if (one.needed(plan) || (one.bit == CAP_SYS_ADMIN && admin_alone))

@@ -1,4 +1,5 @@
-// The capabilities of this process (capabilities(7)): what tracing needs, and what a session gives up once it runs.
+// Capabilities of this process (capabilities(7)): those that tracing requires, and those that a session drops when it
+// runs.
 #pragma once
 
 #include <initializer_list>
@@ -8,23 +9,27 @@
 
 namespace sonde {
 
-// Which capabilities tracing needs and this process has not, what they are for, and how to give them; empty: none.
+// Returns a message with the capabilities that tracing requires and this process lacks, their purpose, and how to grant
+// them. Returns an empty string if none is missing.
 std::string missing_capabilities();
 
-// Whether this thread has the capability (CAP_... of linux/capability.h); not known: no.
+// Returns whether this thread has the capability (CAP_... of linux/capability.h). Returns false if this is unknown.
 bool has_capability(int capability);
 
-// Why this process may not run a session that changes what the kernel or a program does (`changes`: Plan::changes);
-// empty: it may. The kernel itself asks for CAP_SYS_ADMIN only where user memory is written. With CAP_BPF and
-// CAP_PERFMON it lets a program set results of the kernel's functions, which is as much as being root.
+// Returns why this process may not run a session that changes the kernel or a program (`changes`: Plan::changes).
+// Returns an empty string if it may.
+//
+// The kernel itself requires CAP_SYS_ADMIN only for writing user memory. With CAP_BPF and CAP_PERFMON, a program could
+// also set results of kernel functions, which is equivalent to root. So sonde requires CAP_SYS_ADMIN for all changes.
 std::string why_no_changes(const std::string& changes);
 
-// After everything is armed: gives up the capabilities that nothing uses from then on. What is started later by a root
-// user has all of them again, as execve(2) has it; a command of -c was started before. Where it fails nothing changes.
+// Drops the capabilities that are no longer used after all probes are attached. If this fails, nothing changes.
+// Programs that a root user's session starts later have all capabilities again, due to the rules of execve(2). The
+// command of -c was started before.
 void drop_privileges(const plan::Plan& plan);
 
-// The calling thread gives up all capabilities but these (CAP_... of linux/capability.h), as far as it has them. For
-// the session's other threads and processes, when they begin: capabilities are a thread's.
+// Drops all capabilities of the calling thread except for these (CAP_... of linux/capability.h). Capabilities belong to
+// a thread, so each new thread and process of the session calls this.
 void keep_capabilities(std::initializer_list<int> kept);
 
 } // namespace sonde

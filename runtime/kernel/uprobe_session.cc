@@ -1,7 +1,9 @@
-// Functions of the kernel are called by their numbers in its types. Left to libbpf, that would have it read and index
-// all of them; and the two have another prototype since 7.0 ("bpf: change prototype of
-// bpf_session_{cookie,is_return}"), of which libbpf accepts one only. The argument that they have since then does no
-// harm before.
+// A BPF program calls kernel functions (kfuncs) by their BTF numbers. The compiler writes placeholders, and this file
+// replaces them by the numbers. There are two reasons not to leave this to libbpf:
+//
+// * libbpf would read and index all types of the kernel, which is slow (kernel_btf.h).
+// * The prototypes of the two functions changed in 7.0 ("bpf: change prototype of bpf_session_{cookie,is_return}"), and
+//   libbpf accepts only one prototype. The programs always pass the new argument. Older kernels ignore it.
 #include "runtime/kernel/uprobe_session.h"
 
 #include <bpf/bpf.h>
@@ -24,7 +26,7 @@ namespace sonde {
 namespace {
 
 struct SessionCalls {
-    uint32_t is_return = 0, cookie = 0; // numbers in the kernel's types; 0: there is none
+    uint32_t is_return = 0, cookie = 0; // BTF numbers; 0: the function does not exist
 };
 
 SessionCalls find_in(std::string_view bytes) {
@@ -37,7 +39,7 @@ SessionCalls find_session_calls() {
     struct stat info;
     if (!file || fstat(file->get(), &info) != 0 || info.st_size <= 0)
         return {};
-    // Linux 6.16 can map it, which is faster than reading it page by page.
+    // Linux 6.16 can map this file, which is faster than reading it.
     auto size = static_cast<size_t>(info.st_size);
     if (void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->get(), 0); memory != MAP_FAILED) {
         SessionCalls out = find_in({static_cast<const char*>(memory), size});

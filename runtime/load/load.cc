@@ -1,4 +1,12 @@
-// Loading through libbpf.
+// Loading a BPF object has steps whose order matters:
+//
+// 1. Check the ELF file (object_check.h) before libbpf parses it: a saved plan may be damaged.
+// 2. Open it. If it reads kernel structures, open it again with a small file of only the types that it needs
+//    (kernel_btf.h). Otherwise libbpf would index all types of the kernel, which takes most of the start time.
+// 3. Set everything that must be known before verification: attach types, targets of trampolines, sizes of maps, and
+//    initial values.
+// 4. Load it, which verifies all programs. Translate a refusal to a message about the script.
+// 5. Map the script's globals and the set of traced processes into memory.
 #include "runtime/load/load.h"
 
 #include <bpf/bpf.h>
@@ -33,13 +41,13 @@ namespace {
 constexpr auto kprobe_multi_type = static_cast<enum bpf_attach_type>(42); // BPF_TRACE_KPROBE_MULTI, 5.18
 constexpr auto uprobe_multi_type = static_cast<enum bpf_attach_type>(48); // BPF_TRACE_UPROBE_MULTI, 6.6
 
-// libbpf talks through one function of the process; what it says is kept while a load runs.
+// libbpf reports through one callback per process. While an object is being loaded, its messages are collected here.
 thread_local std::string* libbpf_log = nullptr;
 
 int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
     if (!libbpf_log || (level == LIBBPF_DEBUG && !strstr(format, "PROG LOAD LOG")))
         return 0;
-    // A verifier's log comes in one piece and can be megabytes.
+    // The verifier's log is one message, and can have megabytes. So measure it first.
     va_list again;
     va_copy(again, args);
     int size = std::vsnprintf(nullptr, 0, format, again);
@@ -54,22 +62,22 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
 bool is_target_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)) == "sonde_targets"; }
 
-// Programs of types that libbpf before 1.3 does not know by their sections.
+// Sets the type of programs whose sections libbpf before 1.3 does not know.
 void set_type(bpf_object* object, const std::string& name, const plan::KindTraits& traits) {
     bpf_program* program = bpf_object__find_program_by_name(object, name.c_str());
     bpf_program__set_type(program, static_cast<enum bpf_prog_type>(traits.program_type));
     bpf_program__set_expected_attach_type(program, static_cast<enum bpf_attach_type>(traits.attach_type));
 }
 
-// Maps of control groups take the memory of what is in them (6.1, bpf: Relax the requirement to use preallocated hash
-// maps in tracing progs).
+// Allocates the entries of the maps for control groups on demand, because most of them stay unused (6.1, "bpf: Relax
+// the requirement to use preallocated hash maps in tracing progs").
 void shrink_group_maps(bpf_object* object) {
     for (const char* name : {"sonde_groups", "sonde_births", "sonde_group_names"})
         if (bpf_map* map = bpf_object__find_map_by_name(object, name))
             bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_NO_PREALLOC);
 }
 
-// Counters that handlers read have a place for each processor.
+// Makes room for each counter on each processor.
 void size_counters(const plan::Plan& plan, bpf_object* object) {
     for (const char* name : {"sonde_counters", "sonde_counted"})
         if (bpf_map* map = bpf_object__find_map_by_name(object, name))
@@ -77,7 +85,7 @@ void size_counters(const plan::Plan& plan, bpf_object* object) {
                                               static_cast<uint32_t>(libbpf_num_possible_cpus()));
 }
 
-// Says which functions of the kernel the programs of trampolines are for: it checks them together.
+// Sets the kernel functions to which trampolines will be attached. The verifier needs them to check the arguments.
 Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
     for (const plan::Probe& probe : plan.probes) {
         const plan::KindTraits& traits = plan::traits(probe.kind);
@@ -107,11 +115,11 @@ Error too_few_files() {
         EMFILE);
 }
 
-// Whether there are as many descriptors left as loading takes. libbpf tries what the kernel can do before it loads, and
-// takes a descriptor that is missing there for a feature that is missing: the verifier then refuses handlers that are
-// right.
+// Returns whether enough file descriptors are left to load the object. Without this check, the failure would be
+// misleading: libbpf tests the kernel's features before it loads. If a test fails because no descriptor is left, libbpf
+// assumes that the feature is missing, and the verifier then refuses correct handlers.
 bool has_files_to_load(const bpf_object* object) {
-    size_t needed = 8; // for types and for trying
+    size_t needed = 8; // for BTF and for libbpf's tests
     const bpf_map* map = nullptr;
     bpf_object__for_each_map(map, object) needed++;
     bpf_program* program = nullptr;
@@ -156,7 +164,7 @@ uint64_t KernelObject::missed_by(const std::string& program) const {
     bpf_prog_info info{};
     uint32_t size = sizeof info;
     int fd = program_fd(program);
-    // 5.12, bpf: Count the number of times recursion was prevented
+    // 5.12, "bpf: Count the number of times recursion was prevented"
     return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 ? info.recursion_misses : 0;
 }
 
@@ -232,12 +240,12 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         if (int failed = bpf_map__set_initial_value(map, &numbers.numbering(), sizeof numbers.numbering()))
             return errno_error("internal: the object's numbering cannot be set", -failed);
     bpf_map* map = nullptr;
-    // libbpf makes .bss mappable only if BTF describes its variables.
+    // libbpf makes .bss mappable only if BTF describes its variables, so set the flag here.
     bpf_object__for_each_map(map, out->object_) {
         if (is_data_map(map) || is_target_map(map))
             bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
     }
-    // The shape of the maps that a map of maps holds (runtime/symbols/symbols.cc makes them).
+    // A map of maps needs an example of its inner maps. runtime/symbols/symbols.cc creates the real ones.
     Fd table;
     if (bpf_map* files = bpf_object__find_map_by_name(out->object_, "sonde_files")) {
         bpf_map_create_opts options{};
@@ -256,7 +264,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
             return too_few_files();
         if (err == EPERM || err == EACCES) {
             std::string why = explain_permission();
-            // EACCES is the verifier's answer too.
+            // EACCES may also come from the verifier, and then the log has the reason.
             if (why.find("CAP_") != std::string::npos || log.find("BEGIN PROG LOAD LOG") == std::string::npos)
                 return Error(why, err);
         }
@@ -271,7 +279,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
                          err);
         }
-        // libbpf's own answer is that there is no such process.
+        // libbpf returns ESRCH itself if it needs the kernel's types and cannot find them.
         if (err == ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) != 0)
             return Error(
                 fmt::format("this kernel does not tell its types, and the handlers look into its structures: {}",
@@ -284,13 +292,13 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (log_file)
         static_cast<void>(write_file(log_file, log));
     bpf_object__for_each_map(map, out->object_) {
-        // libbpf's own mapping is the kernel's only through skeletons; this one is in every version.
+        // Map the memory here: libbpf's own mapping is shared with the kernel only if the program uses a skeleton.
         if (is_target_map(map)) {
             out->targets_ = static_cast<uint64_t*>(out->map_memory(map, plan::most_processes / 8));
             if (!out->targets_)
                 return errno_error("cannot map the target's processes", errno);
         }
-        // `sonde_data` is the only variable there.
+        // `sonde_data` is the only variable in .bss.
         if (is_data_map(map) && plan.data_size <= bpf_map__value_size(map)) {
             out->data_ = static_cast<char*>(out->map_memory(map, bpf_map__value_size(map)));
             if (!out->data_)

@@ -1,4 +1,19 @@
-// The layout is that of ELF-64 relocatable files (System V ABI, chapter 4); EM_BPF has no additions to it.
+// Bounds checks of an ELF file with the machine EM_BPF.
+//
+// The idea is to check the file's structure, from the outside in, and only what libbpf and sonde rely on:
+//
+// 1. The header and the table of sections lie inside of the file.
+// 2. Each section lies inside of the file, and has a valid alignment and entry size.
+// 3. Symbols and relocations refer to existing sections, names and symbols.
+// 4. BTF types (.BTF) refer to existing types and names.
+// 5. Records of line information and CO-RE relocations (.BTF.ext) fill their section exactly.
+//
+// Each check uses fields that earlier checks have verified, so the order matters. For example, check_symbols() reads
+// the string table of section `sh_link`, whose bounds step 2 has checked. Subtract sizes instead of adding offsets: a
+// sum of two 64-bit fields can overflow and would look small.
+//
+// The layout is that of ELF-64 relocatable files (System V ABI, chapter 4), to which EM_BPF adds nothing. BTF is
+// documented in Documentation/bpf/btf.rst of the kernel.
 #include "runtime/load/object_check.h"
 
 #include <bpf/libbpf.h>
@@ -21,16 +36,20 @@
 namespace sonde {
 namespace {
 
+// Larger sections are invalid. libbpf allocates memory for .bss and other sections without contents by this size.
 constexpr uint64_t most_section = 1ull << 28;
 
 Error broken(const std::string& what) { return Error("the plan's BPF object is corrupt: " + what); }
 
+// Copies the bytes, because the object may be unaligned. The caller checks the bounds.
 template <typename T> T read_struct(std::span<const uint8_t> bytes, uint64_t at) {
     T out;
     std::memcpy(&out, bytes.data() + at, sizeof out);
     return out;
 }
 
+// Returns whether the last string of a string table ends with a zero byte. Then every offset inside the table is a
+// valid string.
 bool ends_texts(std::span<const uint8_t> object, const Elf64_Shdr& strings) {
     return strings.sh_type == SHT_STRTAB && strings.sh_size > 0 && object[strings.sh_offset + strings.sh_size - 1] == 0;
 }
@@ -76,7 +95,7 @@ std::string_view section_name(std::span<const uint8_t> object, const Elf64_Shdr&
                                            : "";
 }
 
-// Types and their names, which libbpf goes by from the first on.
+// Checks .BTF: types and their names. libbpf uses them without a check.
 Result<void> check_types(std::span<const uint8_t> btf) {
     if (btf.size() < sizeof(btf_header))
         return broken("its types are cut off");
@@ -91,7 +110,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
     if (texts.front() != 0 || texts.back() != 0)
         return broken("its types' names do not end");
 
-    // Each type's size, to know how many there are; then what they refer to.
+    // First find where each type begins, because types have different sizes. Then check the references.
     const std::span<const uint8_t> types = btf.subspan(header.hdr_len + header.type_off, header.type_len);
     std::vector<uint64_t> begins;
     for (uint64_t at = 0; at < types.size();) {
@@ -139,6 +158,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
             return broken("a type is cut off");
         at += sizeof type + more;
     }
+    // Type 0 is `void`, so an index equal to the number of types is valid.
     auto is_type = [&](uint32_t id) { return id <= begins.size(); };
     auto is_text = [&](uint32_t offset) { return offset < texts.size(); };
     auto kind_of = [&](uint32_t id) {
@@ -149,7 +169,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
         const uint32_t kind = BTF_INFO_KIND(type.info), count = BTF_INFO_VLEN(type.info);
         const uint64_t inner = at + sizeof type;
         bool good = is_text(type.name_off);
-        // The others have a size in the place of a type.
+        // In types of other kinds, this field contains a size.
         const bool refers = kind == BTF_KIND_PTR || kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_VOLATILE ||
                             kind == BTF_KIND_CONST || kind == BTF_KIND_RESTRICT || kind == BTF_KIND_FUNC ||
                             kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR || kind == 17 || kind == 18;
@@ -178,7 +198,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
                 break;
             case BTF_KIND_DATASEC: {
                 auto variable = read_struct<btf_var_secinfo>(types, inner + i * sizeof(btf_var_secinfo));
-                // Functions and variables of other files have none of their own.
+                // A data section lists variables, and functions that another file defines (.ksyms).
                 good = is_type(variable.type) &&
                        (kind_of(variable.type) == BTF_KIND_VAR || kind_of(variable.type) == BTF_KIND_FUNC);
                 break;
@@ -192,9 +212,10 @@ Result<void> check_types(std::span<const uint8_t> btf) {
     return {};
 }
 
-// Information about lines and CO-RE relocations: records of a known size, by section.
+// Checks .BTF.ext. It has two or three areas: functions, lines, and CO-RE relocations. Each area begins with the size
+// of a record, followed by blocks: a section's name, a count, and that many records.
 Result<void> check_records(std::span<const uint8_t> ext) {
-    constexpr uint64_t fixed = 24; // up to the offset and length of the lines
+    constexpr uint64_t fixed = 24; // the header up to the position and length of the lines
     if (ext.size() < fixed)
         return broken("its line information is cut off");
     auto word = [&](uint64_t at) { return uint64_t{read_struct<uint32_t>(ext, at)}; };
@@ -227,10 +248,11 @@ Result<void> check_records(std::span<const uint8_t> ext) {
     return {};
 }
 
+// The sizes of a map that the plan expects, in bytes.
 struct MapShape {
     const char* name;
     uint32_t key, value;
-    uint64_t entries; // at least
+    uint64_t entries; // minimum number of entries
 };
 
 Result<void> check_map(const bpf_object* object, const MapShape& shape) {

@@ -1,5 +1,22 @@
-// The verifier prints `; source text @ file:line` before the instructions of a line (BTF line information); the last
-// one before the error is the line at fault.
+// The problem: the verifier explains a refusal in terms of BPF registers and instructions, in a log of up to megabytes.
+// Users need a line of their script and a reason.
+//
+// The idea: the log contains two kinds of useful lines.
+//
+// * `; source text @ file:line` precedes the instructions of a source line. It comes from the BTF line information that
+//   the compiler writes. The last such line before the error names the script's line.
+// * The reason is a line that has none of the known formats of instructions, register states and statistics
+//   (is_reason()). The last reason in the log counts.
+//
+// For example, this log yields the place `a.stp:3` and the reason `R6 invalid mem access 'scalar'`:
+//
+//   ; print(x->y) @ a.stp:3
+//   12: (79) r1 = *(u64 *)(r6 +0)
+//   R6 invalid mem access 'scalar'
+//   processed 13 insns (limit 1000000) max_states_per_insn 0 ...
+//
+// Some reasons get a message of their own, because they describe a limit of the kernel and not a mistake in the script.
+// The formats may change with each kernel version. A new line without a known format would hide the real reason.
 #include "runtime/load/verifier_log.h"
 
 #include <cstdint>
@@ -16,8 +33,8 @@ namespace sonde {
 
 namespace {
 
-// Lines of the log that are the walk itself or its statistics, not a reason: `12: (bf) r1 = r6`, `from 3 to 7: R0=1`,
-// `R1=scalar()`, `mark_precise: ...`, `processed 12 insns`.
+// Returns whether a line gives a reason for the refusal. Other lines show the verifier's steps or statistics: `12: (bf)
+// r1 = r6`, `from 3 to 7: R0=1`, `R1=scalar()`, `mark_precise: ...`, `processed 12 insns`.
 bool is_reason(const std::string& line) {
     size_t digits = line.find_first_not_of("0123456789");
     if (digits == std::string::npos || (digits > 0 && line[digits] == ':'))
@@ -27,12 +44,13 @@ bool is_reason(const std::string& line) {
                               "Validating ", "max_states", "peak_states", "arg#"})
         if (line.starts_with(start))
             return line.starts_with("arg#") && line.find("expected") != std::string::npos;
-    // A register's state, `R1=...` or `R1_w=...`; `R1 type=...` is a reason.
+    // `R1=...` and `R1_w=...` show a register's state, but `R1 type=...` is a reason.
     size_t end = line.find_first_not_of("0123456789", 1);
     return !(line[0] == 'R' && end != std::string::npos && end > 1 && (line[end] == '=' || line[end] == '_'));
 }
 
-// What an old kernel's BPF lacks, by how its verifier says it does not know it; empty if that is not it.
+// Recognizes features of BPF that an old kernel lacks, by the verifier's message. Returns an empty string for other
+// reasons.
 std::string missing_in_old_kernel(const std::string& log) {
     constexpr struct {
         const char* said;
@@ -48,7 +66,8 @@ std::string missing_in_old_kernel(const std::string& log) {
     return "";
 }
 
-// "combined stack size of 5 calls is 576. Too large", at no place. Empty: it is another reason.
+// Returns the number of bytes in "combined stack size of 5 calls is 576. Too large". This message has no line. Returns
+// an empty string for other reasons.
 std::string stack_needed(const std::string& reason) {
     constexpr std::string_view before = " calls is ";
     const size_t at = reason.starts_with("combined stack size of ") ? reason.find(before) : std::string::npos;
@@ -58,7 +77,7 @@ std::string stack_needed(const std::string& reason) {
     return reason.substr(number, reason.find('.', number) - number);
 }
 
-// How to go on where C calls functions that the kernel has for BPF.
+// Returns advice for embedded C that calls kernel functions (kfuncs).
 std::string advice_for_calls(const std::string& reason) {
     if (reason.starts_with("calling kernel function ") && reason.ends_with(" is not allowed"))
         return "\n  each kernel lets some kinds of probes call it: try it at a function of the kernel with "
@@ -97,14 +116,14 @@ std::string explain_verifier_log(const std::string& log) {
             place = mark == std::string::npos ? "" : line.substr(mark + 3);
             text = line.substr(2, mark == std::string::npos ? std::string::npos : mark - 2);
         } else if (!line.empty() && is_reason(line)) {
-            // That comes after the reason.
+            // This line follows the reason and gives details.
             if (!error.empty() && line.starts_with("Caller passes invalid args"))
                 error += "; " + line;
             else
                 error = line;
         }
     }
-    // The second: more branches whose other way is still to be looked at than BPF_COMPLEXITY_LIMIT_JMP_SEQ.
+    // The second message means that more branches are pending than the kernel allows (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
     if (log.find("BPF program is too large") != std::string::npos ||
         error.find("jumps is too complex") != std::string::npos)
         error = "it takes more steps to check than the kernel allows: use fewer branches in loops, fewer loops in each "
@@ -120,7 +139,7 @@ std::string explain_verifier_log(const std::string& log) {
                        error.empty() ? "no reason given" : error, advice_for_calls(error));
 }
 
-// Of another than the machine's first one, whose numbers of users are all its own.
+// Returns whether this process runs in a user namespace. In the initial namespace, the map covers all user ids.
 static bool in_user_namespace() {
     Result<std::string> map = read_file("/proc/self/uid_map");
     unsigned long inside = 0, outside = 0, count = 0;

@@ -1,14 +1,14 @@
-// From the verifier's log to a message about the script.
+// Translates the verifier's log to a message about the script.
 #pragma once
 
 #include <string>
 
 namespace sonde {
 
-// The refusal in words with the line of the script that BTF line information names.
+// Returns a message with the verifier's reason and the line of the script. `log` is the text between libbpf's markers.
 std::string explain_verifier_log(const std::string& log);
 
-// Which capability is missing to load BPF programs, or what else forbids it.
+// Returns why loading BPF programs is not permitted: a missing capability, lockdown, or a user namespace.
 std::string explain_permission();
 
 } // namespace sonde

@@ -1,3 +1,18 @@
+// The problem: `target()` and the filter by process must mean the program that the user named, and not a shell that
+// starts it. Whether `sh -c COMMAND` replaces the shell by the program depends on the shell. So sonde avoids the shell
+// when it can.
+//
+// Three cases:
+//
+// * `ls -l "$HOME"` contains only words, quotes, variables and patterns. sonde expands them with wordexp(3) and
+//   executes the program directly.
+// * `ls > file` has redirections, so a shell is necessary. sonde runs `exec ls > file`, so the program replaces the
+//   shell.
+// * `cd /tmp; ls`, pipes and builtins need a shell as the parent. Then target() is the shell, and its children are
+//   traced.
+//
+// A word that the shell would expand differently from wordexp(3) would run another command than the user meant. So
+// find_signs() recognizes all characters that only a shell can interpret.
 #include "runtime/processes/command.h"
 
 #include <fcntl.h>
@@ -26,7 +41,7 @@ namespace {
 
 constexpr std::string_view signs_of_shells = " \t\n|&;<>()$`\\\"'*?[#~=%!{}";
 
-// What the shell does itself (POSIX.1-2017, "Shell Command Language", 2.4 and 2.14), and what is no program at all.
+// Words that the shell handles itself (POSIX.1-2017, "Shell Command Language", 2.4 and 2.14), including reserved words.
 bool is_builtin(const std::string& word) {
     static constexpr std::string_view words[] = {".",        ":",       "!",        "alias", "bg",    "break", "case",
                                                  "cd",       "command", "continue", "eval",  "exec",  "exit",  "export",
@@ -36,7 +51,7 @@ bool is_builtin(const std::string& word) {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
-// As a program expects them; the session blocks some.
+// Restores the default state of signals, because the session blocks and ignores some.
 void restore_signals() {
     sigset_t none;
     sigemptyset(&none);
@@ -45,8 +60,8 @@ void restore_signals() {
         signal(one, SIG_DFL);
 }
 
-// A command without a shell. Made before the child, which must not allocate memory:
-// other threads of the session may have been doing so.
+// The arguments of a command that needs no shell. They are created before fork(), because the child must not allocate
+// memory: another thread of the session may have held the allocator's lock during fork().
 struct PlainCommand {
     explicit PlainCommand(std::vector<std::string> of_command) : words(std::move(of_command)) {
         for (std::string& word : words)
@@ -57,7 +72,7 @@ struct PlainCommand {
     std::vector<char*> arguments;
 };
 
-// The first `$NAME` outside of single quotes that the environment does not have; "" if all are there.
+// Returns the first `$NAME` outside of single quotes that the environment does not contain; "" if it contains all.
 std::string undefined_variable(const std::string& command) {
     bool quoted = false, doubly = false;
     for (size_t i = 0; i < command.size(); i++) {
@@ -79,11 +94,12 @@ std::string undefined_variable(const std::string& command) {
     return "";
 }
 
-// What a command leaves to a shell: signs outside of quotes, and what is run inside of double ones.
+// Characters in a command that need a shell. Quoted characters do not count, except for `$(...)`, `$$` and backquotes
+// inside double quotes.
 struct ShellSigns {
-    bool commands = false;     // several, or some in others: ; | & ( ) a new line, $(...), a comment
-    bool redirections = false; // and braces
-    bool parameters = false;   // $$ is the shell's own number
+    bool commands = false;     // several commands: ; | & ( ) newline, $(...), or a comment
+    bool redirections = false; // redirections and braces
+    bool parameters = false;   // $$, $1 and other parameters of the shell
     bool backquotes = false;
 };
 ShellSigns find_signs(const std::string& command) {
@@ -116,8 +132,9 @@ ShellSigns find_signs(const std::string& command) {
     return out;
 }
 
-// The words of a command without such signs, with quotes, variables and patterns as in the shell; none of any other
-// command. What cannot become words is a mistake, and not an empty word.
+// Splits a command into words, with quotes, variables and patterns as in the shell. Returns no words if the command
+// needs a shell. Returns an error if the words cannot be expanded, because an empty word would change the command's
+// meaning.
 Result<std::vector<std::string>> expand_words(const std::string& command, const ShellSigns& signs) {
     std::vector<std::string> out;
     if (signs.commands || signs.redirections || signs.parameters)
@@ -144,20 +161,20 @@ Result<std::vector<std::string>> expand_words(const std::string& command, const 
 } // namespace
 
 rlimit allow_many_files() {
-    // Each breakpoint is two descriptors. More than the kernel allows by itself (fs.nr_open) cannot be asked for.
+    // Each breakpoint needs two descriptors. The kernel refuses limits above fs.nr_open.
     constexpr rlim_t enough = 1 << 18;
     rlimit before{RLIM_INFINITY, RLIM_INFINITY};
     if (getrlimit(RLIMIT_NOFILE, &before) != 0)
         return before;
     const rlimit more{std::max(before.rlim_max, enough), std::max(before.rlim_max, enough)};
     const rlimit allowed{before.rlim_max, before.rlim_max};
-    if (setrlimit(RLIMIT_NOFILE, &more) != 0) // that takes CAP_SYS_RESOURCE
+    if (setrlimit(RLIMIT_NOFILE, &more) != 0) // raising the hard limit requires CAP_SYS_RESOURCE
         setrlimit(RLIMIT_NOFILE, &allowed);
     return before;
 }
 
 Result<Command> Command::start(const std::string& command, const rlimit& files) {
-    // The program is looked up now, so that a mistake is said before anything is attached; the shell does the rest.
+    // Look up the program now, so that a wrong name is reported before anything is attached.
     size_t begin = command.find_first_not_of(" \t");
     if (begin == std::string::npos)
         return Error("-c: the command is empty");
@@ -180,15 +197,16 @@ Result<Command> Command::start(const std::string& command, const rlimit& files) 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno_error("cannot start the command", errno);
     Fd reader(ends[0]), writer(ends[1]);
-    // The program is the session's child itself, so that target() is the program whichever shell there is: without one
-    // where it takes words only, in the place of one where output goes elsewhere. What shells print
-    // themselves is not what the programs of these names print (`echo 'a\n'`).
+    // Make the program the session's child, so that target() is the program: run it without a shell, or let it replace
+    // the shell. Exception: the shell's `echo` and `printf` print escapes differently from the programs of these names
+    // (`echo 'a\n'`), so these stay in the shell.
     const bool in_shell =
         program.empty() || signs.commands || signs.backquotes ||
         ((first == "echo" || first == "printf") && command.find_first_of("\\\"'") != std::string::npos);
     const PlainCommand plain(in_shell ? std::vector<std::string>() : *std::move(words));
     std::string text = command;
-    // A name without a folder becomes a path, as a shell would try each folder of $PATH.
+    // Replace a name without a folder by its path. Otherwise the shell would search $PATH again, with failing system
+    // calls that show in a trace.
     if (!in_shell && program.find_first_of(signs_of_shells) == std::string::npos)
         text = fmt::format("exec {}{}", first.find('/') == std::string::npos ? program : first,
                            command.substr(begin + first.size()));
@@ -200,10 +218,10 @@ Result<Command> Command::start(const std::string& command, const rlimit& files) 
         setrlimit(RLIMIT_NOFILE, &files);
         close(ends[1]);
         char byte = 0;
-        // End of file instead of a byte: the session ended before it began.
+        // End of file: the session ended before it released the command.
         if (read(ends[0], &byte, 1) != 1)
             _exit(0);
-        // A file without a format that the kernel knows is the shell's.
+        // execv() fails for a script without `#!`. Like other programs, let the shell run it.
         if (!plain.words.empty())
             execv(program.c_str(), plain.arguments.data());
         execl("/bin/sh", "sh", "-c", text.c_str(), static_cast<char*>(nullptr));
@@ -235,7 +253,7 @@ void Command::terminate() {
     if (pid_ <= 0 || poll())
         return;
     kill(pid_, SIGTERM);
-    // A command that does not listen is killed after two seconds.
+    // Kill a command that still runs two seconds after SIGTERM.
     for (int i = 0; i < 200 && !poll(); i++)
         usleep(10000);
     if (!poll()) {
@@ -248,7 +266,7 @@ void Command::terminate() {
 void run_in_background(const std::string& command) {
     pid_t pid = fork();
     if (pid == 0) {
-        // The child of a child that is gone: nobody has to wait for it.
+        // The intermediate child exits at once. So init adopts the command, and sonde need not wait for it.
         if (fork() != 0)
             _exit(0);
         restore_signals();

@@ -1,4 +1,5 @@
-// The command given with -c: started stopped, let go when every probe is armed, ended with the session.
+// The command of the option -c. Its process is created before the probes are attached, but waits to run the command
+// until all are attached. It ends with the session.
 #pragma once
 
 #include <sys/resource.h>
@@ -14,26 +15,27 @@
 
 namespace sonde {
 
-// A probe takes a descriptor at each of its points: lets sonde have as many as it may. Gives the limit before, which is
-// what the commands that it starts expect.
+// Raises the limit of open files, because each probe point needs descriptors. Returns the previous limit, for the
+// commands that sonde starts.
 rlimit allow_many_files();
 
 class Command {
   public:
-    // The child exists and waits; its first instruction runs after release(). It may have `files` files open. Errors:
-    // not found, no permission.
+    // Creates the child process. It waits, and executes the command after release(). `files` becomes its limit of open
+    // files. Errors: the program does not exist or cannot be executed, or the command cannot be parsed.
     static Result<Command> start(const std::string& command, const rlimit& files);
     Command() = default;
     Command(Command&&) = default;
     Command& operator=(Command&&) = default;
 
     pid_t pid() const { return pid_; }
-    // The path of the program that its first word names; empty if the shell does that itself.
+    // The path of the program that the command's first word names. Empty if the shell runs the word itself.
     const std::string& program() const { return program_; }
+    // Lets the command run.
     void release();
-    // The wait status if it has ended.
+    // Returns the wait status if the command has ended.
     std::optional<int> poll();
-    // Ends it if it still runs.
+    // Ends the command if it still runs: SIGTERM, then SIGKILL after two seconds.
     void terminate();
 
   private:
@@ -41,10 +43,10 @@ class Command {
     std::string program_;
     bool ended_ = false;
     int status_ = 0;
-    Fd gate_; // written to let the child go
+    Fd gate_; // writing a byte lets the child continue
 };
 
-// system(): a shell runs the command; nobody waits for it.
+// Implements system(): runs the command in a shell, without waiting for its end.
 void run_in_background(const std::string& command);
 
 } // namespace sonde

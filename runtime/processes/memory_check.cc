@@ -1,6 +1,15 @@
-// Pages of a file that nobody has written to are the file's own, so only private copies are read: /proc/PID/pagemap
-// says which these are (Documentation/admin-guide/mm/pagemap.rst). That makes it cheap: for a process, a few numbers
-// for each page that has a place.
+// Reading all code of all processes would be slow. But most pages of code are shared with the file, so they are equal
+// to it by definition. Only pages that a process has written to are private copies, and can differ. /proc/PID/pagemap
+// marks these pages (Documentation/admin-guide/mm/pagemap.rst). So the check reads a few numbers for each process, and
+// memory only for private pages.
+//
+// Not every difference is a patch. Three kinds are harmless:
+//
+// * Another tracer's uprobe has put a breakpoint there. The kernel manages it, so sonde can add its own. It is
+//   recognized by mapping the file again: the kernel inserts uprobes into every new mapping, but not a debugger's
+//   breakpoints.
+// * The other tracer has just removed its uprobe. So the memory is read a second time.
+// * Since Linux 6.18, a uprobe on a 5-byte nop becomes a call of the kernel's own page (`[uprobes-trampoline]`).
 #include "runtime/processes/memory_check.h"
 
 #include <fcntl.h>
@@ -34,6 +43,7 @@ const uint64_t page_size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 
 uint64_t page_of(uint64_t address) { return address & ~(page_size - 1); }
 
+// A file of the plan whose instructions are compared.
 std::string to_hex(std::string_view bytes) {
     std::string out;
     for (unsigned char byte : bytes)
@@ -44,11 +54,12 @@ std::string to_hex(std::string_view bytes) {
 struct ProbedCodeFile {
     const plan::ProbedFile* file;
     int fd;
-    uint64_t inode = 0, device = 0;              // as /proc/PID/maps has them
-    std::vector<const plan::ProbedCode*> places; // instructions, by their offsets
+    uint64_t inode = 0, device = 0;              // as in /proc/PID/maps
+    std::vector<const plan::ProbedCode*> places; // instructions, sorted by offset
 };
 
-// A mapping of our own says by which numbers the kernel knows the file.
+// Returns the device and inode of a file as /proc/PID/maps shows them. On some file systems (btrfs, overlayfs) fstat()
+// returns other numbers, so this maps the file and reads the process' own maps.
 std::optional<std::pair<uint64_t, uint64_t>> numbers_of(int fd) {
     void* mapped = mmap(nullptr, page_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapped == MAP_FAILED)
@@ -61,8 +72,8 @@ std::optional<std::pair<uint64_t, uint64_t>> numbers_of(int fd) {
     return out;
 }
 
-// Whether the kernel puts a breakpoint of its own, for another tracer, into a mapping of the file that comes into being
-// now.
+// Returns whether another tracer has a uprobe at the offset. Maps the page: the kernel inserts uprobes into each new
+// mapping, while a debugger's breakpoint stays in the debugged process.
 bool is_probed_by_others(int fd, uint64_t offset) {
     const uint64_t page = page_of(offset);
     void* mapped = mmap(nullptr, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, static_cast<off_t>(page));
@@ -77,6 +88,7 @@ std::vector<ProbedCodeFile> code_files(const plan::Plan& plan, const ProbedFiles
     std::vector<ProbedCodeFile> out;
     for (const plan::ProbedFile& file : plan.files) {
         ProbedCodeFile one{&file, files.fd(file.path), 0, 0, {}};
+        // Returns the plan's files that have instructions to compare.
         for (const plan::ProbedCode& code : file.code)
             if (code.length > 0)
                 one.places.push_back(&code);
@@ -90,7 +102,7 @@ std::vector<ProbedCodeFile> code_files(const plan::Plan& plan, const ProbedFiles
     return out;
 }
 
-// One process.
+// The memory of one process.
 class ProcessMemory {
   public:
     ProcessMemory(int64_t process, std::vector<ProcessMapping> mappings)
@@ -99,7 +111,8 @@ class ProcessMemory {
 
     const std::vector<ProcessMapping>& mappings() const { return mappings_; }
 
-    // What is there in place of the file's instruction; empty: the file's, or nothing that can be read.
+    // Returns the bytes in memory if they differ from the file's instruction. Returns an empty string if they are equal
+    // or cannot be read.
     std::string difference(const plan::ProbedCode& code, uint64_t address) {
         const uint64_t last = address + code.length - 1;
         if (!is_private(address) && (page_of(last) == page_of(address) || !is_private(last)))
@@ -112,7 +125,8 @@ class ProcessMemory {
         return found;
     }
 
-    // Since Linux 6.18 a probed nop of 5 bytes becomes a call of the kernel's own code.
+    // Since Linux 6.18 the kernel replaces a probed 5-byte nop by a call of its own code. Returns whether `found` is
+    // this call.
     bool is_call_of_kernel(const std::string& found, uint64_t address) const {
         if (found.size() != call_length || found[0] != call)
             return false;
@@ -125,7 +139,7 @@ class ProcessMemory {
     }
 
   private:
-    // A page that this process has of its own, in memory or swapped out.
+    // Returns whether the page is a private copy, in memory or swapped out. Reads the numbers of 512 pages at a time.
     bool is_private(uint64_t address) {
         constexpr uint64_t present = 1ull << 63, swapped = 1ull << 62, of_file = 1ull << 61;
         const uint64_t number = address / page_size;
@@ -135,7 +149,7 @@ class ProcessMemory {
             const ssize_t got = pages_ ? pread(pages_.get(), known_.data(), known_.size() * sizeof(uint64_t),
                                                static_cast<off_t>(number * sizeof(uint64_t)))
                                        : -1;
-            if (got < static_cast<ssize_t>(sizeof(uint64_t))) { // not told: the page is read
+            if (got < static_cast<ssize_t>(sizeof(uint64_t))) { // unknown: read the page's memory
                 known_.clear();
                 return true;
             }
@@ -149,8 +163,9 @@ class ProcessMemory {
     std::vector<ProcessMapping> mappings_;
     Fd pages_;
     uint64_t first_ = 0;
-    std::vector<uint64_t> known_; // of pages from `first_` on
+    std::vector<uint64_t> known_; // pagemap entries of the pages from `first_` on
 };
+// Compares all files with one process after another, and collects the differences.
 
 class Checker {
   public:
@@ -186,7 +201,7 @@ class Checker {
             if (!is_of(mapping, file))
                 continue;
             any = &mapping;
-            // Breakpoints go into private mappings that are not written to.
+            // The kernel inserts breakpoints only into private mappings that are not writable.
             if (mapping.shared || mapping.writable)
                 continue;
             const uint64_t end = mapping.offset + (mapping.end - mapping.start);
@@ -239,7 +254,8 @@ class Checker {
         return fmt::format("{}+{:#x}", file.file->path, code.offset);
     }
 
-    // Whether executable memory of the process' own lies where a place was mapped once.
+    // Returns whether the process has its own executable memory at an address where an instruction of the file should
+    // be mapped. This is the case if the program moved its code to large pages.
     static bool is_moved(const ProcessMemory& memory, const ProbedCodeFile& file, const ProcessMapping& any) {
         Result<ElfFile> elf = ElfFile::open_any_width(fmt::format("/proc/self/fd/{}", file.fd));
         if (!elf)

@@ -1,10 +1,12 @@
-// Whether the processes that run a probed file have in memory what the file has.
+// Compares the probed instructions in the memory of running processes with the file.
 //
-// A program's code belongs to others too: hot patches and instrumentation (frida, XRay) replace instructions, a
-// debugger puts breakpoints, and some programs move their code to large pages. The kernel puts its own breakpoint over
-// whatever is there, and the file's byte when the probe goes: the patch would be undone for good, and nothing would
-// tell. So each place is compared before it is armed, in every process that has the file mapped, as breakpoints are for
-// all of them.
+// The problem: the code in memory may differ from the file. Hot patches and instrumentation (frida, XRay) replace
+// instructions, debuggers insert breakpoints, and some programs move their code to large pages. A uprobe overwrites
+// whatever is in memory with a breakpoint. When the probe is removed, the kernel restores the file's byte, not the
+// patch. The patch is lost, or half of it, and nothing reports this.
+//
+// The idea: before sonde attaches a probe, it compares its instruction with the memory of every process that maps the
+// file, because a uprobe affects all of them. Instructions that differ are not probed.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +21,24 @@
 
 namespace sonde {
 
-// Places by file; they must not be armed.
+// File offsets by path. These instructions must not be probed.
 using LeftOut = std::map<std::string, std::set<uint64_t>>;
 
+// The result of a check.
 struct MemoryCheck {
     LeftOut changed;
-    std::string first_change; // the first of these: the place, the process, the bytes
-    // Processes that run a copy of a file's code in memory of their own, where no breakpoint goes, with the file.
+    std::string first_change; // a message about the first of them: place, process and bytes
+    // Processes that run a copy of a file's code in anonymous memory, which the kernel does not probe. The value is the
+    // file.
     std::map<int64_t, std::string> moved;
-    // Processes that this user may not look at.
+    // The number of processes that this user is not permitted to read.
     uint64_t hidden = 0;
 
+    // The number of places in `changed`.
     size_t changes() const;
 };
 
-// `stop`: asked between processes; true ends the check.
+// Checks all processes except this one. `stop` is called before each process and ends the check by returning true.
 MemoryCheck check_memory_of_processes(const plan::Plan& plan, const ProbedFiles& files,
                                       const std::function<bool()>& stop);
 

@@ -1,5 +1,6 @@
-// Writing to a program that runs is refused (ETXTBSY); a library can be written to, and any file can be replaced under
-// its name. The kernel puts breakpoints into processes' memory, never into the file: its bytes stay what they were.
+// Which changes can happen: the kernel refuses to write to the file of a running program (ETXTBSY). But a library can
+// be written to, and any path can be made to refer to another file. sonde's own breakpoints do not change the file,
+// because the kernel inserts them into the memory of processes only.
 #include "runtime/processes/probed_files.h"
 
 #include <fcntl.h>
@@ -37,7 +38,8 @@ bool same_contents(const struct stat& one, const struct stat& other) {
 
 enum class Named { Same, Other, Gone };
 
-// What the file's name leads to by now. Names below /proc/PID go with their process, and say nothing of the file then.
+// Returns what the path refers to now. A path below /proc/PID disappears with its process, which does not mean that the
+// file has changed.
 Named look_up(const std::string& path, const struct stat& held) {
     struct stat named{};
     if (stat(path.c_str(), &named) != 0)
@@ -45,7 +47,7 @@ Named look_up(const std::string& path, const struct stat& held) {
     return same_file(named, held) ? Named::Same : Named::Other;
 }
 
-// What the points at an offset of the file are called.
+// Returns the name of a probe point at this offset, for messages.
 std::string point_at(const plan::Plan& plan, const std::string& path, uint64_t offset) {
     for (const plan::Point& point : plan.rows)
         if (point.path == path &&
@@ -54,7 +56,7 @@ std::string point_at(const plan::Plan& plan, const std::string& path, uint64_t o
     return fmt::format("{}+{:#x}", path, offset);
 }
 
-// The first place whose bytes are not those of the plan.
+// Returns the index of the first place whose bytes differ from the plan.
 Result<std::optional<size_t>> find_difference(const plan::ProbedFile& file, int fd) {
     for (size_t i = 0; i < file.code.size(); i++) {
         Result<std::string> bytes = read_at(fd, file.code[i].offset, file.code[i].bytes.size());
@@ -125,7 +127,7 @@ std::string ProbedFiles::attach_name(const std::string& path) const {
     for (const Held& held : held_)
         if (held.file->path == path) {
             std::string name = fmt::format("/proc/self/fd/{}", held.fd.get());
-            // Without a /proc of this process's own, the name has to do; compare_again() knows what it led to.
+            // If /proc is not mounted, fall back to the path. compare_again() detects if it referred to another file.
             return access(name.c_str(), F_OK) == 0 ? name : path;
         }
     return path;

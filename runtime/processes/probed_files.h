@@ -1,8 +1,11 @@
-// The files that a plan probes, held open from the check until the session ends.
+// Keeps the files that a plan probes open, from the first check until the session ends.
 //
-// Offsets mean something in one build of a file only: a breakpoint at an old build's offset lands inside an instruction
-// or in another function. So each file is opened once, compared with what the plan says of it (plan::ProbedFile), and
-// attached to through that same descriptor, whatever its name leads to by then.
+// The problem: an offset is valid in one build of a file only. A breakpoint at an offset of an old build can be in the
+// middle of an instruction, or in another function. And a path can refer to a new file at any time, for example during
+// a package update.
+//
+// The idea: open each file once, compare it with the plan (plan::ProbedFile), and attach through the same descriptor.
+// Then it does not matter if the path refers to another file later.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,27 +21,29 @@ namespace sonde {
 
 class ProbedFiles {
   public:
-    // Opens and compares all of them. `saved_as` is the name of the saved plan; empty: the script was translated just
-    // now. Errors name the file, what the plan was made for, what is there, and how to go on.
+    // Opens all files and compares them with the plan. `saved_as` is the name of the saved plan, or empty if the script
+    // was translated just now. Errors name the file, the build that the plan expects, the build that was found, and a
+    // solution.
     static Result<ProbedFiles> open(const plan::Plan& plan, const std::string& saved_as);
 
-    // The name by which the kernel finds the very file that was compared.
+    // Returns a path by which the kernel opens the very file that was compared (/proc/self/fd/N).
     std::string attach_name(const std::string& path) const;
 
-    // The descriptor of a file that was compared; -1: the plan does not probe it.
+    // Returns the descriptor of a compared file, or -1 if the plan does not probe the file.
     int fd(const std::string& path) const;
 
-    // After everything is attached: an error if a file has been written to or replaced since it was compared.
+    // Call this after all probes are attached. Returns an error if a file was modified or replaced since it was
+    // compared.
     Result<void> compare_again();
 
-    // Now and then: what has happened to files since the last call, in words; empty: nothing. Each is told of once.
+    // Returns messages about files that were modified, replaced or removed since the last call. Reports each file once.
     std::vector<std::string> notice_changes();
 
   private:
     struct Held {
-        const plan::ProbedFile* file; // of the plan
+        const plan::ProbedFile* file; // in the plan
         Fd fd;
-        struct stat status; // when it was compared
+        struct stat status; // when the file was compared
         bool told = false;
     };
     std::vector<Held> held_;

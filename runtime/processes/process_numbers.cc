@@ -1,6 +1,14 @@
-// Where the session runs in a PID namespace of its own, the kernel's structures say how its numbers are to be
-// translated: they are read with a small program (kernel_memory.h), at places that the kernel's types tell. A
-// namespace keeps its numbers in a radix tree (struct idr; Documentation/core-api/idr.rst, xarray.rst).
+// No system call translates a number to another namespace. So this reads the kernel's structures: a small BPF program
+// reads the memory (kernel_memory.h), and BTF gives the offsets of the members.
+//
+// A struct pid has one number for each level of namespaces: pid->numbers[level].nr in the namespace
+// pid->numbers[level].ns. For example, a process in a container may be 17 at level 1, and 4242 at level 0, the initial
+// namespace. So translating takes two steps: find the struct pid of the number in one namespace, then read its number
+// at the other level. A namespace keeps its struct pids in a radix tree (struct idr; Documentation/core-api/idr.rst,
+// xarray.rst).
+//
+// open() verifies the result: if this thread's own number is read incorrectly, it returns an error. So an unknown
+// layout of the structures cannot cause wrong numbers.
 #include "runtime/processes/process_numbers.h"
 
 #include <fcntl.h>
@@ -93,7 +101,8 @@ int64_t ProcessNumbers::number_at(uint64_t pid, uint64_t level, uint64_t space) 
     return read<int32_t>(place + numbering_.number);
 }
 
-// The two lowest bits of a slot are 2 where it is a node, which has 64 slots.
+// Walks the radix tree. A pointer to a node has 2 in its two lowest bits, other pointers are entries. A node has 64
+// slots, and `shift` is the number of lower bits of the index that its children use.
 uint64_t ProcessNumbers::find(uint64_t space, int64_t number) const {
     constexpr uint64_t slots = 64, node_bits = 3, node = 2;
     uint64_t tree = space + tree_.idr, base = read<uint32_t>(tree + tree_.base);

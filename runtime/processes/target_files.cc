@@ -20,7 +20,7 @@
 namespace sonde {
 namespace {
 
-constexpr size_t data_pages = 16; // a power of two; of each processor: 500 mappings between two looks
+constexpr size_t data_pages = 16; // for each processor, a power of two: 500 mappings between two calls of drain()
 constexpr size_t most_paths = 1 << 16;
 
 size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
@@ -44,11 +44,11 @@ void TargetFiles::follow(pid_t process) {
     attr.exclude_kernel = attr.exclude_hv = 1;
     attr.watermark = 1;
     attr.wakeup_watermark = static_cast<uint32_t>(data_pages * page_bytes());
-    // An event that is inherited has a buffer for each processor.
+    // An inherited event needs one buffer for each processor.
     complete_ = true;
     for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++) {
         Fd event(static_cast<int>(syscall(SYS_perf_event_open, &attr, process, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
-        if (!event && errno == ENODEV) // it is switched off
+        if (!event && errno == ENODEV) // the processor is off
             continue;
         void* memory =
             event ? mmap(nullptr, buffer_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, event.get(), 0) : MAP_FAILED;
@@ -108,7 +108,8 @@ void TargetFiles::take(const Buffer& buffer) {
             std::memcpy(&mapped, record.data() + sizeof header, sizeof mapped);
             const char* path = record.data() + sizeof header + sizeof mapped;
             std::string name(path, strnlen(path, record.size() - sizeof header - sizeof mapped));
-            // What it was before it executed the command is sonde.
+            // Before the exec, the process is a copy of sonde, which maps nothing while it waits. So the first mapping
+            // is the program.
             if (program_.empty() && static_cast<pid_t>(mapped.pid) == process_ && mapped.inode != 0)
                 program_ = name;
             add(name, mapped.inode);

@@ -1,7 +1,8 @@
-// Which files the target's processes run and map as code, as the kernel reports it: the mapping records that perf
-// events give (perf_event_open(2), PERF_RECORD_MMAP2), followed into children. That nothing is in a session's way when
-// a library is loaded, and that a program which lived for a millisecond is known too, is what /proc/PID/maps could not
-// give.
+// Collects the files that the target's processes execute and map as code.
+//
+// /proc/PID/maps is not enough: a program that lives for a millisecond would be missed, and stopping a process at each
+// library would slow it down. So the kernel reports the mappings: a perf event with PERF_RECORD_MMAP2 records
+// (perf_event_open(2)), which child processes inherit.
 #pragma once
 
 #include <sys/types.h>
@@ -23,21 +24,21 @@ class TargetFiles {
     TargetFiles(const TargetFiles&) = delete;
     TargetFiles& operator=(const TargetFiles&) = delete;
 
-    // From here on, for a process that waits and what it will start. Where the kernel refuses, nothing is known.
+    // Starts to follow a waiting process and its future children. If the kernel refuses, is_complete() stays false.
     void follow(pid_t process);
-    // What a running process and its children have mapped now; may be called again.
+    // Adds the current mappings of a running process and its children. May be called again.
     void look_at(int64_t process);
-    // The same of all processes whose files this user may see.
+    // Does the same for all processes whose maps this user is permitted to read.
     void look_at_all();
-    // Takes what the kernel has reported; often enough that its buffers do not overflow.
+    // Reads the kernel's records. Call this often enough that its buffers do not overflow.
     void drain();
 
-    // Everything that was mapped is known.
+    // Whether all mappings are known.
     bool is_complete() const { return complete_; }
-    // Inodes of the files that were mapped by this path; empty: none was.
+    // The inodes of the files that were mapped from this path. Empty if none was.
     std::set<uint64_t> inodes_at(const std::string& path) const;
     bool has_inode(uint64_t inode) const { return inodes_.contains(inode); }
-    // The first program; empty: unknown.
+    // The first program of the followed process. Empty if unknown.
     const std::string& program() const { return program_; }
 
   private:
@@ -46,7 +47,7 @@ class TargetFiles {
         char* memory;
     };
     void add(const std::string& path, uint64_t inode);
-    // Whether the process had files mapped that could be looked at.
+    // Returns whether the process has files mapped, and its maps can be read.
     bool look_at_one(int64_t process);
     void take(const Buffer& buffer);
     std::vector<Buffer> buffers_;

@@ -1,4 +1,5 @@
-// The processes of the target's tree, as handlers in the kernel ask for them: a bit for each process id.
+// The processes of the target and its descendants, as a bit map by process number. It is the memory of the map
+// `sonde_targets`, which handlers in the kernel read and change at the same time. So all accesses are atomic.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,14 @@ namespace sonde {
 
 class TargetSet {
   public:
-    // `bits`: the map `sonde_targets`, mapped. Null: there is no target, and every process is in the set.
+    // `bits`: the mapped memory of `sonde_targets`. Null: the session has no target, so has() is true for every
+    // process.
     explicit TargetSet(uint64_t* bits) : bits_(bits) {}
 
     bool has(int64_t process) const {
         return !bits_ || (__atomic_load_n(word(process), __ATOMIC_RELAXED) & bit(process));
     }
-    // False: it is there already. Programs in the kernel add others meanwhile.
+    // Returns false if the process is in the set already, because a program in the kernel may have added it.
     bool add(int64_t process) {
         return !(__atomic_fetch_or(word(process), bit(process), __ATOMIC_RELAXED) & bit(process));
     }

@@ -1,7 +1,9 @@
-// What a session lost, by kind and place: collected while it runs and at its end, said once on standard error, written
-// as JSON, and shown by the exit status.
+// Records the data that a session lost, by kind and place in the script.
 //
-// A kind of loss is a row of losses.def. Whoever loses something adds it here, and does not say it by itself.
+// An incomplete result must not look complete. So losses are printed on standard error at the end of the session,
+// included in the report (JSON), and change the exit status.
+//
+// Each kind of loss is a row of losses.def. Code that loses data adds it here, and does not print a message itself.
 #pragma once
 
 #include <bitset>
@@ -17,30 +19,35 @@
 
 namespace sonde {
 
-// The exit status of a session that did its work, and lost something.
+// Exit status of a session that succeeded but lost data.
 constexpr int exit_lossy = 3;
 
 enum class Loss : uint8_t {
 #define LOSS(id, name, lossy, always, message) id,
 #include "runtime/text/losses.def"
 #undef LOSS
-    Kinds // how many there are
+    Kinds // the number of kinds
 };
 
 using LossKinds = std::bitset<static_cast<size_t>(Loss::Kinds)>;
 
-// The kinds that such a list names, as reports do (`missed,unread`); `all`: every one. Errors name what is no kind.
+// Parses a comma-separated list of kinds by their names in reports (`missed,unread`); `all` stands for every kind.
+// Returns an error that names an unknown kind.
 Result<LossKinds> parse_loss_kinds(const std::string& list);
 
-// What became of the hits of one probe of the plan. Every hit is one of: handled, skipped (its handler did not run: no
-// lock, no memory), lost (the handler ran to its end, and some of its output found no room), missed (the kernel did not
-// give it to the handler), failed (an error ended the handler, told or suppressed).
+// Counts the hits of one probe. Each hit belongs to exactly one group:
+//
+// * handled: the handler ran to its end.
+// * skipped: the handler did not run, because a lock or memory was not available.
+// * lost: the handler ran to its end, but the buffer had no room for some of its output.
+// * missed: the kernel did not run the handler.
+// * failed: an error ended the handler, whether it was reported or suppressed.
 struct ProbeRow {
     std::string point, place;
     size_t points = 0;
-    bool counted = false; // `handled` and `lost` are known, which costs time at each hit (-t, --report)
+    bool counted = false; // `handled` and `lost` are known; counting them costs time at each hit (-t, --report)
     uint64_t handled = 0, skipped = 0, lost = 0, missed = 0, failed = 0;
-    uint64_t began = 0; // hits that came to the handler, counted by themselves
+    uint64_t began = 0; // hits for which the handler started, counted separately
     uint64_t min_ns = 0, mean_ns = 0, max_ns = 0;
 
     uint64_t hits() const { return handled + skipped + lost + missed + failed; }
@@ -48,18 +55,18 @@ struct ProbeRow {
 
 class Accounting {
   public:
-    // `count` more of that; 0 changes nothing. `place`: in the script, as Probe::place; empty: no single one. `detail`:
-    // as the kind's message wants it. What is the same but for the count becomes one line.
+    // Adds `count` to a loss; 0 changes nothing. `place` is Probe::place, or empty if the loss has no single place.
+    // `detail` is the value of {2} in the kind's message. Losses that differ only in their count are combined.
     void add(Loss what, uint64_t count, const std::string& place = "", const std::string& detail = "");
     uint64_t count(Loss what) const;
-    // Whether something is missing from the output or the counts, but for losses of the tolerated kinds.
+    // Returns whether output or counts are incomplete. Ignores the kinds in `tolerated`.
     bool lossy(const LossKinds& tolerated = {}) const;
     void add_row(ProbeRow row) { rows_.push_back(std::move(row)); }
-    // What -t says on standard error of what became of each probe's hits.
+    // Prints the hits of each probe by group, for -t.
     void say_hits() const;
-    // A line of standard error for each.
+    // Prints one line on standard error for each loss.
     void say() const;
-    // The same and all else that is known, as an object.
+    // Returns all losses and counts of hits as a JSON object.
     nlohmann::ordered_json json(const std::string& script, int status) const;
 
   private:

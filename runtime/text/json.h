@@ -1,4 +1,4 @@
-// JSON that sessions write, by nlohmann's library: members stay in the order in which they were added.
+// JSON output with nlohmann's library. Members of an object keep the order in which they were added.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ namespace sonde {
 
 using Json = nlohmann::ordered_json;
 
-// On one line, or with that many blanks a level. What is not UTF-8 becomes U+FFFD.
+// Converts to text on one line, or indented by `indent` blanks for each level. Replaces bytes that are not UTF-8 by
+// U+FFFD.
 inline std::string json_text(const Json& json, int indent = -1) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

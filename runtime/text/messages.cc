@@ -11,7 +11,7 @@ namespace {
 
 Messages* in_charge = nullptr;
 bool warnings_off = false;
-// A reader of standard error that took nothing for so long is left alone.
+// Stop waiting for a reader of standard error that has read nothing for this time.
 constexpr int64_t unread_ns = 2'000'000'000;
 constexpr uint64_t most_bytes = 8 << 20;
 

@@ -1,4 +1,4 @@
-// What a session says on standard error, without waiting for who reads it.
+// Prints messages on standard error, without ever waiting for the reader of standard error.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,26 @@
 
 namespace sonde {
 
-// Says a text of whole lines, without the end of the last one; it cannot act on a terminal (base/terminal_text.h).
-// While a Messages lives it takes the text; standard error is written directly otherwise. Standard error belongs to the
-// process, and so does this: whoever has something to say need not be handed the way.
+// Prints complete lines; `text` has no final newline. Escape sequences are made visible, so that the text cannot
+// control the terminal (base/terminal_text.h). While a Messages object exists, it queues the text. Otherwise this
+// writes to standard error directly.
+//
+// This is a global function because standard error belongs to the process, too. So code deep in the program can print a
+// message without passing an object through all its callers.
 void say(std::string text);
 
-// Says "WARNING: TEXT". One that is advice is not said after set_warnings_off(true); one that makes the session's
-// answer another than it seems to be is always said.
+// Prints "WARNING: TEXT". set_warnings_off(true) suppresses warnings of the weight Advice. Warnings of the weight
+// Answer change how the session's results must be read, so they are always printed.
 enum class Weight : uint8_t { Advice, Answer };
 void warn(std::string_view text, Weight weight = Weight::Advice);
 void set_warnings_off(bool off);
 
-// Standard error during a session.
+// Writes standard error by a thread during a session.
 class Messages {
   public:
-    // Where standard output and standard error are one file, `printed` writes both, in order.
+    // If standard output and standard error are the same file, `printed` writes both, so that their order is kept.
+    // Otherwise standard error gets its own writer. `raw`: do not escape control characters. At most one object may
+    // exist.
     static Result<std::unique_ptr<Messages>> start(Writer& printed, bool is_same_file, bool raw);
     ~Messages(); // finish()
     Messages(const Messages&) = delete;
@@ -33,8 +38,9 @@ class Messages {
 
     Writer& writer() { return own_ ? *own_ : printed_; }
     bool is_shared() const { return !own_; }
-    // Waits a bounded time until all is written.
+    // Waits for a limited time until all messages are written.
     void settle(const Writer::GiveUp& give_up);
+    // Does the same, reports the number of lost lines, and stops the writer.
     void finish(const Writer::GiveUp& give_up);
 
   private:

@@ -43,7 +43,7 @@ Result<void> Output::open(const OutputFile& file) {
     std::string later;
     if (!target_.path.empty()) {
         std::string name = file_name(target_, 0);
-        // A FIFO that nobody reads yet is opened by the writer, which may wait.
+        // Let the writer's thread open a FIFO that has no reader yet: opening it waits.
         Result<Fd> now = create_file(name, O_NONBLOCK);
         if (!now && now.error().os_error != ENXIO)
             return std::move(now).error();
@@ -109,7 +109,8 @@ void Output::set_patience(Patience patience, Writer::GiveUp give_up) {
     give_up_ = std::move(give_up);
 }
 
-// What one wait takes is gone for the next; a reader that was waited for in vain is not waited for again.
+// All waits share the total time. After the first wait that fails, later ones return at once: a reader that has stopped
+// once must not delay the session again and again.
 bool Output::wait(const std::function<bool(Patience)>& wait_for) {
     if (patience_.total <= 0)
         return false;

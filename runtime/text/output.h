@@ -1,5 +1,5 @@
-// Where printed text goes: standard output or -o's file, buffered, written by a thread (runtime/text/writer.h), with
-// every failure noticed and everything that had no room counted.
+// The printed output of a session: standard output or the file of -o. It is buffered and written by a thread
+// (writer.h). Failures are reported, and data that had no room is counted.
 #pragma once
 
 #include <cstdint>
@@ -19,31 +19,34 @@ enum class OutputFormat : uint8_t { Text, Json, Csv };
 
 struct OutputFile {
     static constexpr uint64_t default_buffer = 64 << 20;
-    std::string path;   // -o: with strftime() directives; empty: standard output
-    uint64_t bytes = 0; // -S: a file has no more, and another one follows: PATH.0, PATH.1 ...; 0: no limit
-    uint64_t files = 0; // -S: how many of these are kept; 0: all
+    std::string path;   // -o, with strftime() directives; empty: standard output
+    uint64_t bytes = 0; // -S: maximum size of a file; then PATH.0, PATH.1, ... follow; 0: no limit
+    uint64_t files = 0; // -S: the number of files to keep; 0: all
     OutputFormat format = OutputFormat::Text; // --format
-    uint64_t buffer_bytes = default_buffer;   // --output-buffer: what waits for a slow reader
+    uint64_t buffer_bytes = default_buffer;   // --output-buffer: maximum data that waits for a slow reader
 };
 
+// Usage: open() first, then write(). set_patience() decides whether a slow reader delays the session or loses data.
 class Output {
   public:
+    // Opens the output and starts the thread that writes it. Returns an error if the file cannot be created.
     Result<void> open(const OutputFile& file);
     void write(std::string_view text);
-    // From here on, whatever is written is told to that, too.
+    // From now on, also calls `copy` with all text that is written.
     void copy_to(std::function<void(std::string_view)> copy) { copy_ = std::move(copy); }
-    // Hands what is buffered to the writer. After a failure nothing more is written.
+    // Passes the buffered text to the writer. Does nothing after a failure.
     void flush();
-    // Goes on in the next file: of -S, or else PATH.1, PATH.2 ... Standard output stays what it is.
+    // Continues in the next file: the next one of -S, or else PATH.1, PATH.2, ... Has no effect on standard output.
     void switch_file();
     // Why writing failed; empty while it works.
     std::optional<Error> failure() const { return writer_->failure(); }
 
-    // From here on, how long to wait for room before a text is lost; `give_up` ends all waiting.
+    // Sets how long to wait for room before text is lost. `give_up` ends any waiting by returning true.
     void set_patience(Patience patience, Writer::GiveUp give_up);
-    // Waits, within that, until all that was flushed is written: what a command says comes after it.
+    // Waits within this limit until all flushed text is written, so that output of a command comes after it.
     void settle();
-    // The last wait: until all is written, or the reader takes nothing for that long. The rest is lost.
+    // Waits until all text is written, for the last time. Gives up if the reader is too slow for `patience`; then the
+    // rest is lost.
     void finish(Patience patience);
 
     Writer& writer() { return *writer_; }
@@ -53,10 +56,10 @@ class Output {
   private:
     bool wait(const std::function<bool(Patience)>& wait_for);
     OutputFile target_;
-    uint64_t opened_ = 0, written_ = 0; // files so far; bytes in the current one
+    uint64_t opened_ = 0, written_ = 0; // number of opened files; bytes in the current one
     std::unique_ptr<Writer> writer_;
     Patience patience_;
-    std::function<void(std::string_view)> copy_; // or none
+    std::function<void(std::string_view)> copy_; // may be empty
     Writer::GiveUp give_up_ = [] { return false; };
     bool interactive_ = false;
     uint64_t device_ = 0, inode_ = 0; // of the first file

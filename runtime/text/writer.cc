@@ -1,3 +1,17 @@
+// The problem: write() can block for any time: a terminal is stopped with Ctrl-S, a pipe's reader pauses, an NFS server
+// does not respond. Meanwhile the kernel's ring buffers would overflow, and Ctrl-C would seem to have no effect. The
+// thread that reads events must never wait for a reader of the output.
+//
+// The idea: that thread only appends texts to a queue, and another thread writes them. Some details matter:
+//
+// * A queue has a limit. Messages have an additional reserve, so that warnings still fit when printed text has filled
+//   the queue. Text without room is counted and reported.
+// * Ending must be possible while write() blocks. So stop() sends the thread a signal whose handler does nothing, which
+//   makes write() return with EINTR. If even that does not help, the thread is abandoned together with its State. This
+//   is why State is a separate object that the thread may outlive.
+// * "Waiting for a reader that makes progress" needs to see progress inside one long write(). progress() also queries
+//   the amount of data in the pipe or terminal.
+// * The mutex is not held during write(), or push() would block, too.
 #include "runtime/text/writer.h"
 
 #include <fcntl.h>
@@ -26,12 +40,11 @@
 namespace sonde {
 namespace {
 
-constexpr size_t piece_bytes = 64 << 10;   // one write(): progress is seen after each
-constexpr size_t merge_bytes = 64 << 10;   // small texts share an item
-constexpr uint64_t said_reserve = 1 << 20; // messages have room when what is printed has none
+constexpr size_t piece_bytes = 64 << 10;   // size of one write(), so that progress can be detected between two
+constexpr size_t merge_bytes = 64 << 10;   // small texts are combined up to this size
+constexpr uint64_t said_reserve = 1 << 20; // room for messages only
 constexpr auto slice = std::chrono::milliseconds(10);
-// Ends a write() that waits: it does nothing but interrupt. By default it is ignored, so whoever sends one changes
-// nothing.
+// This signal interrupts a blocked write(). By default it is ignored. So it does no harm if another program sends it.
 constexpr int nudge = SIGURG;
 
 uint64_t count_lines(const char* begin, const char* end) { return static_cast<uint64_t>(std::count(begin, end, '\n')); }
@@ -42,16 +55,16 @@ struct Writer::State {
     struct Item {
         Stream stream = Printed;
         bool is_gate = false, opens = false;
-        std::string text, path, old; // opens: a file, and what it replaces
+        std::string text, path, old; // opens: the new file, and the file to remove
     };
     uint64_t capacity = 0;
     pthread_t thread{};
 
     mutable std::mutex mutex;
-    std::condition_variable work, done; // something to write; something was written
-    // Under the mutex.
+    std::condition_variable work, done; // a text was queued; a text was written
+    // Protected by the mutex.
     std::deque<Item> items;
-    uint64_t queued = 0; // bytes, with those that are being written
+    uint64_t queued = 0; // bytes, including those that are being written
     uint64_t open_gates = 0;
     bool writing = false, stopping = false, ended = false;
     Loss loss[2];
@@ -74,7 +87,7 @@ struct Writer::State {
     void fail(Error error);
     bool at_gate() const { return !items.empty() && items.front().is_gate && open_gates == 0; }
     bool is_idle() const { return !writing && (items.empty() || at_gate()); }
-    // Changes while the other end takes something.
+    // A number that changes while the reader reads.
     uint64_t progress() const;
     void count_lost(Stream stream, const std::string& text, size_t from) {
         loss[stream].lines += count_lines(text.data() + from, text.data() + text.size());
@@ -99,7 +112,7 @@ Result<std::unique_ptr<Writer>> Writer::start(uint64_t capacity, Fd file, const 
     struct sigaction interrupt{};
     interrupt.sa_handler = [](int) {}; // without SA_RESTART
     sigaction(nudge, &interrupt, nullptr);
-    // The session's signals are not for this thread.
+    // Block all signals, so that the session's other threads handle them.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -121,12 +134,13 @@ Result<std::unique_ptr<Writer>> Writer::start(uint64_t capacity, Fd file, const 
 Writer::~Writer() {
     stop();
     if (state_ && !state_->ended) {
-        [[maybe_unused]] State* running = state_.release(); // the thread's
+        [[maybe_unused]] State* running = state_.release(); // now the thread owns it
     }
 }
 
+// The thread's main function: takes items from the queue and writes them.
 void Writer::State::run() {
-    keep_capabilities({CAP_DAC_OVERRIDE}); // the next file of -S
+    keep_capabilities({CAP_DAC_OVERRIDE}); // to create the next file of -S
     sigset_t interrupts;
     sigemptyset(&interrupts);
     sigaddset(&interrupts, nudge);
@@ -150,7 +164,7 @@ void Writer::State::run() {
         if (current.opens)
             switch_to(current.path);
         if (!current.old.empty())
-            unlink(current.old.c_str()); // somebody may have taken it away
+            unlink(current.old.c_str()); // ignore errors: it may be removed already
         write_current();
         lock.lock();
         if (stopping)
@@ -205,12 +219,12 @@ void Writer::State::write_current() {
             current_done += static_cast<size_t>(wrote);
             written += static_cast<uint64_t>(wrote);
         } else if (wrote < 0 && errno == EAGAIN) {
-            // Somebody made the terminal or pipe that we share non-blocking.
+            // Another program made the shared terminal or pipe non-blocking.
             pollfd ready{to, POLLOUT, 0};
             poll(&ready, 1, 100);
         } else if (wrote < 0 && errno != EINTR) {
             if (current.stream == Said)
-                return; // nobody can be told
+                return; // ignore errors: standard error cannot report its own failure
             fail("cannot write the output", errno);
         }
     }
@@ -219,7 +233,7 @@ void Writer::State::write_current() {
 uint64_t Writer::State::progress() const {
     uint64_t sum = written * 4;
     for (const std::atomic<int>& one : fd) {
-        int waiting = 0; // of a pipe: what its reader has not taken; of a terminal or socket: what is not sent
+        int waiting = 0; // a pipe's unread data, or a terminal's or socket's unsent data
         if (ioctl(one, FIONREAD, &waiting) == 0)
             sum += static_cast<uint64_t>(waiting);
         if (ioctl(one, TIOCOUTQ, &waiting) == 0)
@@ -228,6 +242,7 @@ uint64_t Writer::State::progress() const {
     return sum;
 }
 
+// An empty queue accepts a text of any size, so that a text over the capacity is not lost in all cases.
 bool Writer::push(Stream stream, std::string& text) {
     State& state = *state_;
     std::lock_guard lock(state.mutex);

@@ -1,6 +1,7 @@
-// A thread that writes texts to files, in order, so that nobody who has something to say waits for who reads it.
+// Writes texts to files in a separate thread, so that a slow reader does not delay the session.
 //
-// O_NONBLOCK is no way: it belongs to the open file description, which the shell and other programs share.
+// A non-blocking descriptor (O_NONBLOCK) is not a solution: the flag belongs to the open file description, which the
+// shell and other programs share.
 #pragma once
 
 #include <cstdint>
@@ -14,46 +15,49 @@
 
 namespace sonde {
 
-// How long to wait for a reader, in nanoseconds.
+// Limits for waiting for a reader, in nanoseconds.
 struct Patience {
     static constexpr int64_t forever = INT64_MAX;
-    int64_t total = forever;            // in all
-    int64_t without_progress = forever; // while the reader takes nothing
+    int64_t total = forever;            // total time
+    int64_t without_progress = forever; // time during which the reader reads nothing
 };
 
+// A queue of texts in order, and the thread that writes them. All functions can be called from any thread.
 class Writer {
   public:
-    enum Stream { Printed, Said }; // standard output or -o's file; standard error
+    enum Stream { Printed, Said }; // Printed: standard output or -o's file; Said: standard error
     struct Loss {
         uint64_t lines = 0, bytes = 0;
     };
-    // Begins with `file` for what is printed; an empty Fd: `path` is opened when it is needed, without waiting here for
-    // the other end of a FIFO; an empty path: standard output. Queues at most `capacity` bytes (and 1 MB of messages).
+    // Starts the thread. Printed text goes to `file`. If `file` is empty, the thread opens `path`, so that a FIFO
+    // without a reader does not block the caller. If `path` is empty, too, printed text goes to standard output. The
+    // queue holds at most `capacity` bytes, and another 1 MB of messages.
     static Result<std::unique_ptr<Writer>> start(uint64_t capacity, Fd file = Fd(), const std::string& path = "");
     ~Writer(); // stop()
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
-    // Takes the text, and leaves it empty. False: there is no room; the text stays.
+    // Appends the text to the queue and empties `text`. Returns false and keeps `text` if the queue has no room.
     bool push(Stream stream, std::string& text);
-    // What is printed from here on goes to this file, which is made; `old` is removed (empty: none).
+    // Printed text from now on goes to this file, which is created. Then `old` is removed, unless it is empty.
     void go_on_in(const std::string& path, const std::string& old);
-    // Counts what the caller drops for want of room.
+    // Counts text as lost that the caller drops because the queue is full.
     void count_lost(Stream stream, const std::string& text);
 
-    // A gate: nothing after it is written until it is opened. Gates open in the order in which they were put.
+    // A gate in the queue: texts after it are not written until it is opened. Gates open in the order in which they
+    // were put.
     void put_gate();
     void open_gate();
 
-    // Each waits in slices of at most 10 ms, until `give_up` says so. True: it is so now. Writing that fails is no
-    // reason to wait: what follows is dropped.
+    // The functions that wait check `give_up` every 10 ms. They return whether the condition is true. After a write has
+    // failed they return at once, because all further text is dropped.
     using GiveUp = std::function<bool()>;
     bool wait_for_room(size_t size, Patience patience, const GiveUp& give_up);
-    // Everything is written, up to a closed gate if there is one.
+    // Waits until the queue is empty up to the first closed gate.
     bool wait_until_written(Patience patience, const GiveUp& give_up);
 
-    // Ends the thread. What is not written then is lost. Takes at most 200 ms: a thread that the kernel does not let go
-    // (a dead NFS server) is left alone.
+    // Ends the thread within 200 ms. Text that is not written by then is lost. A thread that hangs in the kernel (for
+    // example because an NFS server does not respond) is abandoned.
     void stop();
 
     Loss lost(Stream stream) const;
@@ -66,7 +70,7 @@ class Writer {
     struct State;
     Writer();
     bool wait(Patience patience, const GiveUp& give_up, const std::function<bool()>& reached);
-    std::unique_ptr<State> state_; // the thread's too: left behind with a thread that does not end
+    std::unique_ptr<State> state_; // shared with the thread, and abandoned with a thread that does not end
 };
 
 } // namespace sonde
