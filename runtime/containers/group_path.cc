@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t id_digits = 64;
 
-// What stands between them; nothing if the text does not begin and end so.
+// Returns the text between `before` and `after`. Returns nothing if the text does not begin and end with these.
 std::optional<std::string_view> between(std::string_view text, std::string_view before, std::string_view after) {
     if (text.size() < before.size() + after.size() || !text.starts_with(before) || !text.ends_with(after))
         return std::nullopt;
@@ -25,7 +25,7 @@ constexpr std::array<Prefix, 5> prefixes = {{{"libpod-", "podman"},
                                              {"nerdctl-", "containerd"},
                                              {"crio-", "cri-o"}}};
 
-// A container's group.
+// Stores the container's id if the folder's name contains one. `above` is the name of the parent folder.
 void identify_container(std::string_view name, std::string_view above, GroupIdentity& out) {
     if (name.ends_with(".scope"))
         name.remove_suffix(std::string_view(".scope").size());
@@ -41,6 +41,8 @@ void identify_container(std::string_view name, std::string_view above, GroupIden
     out.runtime = above == "docker" ? "docker" : "";
 }
 
+// Stores the pod's id if the folder's name contains one. `in_kubepods` means that a parent folder belongs to
+// Kubernetes.
 void identify_pod(std::string_view name, bool in_kubepods, GroupIdentity& out) {
     const bool is_slice = name.ends_with(".slice");
     const std::string_view plain = is_slice ? name.substr(0, name.size() - std::string_view(".slice").size()) : name;
@@ -50,7 +52,7 @@ void identify_pod(std::string_view name, bool in_kubepods, GroupIdentity& out) {
     } else if (const size_t begin = plain.rfind(kube);
                is_slice && plain.starts_with("kubepods") && begin != std::string_view::npos) {
         out.pod = plain.substr(begin + kube.size());
-        std::ranges::replace(out.pod, '_', '-'); // `-` parts slices
+        std::ranges::replace(out.pod, '_', '-'); // in names of slices, `-` separates levels
     } else if (in_kubepods && !is_slice && plain.starts_with("pod") && plain.size() > 3) {
         out.pod = plain.substr(3);
     }
@@ -75,7 +77,7 @@ GroupIdentity identify_group(std::string_view path) {
         path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
         if (name.empty())
             continue;
-        if (name.starts_with('_')) // systemd's way to keep a unit's name from being one of the kernel's files
+        if (name.starts_with('_')) // systemd adds this if a unit's name equals one of the kernel's files
             name.remove_prefix(1);
         identify_container(name, above, out);
         identify_pod(name, in_kubepods, out);

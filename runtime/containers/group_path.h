@@ -1,4 +1,5 @@
-// Who a control group is, by its path alone. systemd and the container runtimes give their groups names that tell.
+// Derives from a control group's path which container, pod or unit it belongs to. systemd and the container runtimes
+// encode ids and names in the folders' names.
 #pragma once
 
 #include <string>
@@ -6,21 +7,25 @@
 
 namespace sonde {
 
-// Empty: the path does not tell.
+// The owner of a control group. Members are empty if the path does not show them.
 struct GroupIdentity {
-    std::string container; // its id
+    std::string container; // the container's id
     std::string runtime;   // "podman", "docker", "containerd", "cri-o"
-    std::string pod;       // its uid, as Kubernetes writes it; of podman's pods the id
-    std::string unit;      // the innermost unit that has processes of its own: "nginx.service", "session-2.scope"
+    std::string pod;       // for Kubernetes the pod's uid, for podman the pod's id
+    std::string unit;      // the innermost unit that contains processes: "nginx.service", "session-2.scope"
 };
 
-// `path`: from the hierarchy's root on. Of groups in one another the innermost counts. Known are the names of systemd's
-// and of the cgroupfs driver of each runtime:
-//   libpod-ID.scope docker-ID.scope cri-containerd-ID.scope nerdctl-ID.scope crio-ID.scope; ID (64 hexadecimal digits)
-//   kubepods-burstable-podUID.slice (its `-` are `_`) and kubepods/burstable/podUID; machine-libpod_pod_ID.slice
+// Identifies the group at `path`, which begins at the hierarchy's root. The innermost container, pod and unit count.
+// Supports the names of each runtime's systemd driver and cgroupfs driver. ID stands for 64 hexadecimal digits:
+//
+//   libpod-ID.scope docker-ID.scope cri-containerd-ID.scope nerdctl-ID.scope crio-ID.scope ID
+//   kubepods-burstable-podUID.slice (with `_` instead of `-`), kubepods/burstable/podUID, machine-libpod_pod_ID.slice
+//
+// For example, "/machine.slice/libpod-ID.scope/container" belongs to the podman container ID and the unit
+// "libpod-ID.scope".
 GroupIdentity identify_group(std::string_view path);
 
-// Whether it is a container's id, or the beginning of one.
+// Returns whether the text can be a container's id, or the beginning of one.
 bool is_container_id(std::string_view text);
 bool is_whole_container_id(std::string_view text);
 

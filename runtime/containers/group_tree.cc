@@ -19,12 +19,12 @@
 namespace sonde {
 namespace {
 
-// A mount of /proc/PID/mountinfo (proc(5)), whose first fields are: number, parent, device, root, mount point.
+// A line of /proc/PID/mountinfo (proc(5)). Its first fields are number, parent, device, root and mount point.
 struct Mount {
     std::string root, point, type;
 };
 
-// Blanks, tabs, newlines and backslashes are written as `\` and three octal digits.
+// Replaces escapes: the kernel writes blanks, tabs, newlines and backslashes as `\` and three octal digits.
 std::string unescaped(const std::string& text) {
     std::string out;
     for (size_t i = 0; i < text.size(); i++) {
@@ -55,8 +55,8 @@ std::vector<Mount> read_mounts(const std::string& process) {
     return out;
 }
 
-// What a reader in a cgroup namespace is told of a mount's root is relative to that namespace's (`/../..`), so the
-// folder itself says what it is: the hierarchy's own has this number (cgroup_setup_root() in kernel/cgroup/cgroup.c).
+// The root folder of the whole hierarchy has this inode (cgroup_setup_root() in kernel/cgroup/cgroup.c). The `root`
+// field of mountinfo is no help: in a cgroup namespace it is relative to the namespace's root (`/../..`).
 constexpr ino_t first_group = 1;
 
 bool is_whole(const std::string& folder) {
@@ -64,8 +64,8 @@ bool is_whole(const std::string& folder) {
     return stat(folder.c_str(), &status) == 0 && status.st_ino == first_group;
 }
 
-// Where the hierarchy is mounted whole for a process, or else, if that will do, a part of it; the last such mount lies
-// above the others.
+// Returns the path at which a process sees the whole hierarchy. If there is none and `part_will_do`, returns a mount
+// that shows a part. Later mounts cover earlier ones, so the last mount counts.
 std::string group_mount(const std::string& process, const std::string& root, bool part_will_do) {
     std::string whole, part;
     std::error_code error;
@@ -77,12 +77,14 @@ std::string group_mount(const std::string& process, const std::string& root, boo
     return whole.empty() && part_will_do ? part : whole;
 }
 
+// Returns whether the process is in the initial cgroup namespace.
 bool sees_all_groups(const std::string& process) {
     constexpr ino_t initial = 0xeffffffb; // PROC_CGROUP_INIT_INO, include/linux/proc_ns.h
     struct stat space{};
     return stat(fmt::format("/proc/{}/ns/cgroup", process).c_str(), &space) == 0 && space.st_ino == initial;
 }
 
+// Adds the folder and all folders below, parents first. Skips folders that are removed meanwhile.
 void add_folders(const std::string& mounted, const std::string& path, uint64_t parent,
                  std::vector<GroupFolder>& folders) {
     struct stat status{};
@@ -147,14 +149,14 @@ std::vector<int64_t> processes_in(const std::string& mounted, const std::string&
     for (const GroupFolder& folder : folders) {
         std::ifstream file(mounted + folder.path + "/cgroup.procs");
         for (int64_t process = 0; file >> process;)
-            if (process > 0) // 0: it has no number in this namespace
+            if (process > 0) // 0: the process is outside of this PID namespace
                 out.push_back(process);
     }
     return out;
 }
 
 std::string group_of_process(const std::string& mounted, int64_t process) {
-    // In a cgroup namespace /proc tells paths from that namespace's root on.
+    // In a cgroup namespace, /proc/PID/cgroup has paths relative to the namespace's root. So search all groups instead.
     if (!sees_all_groups("self")) {
         std::vector<GroupFolder> folders;
         add_folders(mounted, "", 0, folders);

@@ -1,5 +1,5 @@
-// The folders of the unified hierarchy (cgroup v2), as they are now. A group's number, by which the kernel's side knows
-// it (bpf_get_current_cgroup_id()), is its folder's inode.
+// Reads the folders of the unified hierarchy (cgroup v2). The kernel identifies a group by the inode of its folder,
+// which is also the result of bpf_get_current_cgroup_id().
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,32 @@
 namespace sonde {
 
 struct GroupFolder {
-    uint64_t number = 0, parent = 0; // parent: 0 of the first
-    std::string path;                // from the hierarchy's root on: "/system.slice/nginx.service"
+    uint64_t number = 0, parent = 0; // parent: 0 for the root
+    std::string path;                // from the hierarchy's root: "/system.slice/nginx.service"
 };
 
 struct GroupTree {
-    std::string mounted;              // the folder of the hierarchy's root, as it is reached from here
-    bool is_part = false;             // it is a container's part of the hierarchy: others' groups are not in it
-    std::vector<GroupFolder> folders; // those above before those below
+    std::string mounted;              // the path of the hierarchy's root in this process' mount namespace
+    bool is_part = false;             // the container's part of the hierarchy only, without other groups
+    std::vector<GroupFolder> folders; // parents before children
 
-    const GroupFolder* find(const std::string& path) const; // null: there is none
+    const GroupFolder* find(const std::string& path) const; // null if it does not exist
 };
 
-// Where the hierarchy is mounted. In a container whose cgroup namespace is its own that of the machine's first process
-// is taken, if that can be reached; else what the container sees. Errors: it is not mounted, with what to do.
+// Returns the path at which the hierarchy is mounted. In a container with its own cgroup namespace, prefers the
+// hierarchy of the machine's first process, and otherwise returns the visible part. Returns an error with a solution if
+// the hierarchy is not mounted.
 Result<std::string> find_group_mount();
-// Errors: the folder cannot be read. What vanishes meanwhile is left out.
+// Returns an error if the root folder cannot be read. Skips groups that are removed meanwhile.
 Result<GroupTree> read_group_tree(const std::string& mounted);
-// Whether the old hierarchies (cgroup v1) are mounted, in which processes may be that are not in this one.
+// Returns whether hierarchies of cgroup v1 are mounted. Their processes may be in no group of the unified hierarchy.
 bool has_old_groups();
 
-// The processes in the group and in those below it.
+// Returns the processes in a group and in all groups below.
 std::vector<int64_t> processes_in(const std::string& mounted, const std::string& path);
-// The path of a process' group in the hierarchy at `mounted`; "" if there is no such process.
+// Returns the path of a process' group in the hierarchy at `mounted`; "" if the process does not exist.
 std::string group_of_process(const std::string& mounted, int64_t process);
-// Whether a path is that of the group, or of one below.
+// Returns whether `path` is the group itself or a group below.
 bool is_in_group(const std::string& path, const std::string& group);
 
 } // namespace sonde

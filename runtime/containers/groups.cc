@@ -18,12 +18,12 @@
 namespace sonde {
 namespace {
 
-constexpr size_t short_id = 12; // characters, as all runtimes show
+constexpr size_t short_id = 12; // characters, as in the output of all runtimes
 constexpr size_t most_listed = 12;
 
 std::string shortened(const std::string& id) { return id.substr(0, short_id); }
 
-// "a, b and 3 more".
+// Returns a list for messages: "a, b and 3 more".
 std::string listed(std::vector<std::string> names) {
     std::ranges::sort(names);
     names.erase(std::ranges::unique(names).begin(), names.end());
@@ -32,7 +32,7 @@ std::string listed(std::vector<std::string> names) {
     return fmt::format("{}{}", fmt::join(names, ", "), more ? fmt::format(" and {} more", more) : "");
 }
 
-// What was looked for is not there: the nearest of what is, or all of it.
+// Returns the error for an unknown name. It suggests the nearest existing name, or lists all.
 Error not_found(const std::string& what, const std::string& name, const std::vector<std::string>& there,
                 const std::string& none) {
     std::string message = fmt::format("no {} `{}` is running here", what, name);
@@ -43,21 +43,21 @@ Error not_found(const std::string& what, const std::string& name, const std::vec
     return Error(fmt::format("{}; there are: {}", message, listed(there)));
 }
 
-// Where processes are that have no group here.
+// Returns a hint for messages if processes may be in groups of cgroup v1 only.
 std::string old_groups_hint() {
     return has_old_groups() ? " (control groups of version 1 are in use beside, where sonde does not look: a runtime "
                               "that uses only those has no groups here)"
                             : "";
 }
 
-// Groups that are not seen here, where what was looked for may be.
+// Returns a hint for messages if the searched group may exist but be invisible here.
 std::string unseen_hint(const GroupPicture& picture) {
     return picture.tree.is_part ? " (sonde is in a container, and sees nothing but that container's groups: start it "
                                   "with `--privileged --pid=host`)"
                                 : old_groups_hint();
 }
 
-// Folders of containers: each container once, by its outermost folder.
+// Returns the folders of containers: the outermost folder for each container.
 std::vector<size_t> container_folders(const GroupPicture& picture) {
     std::vector<size_t> out;
     std::set<std::string> seen;
@@ -72,7 +72,7 @@ std::string name_of_container(const GroupPicture& picture, const std::string& id
     return record && !record->name.empty() ? record->name : shortened(id);
 }
 
-// One of several that a name may mean: "podman 0123456789ab".
+// Describes one container of several with the same name: "podman 0123456789ab".
 std::string one_of_several(const GroupPicture& picture, size_t folder) {
     const GroupIdentity& who = picture.identities[folder];
     const ContainerRecord* record = picture.record_of(who.container);
@@ -85,7 +85,7 @@ std::string one_of_several(const GroupPicture& picture, size_t folder) {
 
 Result<std::vector<size_t>> find_container(const GroupPicture& picture, const std::string& name) {
     const std::vector<size_t> running = container_folders(picture);
-    // A whole name counts before the beginning of an id.
+    // A complete name takes precedence over the beginning of an id.
     for (bool by_id : {false, true}) {
         std::vector<size_t> found;
         std::vector<std::string> which;
@@ -114,6 +114,8 @@ Result<std::vector<size_t>> find_container(const GroupPicture& picture, const st
     return not_found("container", name, names, "no container is" + unseen_hint(picture));
 }
 
+// Finds a pod by its name, `namespace/name`, or the beginning of its id. Uses the pod's own group if the path shows
+// one, and otherwise the groups of its containers.
 Result<std::vector<size_t>> find_pod(const GroupPicture& picture, const std::string& name) {
     const size_t slash = name.find('/');
     const std::string space = slash == std::string::npos ? "" : name.substr(0, slash);
@@ -157,7 +159,7 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 
 Result<std::vector<size_t>> find_unit(const GroupPicture& picture, const std::string& name) {
     const bool has_type = name.find('.') != std::string::npos;
-    const std::string unit = has_type ? name : name + ".service"; // as systemctl has it
+    const std::string unit = has_type ? name : name + ".service"; // as systemctl does
     std::vector<size_t> found;
     std::vector<std::string> there, paths;
     for (size_t i = 0; i < picture.tree.folders.size(); i++) {
@@ -188,7 +190,7 @@ Result<std::vector<size_t>> find_cgroup(const GroupPicture& picture, const std::
     std::vector<std::string> there;
     for (const GroupFolder& folder : picture.tree.folders)
         there.push_back(folder.path);
-    // By its folder, or from the root of the hierarchy on.
+    // Accept a path on the file system (/sys/fs/cgroup/a) and a path from the hierarchy's root (/a).
     if (is_absolute && is_in_group(path, picture.tree.mounted)) {
         path = path.substr(picture.tree.mounted.size());
         path = path.empty() ? "/" : path;
@@ -233,7 +235,8 @@ Result<GroupPicture> take_group_picture() {
     const auto space = [&](const char* process) {
         return std::filesystem::read_symlink(fmt::format("/proc/{}/ns/mnt", process), error).string();
     };
-    // In a container that sees the machine's processes, runtimes' files are the machine's.
+    // A container can see the machine's processes but have its own mount namespace. Then the runtimes' files are on the
+    // machine's file system.
     if (const std::string first = space("1"); !first.empty() && first != space("self"))
         roots.emplace_back("/proc/1/root");
     return take_group_picture(*mounted, roots);
@@ -324,13 +327,14 @@ Result<std::vector<std::string>> roots_of_group(const GroupPicture& picture, con
         for (int64_t process : processes_in(picture.tree.mounted, picture.tree.folders[folder].path)) {
             std::string root = fmt::format("/proc/{}/root", process);
             if (stat((root + "/").c_str(), &other) != 0)
-                continue; // it has ended, or is not to be seen
+                continue; // it has ended, or is not accessible
             if (seen.insert({other.st_dev, other.st_ino}).second)
                 out.push_back(other.st_dev == own.st_dev && other.st_ino == own.st_ino ? "" : root);
         }
     if (!out.empty())
         return out;
-    // What will run in an empty group is not known; a container without processes is none that runs.
+    // The programs in an empty unit or group are unknown, so use the machine's file system. But a container without
+    // processes is not running.
     if (wanted.kind == plan::GroupKind::Unit || wanted.kind == plan::GroupKind::Cgroup)
         return std::vector<std::string>{""};
     return Error("no process is in it whose file system can be seen")

@@ -1,7 +1,8 @@
-// Control groups by what people call them: containers, pods, systemd's units, paths.
+// Finds control groups by the names that people use: containers, pods, systemd units and paths.
 //
-// A picture is what there is at a moment: the hierarchy's folders, and what runtimes have written down. All that is
-// said of groups is read off a picture; a session takes another one when a group was made.
+// A name has to be translated in two steps. The container runtime's files map the name `web` to an id, and the
+// hierarchy of control groups has a folder with this id. Both can change at any time, so a "picture" holds both as they
+// are at one moment, and all functions work on a picture. A session takes a new picture when a group is created.
 #pragma once
 
 #include <cstdint>
@@ -19,42 +20,42 @@ namespace sonde {
 
 struct GroupPicture {
     GroupTree tree;
-    std::vector<GroupIdentity> identities; // of tree.folders, in their order
+    std::vector<GroupIdentity> identities; // of tree.folders, in the same order
     std::vector<ContainerRecord> records;
 
-    const ContainerRecord* record_of(const std::string& container) const; // null: there is none
+    const ContainerRecord* record_of(const std::string& container) const; // null if none exists
 };
 
-// Errors as find_group_mount() and read_group_tree().
+// Reads the current groups. Errors are those of find_group_mount() and read_group_tree().
 Result<GroupPicture> take_group_picture();
-// The same from these places.
+// Does the same with a given hierarchy, and the runtimes' files below these root folders. For tests.
 Result<GroupPicture> take_group_picture(const std::string& mounted, const std::vector<std::string>& roots);
 
-// The groups that are meant: indices in tree.folders, none of them below another. Errors: it is not there, with what
-// there is and how to go on; the name stands for several.
+// Returns the groups with this name, as indices of tree.folders. None of them is below another. Returns an error if the
+// name is unknown, with the existing names, or if it is ambiguous.
 Result<std::vector<size_t>> find_groups(const GroupPicture& picture, const plan::GroupName& wanted);
 
-// A group's names as handlers give them; empty ones are not so.
+// The names of a group, as handlers return them. A name is empty if it does not apply.
 struct GroupTexts {
     std::string container, pod, unit, cgroup;
-    bool is_final = true; // false: it is a container of which nothing is written down yet
+    bool is_final = true; // false: the runtime has not yet written the container's files
 };
 GroupTexts name_group(const GroupPicture& picture, size_t folder);
-// The same as the kernel's side keeps it; what is too long is cut.
+// Converts the names to the form of the map `sonde_group_names`. Cuts names that are too long.
 sonde_group_names pack_names(const GroupTexts& texts);
 
-// "the container `web`"; several as "the containers `a` and `b`".
+// Returns a text for messages: "the container `web`", or "the container `a` and the container `b`".
 std::string describe_groups(const std::vector<plan::GroupName>& groups);
-// "--container": the option that names groups of that kind.
+// Returns the option for this kind of name, such as "--container".
 const char* option_of(plan::GroupKind kind);
 
-// The folders through which the file systems of a group's processes are reached, "/proc/PID/root": each file system
-// once, a pod has as many as containers. "" where it is that of here, or where no process is in a unit or a group that
-// says otherwise. Errors: no process is in a container or pod.
+// Returns the root folders of the group's processes, such as "/proc/42/root", to find their programs. Each file system
+// occurs once; a pod has several. "" stands for this process' own root, also for a unit or path without processes.
+// Returns an error for a container or pod without processes.
 Result<std::vector<std::string>> roots_of_group(const GroupPicture& picture, const plan::GroupName& wanted);
-// The first of them.
+// Returns the first root folder.
 Result<std::string> root_of_group(const GroupPicture& picture, const plan::GroupName& wanted);
-// $PATH of the process whose root that is; the usual one if it has none.
+// Returns $PATH of the process that a root folder belongs to, or the usual value if the process has no $PATH.
 std::string search_path_at(const std::string& root);
 
 } // namespace sonde

@@ -10,7 +10,7 @@
 namespace sonde {
 namespace {
 
-// A process of the group, whose root that was, is in it still.
+// Returns whether the process of the old root is still in the group.
 bool is_root_of(const GroupPicture& picture, const plan::GroupName& group) {
     Result<std::vector<size_t>> found = find_groups(picture, group);
     if (!found)

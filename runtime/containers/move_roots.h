@@ -1,5 +1,7 @@
-// Paths of programs in containers lead through a process there: /proc/42/root/usr/sbin/nginx. A plan that was saved, or
-// kept in the cache, is run when that process may have gone, and another one is the container's.
+// Updates paths in a plan that lead to files in containers.
+//
+// The problem: such a path leads through a process of the container, for example /proc/42/root/usr/sbin/nginx. A saved
+// or cached plan can run when process 42 has ended, and the container has other processes.
 #pragma once
 
 #include <optional>
@@ -9,8 +11,8 @@
 
 namespace sonde {
 
-// The plan with paths through processes that are in its groups now; nothing where it is right as it is. Whether the
-// files there are those that it was made for is checked with all others. Errors: a group is not there.
+// Returns a plan whose paths lead through current processes of its groups. Returns nothing if the paths are still
+// right. Does not check the files themselves: ProbedFiles does that. Returns an error if a group does not exist.
 Result<std::optional<plan::Plan>> move_roots(const plan::Plan& plan);
 
 } // namespace sonde

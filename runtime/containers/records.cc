@@ -21,9 +21,9 @@
 namespace sonde {
 namespace {
 
-constexpr off_t largest = 32 << 20; // bytes of a file
+constexpr off_t largest = 32 << 20; // maximum size of a file in bytes
 
-// Empty for what is no file: to open a pipe would wait for its writer.
+// Reads a file. Returns "" for anything but a regular file, because opening a pipe would wait for its writer.
 std::string read_state(const std::string& path) {
     struct stat status{};
     Result<Fd> file = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -35,7 +35,7 @@ std::string read_state(const std::string& path) {
 
 Json parse_json(std::string_view text) { return Json::parse(text, nullptr, false); }
 
-// A member that is a text; "" if there is none.
+// Returns a string member; "" if it does not exist.
 std::string text_of(const Json& object, const char* name) {
     if (!object.is_object())
         return "";
@@ -51,7 +51,7 @@ const Json& member(const Json& object, const char* name) {
     return found != object.end() ? *found : none;
 }
 
-// The first that is there.
+// Returns the first string member that exists and is not empty.
 std::string first_of(const Json& object, std::initializer_list<const char*> names) {
     for (const char* name : names)
         if (std::string text = text_of(object, name); !text.empty())
@@ -59,7 +59,7 @@ std::string first_of(const Json& object, std::initializer_list<const char*> name
     return "";
 }
 
-// What kubelet has runtimes call a container: k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT, none of which has a `_`.
+// Parses the name that kubelet gives to a container: k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT. No part contains a `_`.
 void take_kubelet_name(const std::string& name, ContainerRecord& out) {
     std::vector<std::string> parts;
     std::istringstream words(name);
@@ -73,7 +73,8 @@ void take_kubelet_name(const std::string& name, ContainerRecord& out) {
     out.pod_uid = parts[4];
 }
 
-// A setting of a file in TOML, as `graphroot = "/srv/containers"`, or of one in JSON, `"data-root": "/srv/docker"`.
+// Returns a setting from a TOML file (`graphroot = "/srv/containers"`) or a JSON file (`"data-root": "/srv/docker"`).
+// Reads single lines only, which is enough for these files.
 std::string setting_in(const std::string& text, std::string_view name) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -88,7 +89,7 @@ std::string setting_in(const std::string& text, std::string_view name) {
     return "";
 }
 
-// Names are shown on terminals, and users write some of the files.
+// Names are printed on terminals, and users can write some of the files.
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
 class Records {
@@ -111,7 +112,7 @@ class Records {
     std::vector<ContainerRecord> take() { return std::move(out_); }
 
   private:
-    // Several files may tell of one container.
+    // Several files may describe the same container. Adds the members that are missing so far.
     static void complete(ContainerRecord& known, const ContainerRecord& other) {
         if (known.runtime != other.runtime)
             return;
@@ -127,13 +128,13 @@ class Records {
     std::map<std::string, size_t> by_id_;
 };
 
-// What containers/storage keeps below its two folders.
+// Reads the container lists of podman and CRI-O.
 void read_storage(const std::string& folder, Records& out) {
     for (const std::string& path : expand_path_glob(folder + "/*-containers/containers.json"))
         out.add(parse_storage(read_state(path)));
 }
 
-// Containers of pods that CRI-O runs; what `containers.json` does not tell of them is in their bundles.
+// Reads the bundles of CRI-O's containers whose pod is not in `containers.json`.
 void read_storage_bundles(const std::string& folder, Records& out) {
     std::vector<std::string> wanted;
     for (const ContainerRecord& record : out.all())
@@ -145,6 +146,7 @@ void read_storage_bundles(const std::string& folder, Records& out) {
             out.add(parse_bundle(read_state(path), id, "cri-o"));
 }
 
+// Reads all files of root's containers below one root folder, in their usual or configured places.
 void read_root(const std::string& root, Records& out) {
     std::string storage = setting_in(read_state(root + "/etc/containers/storage.conf"), "graphroot");
     if (storage.empty() || storage[0] != '/')
@@ -163,7 +165,7 @@ void read_root(const std::string& root, Records& out) {
         for (const std::string& path :
              expand_path_glob(root + folder + "/io.containerd.runtime.v2.task/*/*/config.json")) {
             const std::filesystem::path bundle = std::filesystem::path(path).parent_path();
-            const bool is_docker = bundle.parent_path().filename() == "moby"; // docker has told of those
+            const bool is_docker = bundle.parent_path().filename() == "moby"; // already read from docker's files
             if (!is_docker)
                 out.add(parse_bundle(read_state(path), bundle.filename(), "containerd"));
         }
@@ -185,7 +187,7 @@ std::vector<ContainerRecord> parse_storage(std::string_view text) {
             record.name = names[0].get<std::string>();
         record.runtime = "podman";
         const Json metadata = parse_json(text_of(one, "metadata"));
-        if (!text_of(metadata, "pod-id").empty()) { // CRI-O's
+        if (!text_of(metadata, "pod-id").empty()) { // belongs to CRI-O
             record.runtime = "cri-o";
             take_kubelet_name(record.name, record);
             if (const std::string name = text_of(metadata, "metadata-name"); !name.empty())
@@ -229,7 +231,8 @@ std::vector<ContainerRecord> parse_bundle(std::string_view text, const std::stri
     record.pod_name = first_of(notes, {"io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"});
     record.pod_space = first_of(notes, {"io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"});
     record.pod_uid = first_of(notes, {"io.kubernetes.cri.sandbox-uid", "io.kubernetes.pod.uid"});
-    // `ctr run IMAGE NAME`: the name is the id.
+    // containerd's `ctr run IMAGE NAME` uses the name as the id. So the group's path does not contain an id of 64
+    // digits.
     std::string group = text_of(member(config, "linux"), "cgroupsPath");
     if (!is_whole_container_id(id) && group.size() > 1 && group[0] == '/') {
         record.group = std::move(group);
@@ -243,7 +246,7 @@ std::vector<ContainerRecord> read_container_records(const std::vector<std::strin
     Records out;
     for (const std::string& root : roots)
         read_root(root, out);
-    for (const std::string& root : roots) // users' after root's
+    for (const std::string& root : roots) // the users' containers after those of root
         for (const std::string& path : expand_path_glob(root + "/home/*/.local/share/containers/storage"))
             read_storage(path, out);
     return out.take();

@@ -1,8 +1,10 @@
-// What container runtimes write down of their containers: names, and pods. Their files are read, no daemon is asked, so
-// that it works without one (podman), for every user's containers, and from inside of a privileged container.
+// Reads the files in which container runtimes store the names and pods of their containers.
 //
-// The files are others' data, users' among them: what is not as expected is passed over, and of two records with one id
-// the first counts, root's before users'.
+// Asking a daemon would be simpler, but podman has none, and the files also work for the containers of all users and
+// from inside of a privileged container.
+//
+// Users can write some of these files, so their contents are not trusted. Unexpected contents are skipped. If two
+// records have the same id, the first one counts, and root's files are read before those of users.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +16,22 @@ namespace sonde {
 
 struct ContainerRecord {
     std::string id;
-    std::string name; // of a container in a pod its name in there; empty: it has none
+    std::string name; // for a container in a pod, its name in the pod; empty if it has none
     std::string runtime;
-    std::string pod_space, pod_name, pod_uid; // Kubernetes; empty: it is in no pod
-    std::string group; // its control group, where the id is none that the group's path is known by; else empty
+    std::string pod_space, pod_name, pod_uid; // for Kubernetes; empty if the container is not in a pod
+    std::string group; // its control group if the group's path does not contain the id; otherwise empty
 };
 
-// `roots`: folders in whose places of the runtimes to look: "" is this process' own root, "/proc/1/root" the machine's.
+// Reads the files of all runtimes. `roots` are folders below which the files are searched: "" is this process' own
+// root, "/proc/1/root" the machine's.
 std::vector<ContainerRecord> read_container_records(const std::vector<std::string>& roots);
 
-// The texts of single files; empty for what is none.
-// podman and CRI-O: containers/storage's `containers.json`.
+// The following functions parse the contents of single files. They return nothing if the contents are invalid. podman
+// and CRI-O: `containers.json` of containers/storage.
 std::vector<ContainerRecord> parse_storage(std::string_view text);
-// docker: /var/lib/docker/containers/ID/config.v2.json.
+// docker: /var/lib/docker/containers/ID/config.v2.json
 std::vector<ContainerRecord> parse_docker(std::string_view text);
-// containerd and CRI-O: an OCI bundle's config.json, of the container `id`.
+// containerd and CRI-O: config.json of an OCI bundle, for the container `id`.
 std::vector<ContainerRecord> parse_bundle(std::string_view text, const std::string& id, const std::string& runtime);
 
 } // namespace sonde

@@ -62,7 +62,7 @@ void SessionGroups::refresh(const KernelObject& kernel) {
         return;
     Result<GroupPicture> picture = take_group_picture();
     if (!picture)
-        return; // the next one tells
+        return; // try again after the next new group
     if (plan_.filter_groups)
         for (const plan::GroupName& wanted : plan_.groups)
             if (Result<std::vector<size_t>> found = find_groups(*picture, wanted)) // it may have ended

@@ -1,6 +1,9 @@
-// The control groups of a session, in the maps that handlers look into: which of them it is limited to, and what they
-// are called. Programs in the kernel (codegen/rtlib/groups.bpf.c) keep the first map as groups are made; names are made
-// here, when these programs have told of a new one.
+// Fills the maps of a session's control groups for handlers: the groups that the session is limited to, and the names
+// of all groups.
+//
+// Programs in the kernel add new groups to the first map, so that a restarted container is traced at once
+// (codegen/rtlib/groups.bpf.c). They cannot read the runtimes' files. So they report each new group to the session,
+// which looks up its names.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +24,37 @@ class SessionGroups {
     SessionGroups(const SessionGroups&) = delete;
     SessionGroups& operator=(const SessionGroups&) = delete;
 
-    // Before anything is loaded. Errors: groups that the session is limited to are not there.
+    // Call this before anything is loaded. Returns an error if a group that the session is limited to does not exist.
     Result<void> check();
-    // Once the programs are attached: all that there is. Errors: a group has vanished meanwhile.
+    // Adds all existing groups to the maps. Call this after the programs are attached. Returns an error if a group has
+    // ended meanwhile.
     Result<void> fill(const KernelObject& kernel);
-    // The kernel's side has told of a new group. What was limited to a name that was not there holds again when it is.
+    // Called when the kernel reports a new group. A group that ended, such as a container, counts again when it is
+    // restarted.
     void note_new() { is_stale_ = true; }
+    // Updates the maps after note_new(). Does nothing otherwise.
     void refresh(const KernelObject& kernel);
-    // Whether a process' group is one of those that the session is limited to.
+    // Returns whether a process is in one of the groups that the session is limited to.
     bool has(int64_t process) const;
-    // What the handlers of the session itself get: the names of the session's own group.
+    // Returns a name of the session's own group, for handlers that run in the session's process.
     std::string own_text(plan::GroupKind kind);
-    // Groups that found no room in the maps.
+    // Whether a map was too small for all groups.
     bool is_full() const { return is_full_; }
 
   private:
     void put(int map, const void* key, const void* value);
+    // Adds the groups in `tops` and all groups below to `sonde_groups`.
     void let_in(const KernelObject& kernel, const GroupPicture& picture, const std::vector<size_t>& tops);
+    // Adds the names of all groups to `sonde_group_names`.
     void name_all(const KernelObject& kernel, const GroupPicture& picture);
 
     const plan::Plan& plan_;
-    std::string mounted_;        // where the hierarchy is
+    std::string mounted_;        // the path of the hierarchy
     std::set<std::string> tops_; // paths of the groups that the session is limited to
-    std::set<uint64_t> let_in_;  // groups in `sonde_groups` that were put there from here
+    std::set<uint64_t> let_in_;  // groups that this class added to `sonde_groups`
     std::set<uint64_t> named_;   // groups whose names are final
     bool is_stale_ = false, is_full_ = false;
-    std::vector<std::string> own_texts_; // by GroupKind; empty: not looked up yet
+    std::vector<std::string> own_texts_; // indexed by GroupKind; empty before the first use
 };
 
 } // namespace sonde

@@ -1,5 +1,5 @@
-// How the places of errors are marked in a plan's texts (plan::Site, Plan::calls) when they are in the library, where
-// the user did not look: a session tells the script's own line first.
+// Marks positions in the standard library in a plan's texts (plan::Site, Plan::calls). Users do not know the library's
+// source, so messages name the position in their own script first.
 #pragma once
 
 namespace sonde::plan {

@@ -1,42 +1,43 @@
-/* What handlers in the kernel know of a program or a library: one table a file.
+/* Tables with which handlers in the kernel unwind stacks and find symbols: one table for each program or library.
  *
- * A table is an array map of 64-bit elements, the value under the file's inode in the map of maps `sonde_files`. The
- * runtime compiles it (file_table.cc); routines of codegen/rtlib search it. All places are offsets in the file: what a
- * mapping gives for an address without knowing how the file was linked. C, because both include it.
+ * The idea: BPF programs cannot parse ELF and DWARF. So the runtime compiles a file's unwind rules, symbols and lines
+ * to sorted rows (file_table.cc), and handlers find a row by binary search (codegen/rtlib). Positions are file offsets.
+ * A process' mappings translate an address to a file offset, so one table serves all processes, whatever the load
+ * address.
+ *
+ * A table is an array map with elements of 64 bits. It is the value for the file's inode in the map of maps
+ * `sonde_files`. C, because codegen/rtlib and the runtime include it. The table consists of:
  *
  *   SONDE_TABLE_HEAD elements    struct sonde_table_head
- *   unwind rows                  one element each: place, then the rule that holds from there on, as packed below
+ *   unwind rows                  one element each: the offset, and the rule from this offset on (packed, see below)
  *   symbol rows                  two elements each: struct sonde_table_row, value: the symbol's size
- *   line rows                    two elements each: struct sonde_table_row, value: the line; 0: none from there on
+ *   line rows                    two elements each: struct sonde_table_row, value: the line; 0: no line from here on
  *   inlined rows                 two elements each: struct sonde_table_row, text: the chain of the innermost function
- *                                that is inlined from there on
- *   chains                       one element each: the function's text, and above it the chain of the function around
- *                                it, if that is inlined too, else 0
- *   saves rows                   one element each: place, then where functions have saved their caller's registers from
- *                                there on, as packed below
- *   steps                        one element each: an instruction of a SONDE_RULE_STEPS rule's program
- *   texts                        NUL-terminated; rows name them by their first element
- */
+ *                                that is inlined from this offset on
+ *   chains                       one element each: the function's text in the lower half; in the upper half the chain
+ * of the enclosing function if that one is inlined, too, or 0 saves rows                   one element each: the
+ * offset, and where functions have saved registers from here on (packed, see below) steps                        one
+ * element each: an instruction of a SONDE_RULE_STEPS rule's program texts                        NUL-terminated; rows
+ * refer to a text by its first element */
 #ifndef SONDE_FILE_TABLE_H
 #define SONDE_FILE_TABLE_H
 
 struct sonde_table_head {
-    unsigned unwind, symbols, lines; /* rows */
+    unsigned unwind, symbols, lines; /* number of rows */
     unsigned path;                   /* element of the file's name */
-    unsigned size;                   /* of what a process maps of the file, in bytes */
-    unsigned name;                   /* element of the file's name without its folder */
-    unsigned shift;                  /* from a place in the code to its distance from the first mapped byte */
-    unsigned inlined;                /* rows */
+    unsigned size;                   /* size of the part that processes map, in bytes */
+    unsigned name;                   /* element of the file's name without the folder */
+    unsigned shift;                  /* from a file offset in the code to the distance from the first mapped byte */
+    unsigned inlined;                /* number of rows */
     unsigned build_id;               /* element of the file's build-id in hexadecimal */
-    unsigned saves;                  /* rows */
-    unsigned first_save;             /* element of the first one */
+    unsigned saves;                  /* number of rows */
+    unsigned first_save;             /* element of the first row */
     unsigned first_step;             /* element of the first step */
 };
 struct sonde_table_row {
     unsigned place, value;
-    unsigned text;  /* element; 0: none */
-    unsigned owner; /* element: the module that has it, of the kernel's symbols; the row of the function that a
-                       program's symbol is a part of, from which offsets count; 0: none */
+    unsigned text;  /* element of the text; 0: none */
+    unsigned owner; /* kernel: element of the module's name; programs: row of the enclosing function; 0: none */
 };
 enum {
     SONDE_TABLE_HEAD = sizeof(struct sonde_table_head) / 8,
@@ -44,59 +45,61 @@ enum {
     SONDE_TABLE_ROW = sizeof(struct sonde_table_row) / 8,
 };
 
-/* How the caller's registers are found. A rule has 32 bits: 4 of kind, 18 of `cfa` and 10 of `rbp`, both in words. The
- * return address lies below the CFA. The caller's rbp lies `rbp` below the CFA; 0: it is unchanged. */
+/* How to find the caller's registers. A rule has 32 bits: 4 for the kind, 18 for `cfa` and 10 for `rbp`, both in words.
+ * The return address is the word below the CFA. The caller's rbp is saved `rbp` words below the CFA; 0: rbp is
+ * unchanged. */
 enum sonde_rule_kind {
-    SONDE_RULE_NONE,       /* no table has this place. `cfa` is not 0 where rbp is known to be a frame pointer */
+    SONDE_RULE_NONE,       /* no rule is known; a `cfa` other than 0: rbp is a frame pointer */
     SONDE_RULE_RSP,        /* CFA = rsp + cfa */
     SONDE_RULE_RBP,        /* CFA = rbp + cfa */
     SONDE_RULE_END,        /* the outermost function */
-    SONDE_RULE_UNKNOWN,    /* a rule that this cannot express */
-    SONDE_RULE_STEPS,      /* everything else: a program, from step SONDE_RULE_STEP() on */
-    SONDE_RULE_NARROW = 8, /* added: words have 4 bytes, not 8 */
+    SONDE_RULE_UNKNOWN,    /* a rule that a table cannot express */
+    SONDE_RULE_STEPS,      /* all other rules: a program that begins at step SONDE_RULE_STEP() */
+    SONDE_RULE_NARROW = 8, /* a flag: words have 4 bytes instead of 8 */
 };
 #define SONDE_RULE(kind, cfa, rbp) ((unsigned)(kind) | (unsigned)(cfa) << 4 | (unsigned)(rbp) << 22)
 #define SONDE_RULE_KIND(rule) ((rule) & 7)
 #define SONDE_RULE_CFA(rule) (((rule) >> 4) & 0x3ffff)
 #define SONDE_RULE_SAVED_RBP(rule) (((rule) >> 22) & 0x3ff)
 #define SONDE_RULE_STEP(rule) ((rule) >> 4)
-/* As `rbp`: if rbp is 2 words below the CFA, it points to the caller's, else it is unchanged. This is how Go saves it,
- * whose tables do not describe it. */
+/* A value of `rbp` for Go, whose tables do not describe where it saves rbp: if rbp points to 2 words below the CFA, the
+ * caller's rbp is saved there. Otherwise rbp is unchanged. */
 enum { SONDE_RULE_CFA_MOST = 0x3ffff, SONDE_RULE_RBP_MOST = 0x3fe, SONDE_RULE_RBP_OF_GO = 0x3ff };
 
-/* The registers of a function, as struct pt_regs has them. */
+/* Numbers of registers, in the order of struct pt_regs. */
 enum sonde_register { SONDE_RBX = 5, SONDE_RBP = 4, SONDE_RIP = 16, SONDE_RSP = 19, SONDE_REGISTERS = 32 };
-/* The other ones that functions keep for their callers: rbx, r12 to r15; in 32-bit code ebx, esi, edi. A row has 6 bits
- * for each: how many words below the CFA it is saved. */
+/* The other callee-saved registers: rbx, r12 to r15; in 32-bit code ebx, esi, edi. A row has 6 bits for each: the
+ * number of words below the CFA where it is saved. */
 enum {
     SONDE_SAVED_MOST = 5,
     SONDE_SAVED_SAME = 0,
     SONDE_SAVED_UNKNOWN = 63,
 };
 #define SONDE_SAVED_WORDS(saves, n) ((saves) >> 6 * (n) & 63)
-/* The n'th one, as a sonde_register: 5 bits of a number each. */
+/* The sonde_register of the n'th one. Each has 5 bits in these numbers. */
 #define SONDE_SAVED_WIDE (5u | 3u << 5 | 2u << 10 | 1u << 15 | 0u << 20)
 #define SONDE_SAVED_NARROW (5u | 13u << 5 | 14u << 10 | 31u << 15 | 31u << 20)
 #define SONDE_SAVED_REGISTER(narrow, n) (((narrow) ? SONDE_SAVED_NARROW : SONDE_SAVED_WIDE) >> 5 * (n) & 31)
 
-/* A program works on a stack of words, and gives the caller's registers. What it does not give is unchanged; the CFA is
- * the caller's rsp. A step: its kind in 8 bits, a register in 8, and a signed number in 48. */
+/* A program for rules that do not fit in 32 bits. It works on a stack of words, and sets the caller's registers.
+ * Registers that it does not set are unchanged; the caller's rsp is the CFA. A step has 8 bits for the kind, 8 for a
+ * register and 48 for a signed number. */
 enum sonde_step_kind {
     SONDE_STEP_END,
-    SONDE_STEP_REST,     /* what follows gives other registers than rip, rsp and rbp */
+    SONDE_STEP_REST,     /* the following steps set other registers than rip, rsp and rbp */
     SONDE_STEP_NUMBER,   /* push the number */
-    SONDE_STEP_REGISTER, /* push the register and the number */
-    SONDE_STEP_CFA,      /* push the CFA and the number */
-    SONDE_STEP_ADD,      /* add the number */
-    SONDE_STEP_READ,     /* the bytes there, as many as the number */
-    SONDE_STEP_PICK,     /* push a word, counted from the top */
+    SONDE_STEP_REGISTER, /* push the sum of register and number */
+    SONDE_STEP_CFA,      /* push the sum of CFA and number */
+    SONDE_STEP_ADD,      /* add the number to the top */
+    SONDE_STEP_READ,     /* replace the top by the memory at this address; the number is the size in bytes */
+    SONDE_STEP_PICK,     /* push a copy of the n'th word from the top */
     SONDE_STEP_DROP,
     SONDE_STEP_SWAP,
-    SONDE_STEP_ROTATE, /* the top below the two others */
+    SONDE_STEP_ROTATE, /* move the top below the next two words */
     SONDE_STEP_NEGATE,
     SONDE_STEP_NOT,
     SONDE_STEP_ABSOLUTE,
-    SONDE_STEP_PLUS, /* from here on: of the word below the top and the top */
+    SONDE_STEP_PLUS, /* from here on: operators on the word below the top and the top */
     SONDE_STEP_MINUS,
     SONDE_STEP_TIMES,
     SONDE_STEP_AND,
@@ -111,12 +114,12 @@ enum sonde_step_kind {
     SONDE_STEP_LESS_OR_EQUAL,
     SONDE_STEP_GREATER,
     SONDE_STEP_GREATER_OR_EQUAL,
-    SONDE_STEP_JUMP,   /* as many steps on as the number */
-    SONDE_STEP_BRANCH, /* the same, if the top is not 0 */
+    SONDE_STEP_JUMP,   /* skip as many steps as the number */
+    SONDE_STEP_BRANCH, /* the same if the top is not 0 */
     SONDE_STEP_SET_CFA,
-    SONDE_STEP_SET,    /* the caller's register */
-    SONDE_STEP_FORGET, /* the caller's register is not known */
-    SONDE_STEP_SIGNAL, /* the caller was interrupted: its rip is no return address */
+    SONDE_STEP_SET,    /* set the caller's register to the top */
+    SONDE_STEP_FORGET, /* the caller's register is unknown */
+    SONDE_STEP_SIGNAL, /* the caller was interrupted by a signal: its rip is not a return address */
     SONDE_STEP_KINDS,
 };
 #define SONDE_STEP(kind, reg, number)                                                                                  \
@@ -124,6 +127,6 @@ enum sonde_step_kind {
 #define SONDE_STEP_KIND(step) ((step) & 0xff)
 #define SONDE_STEP_REGISTER_OF(step) ((step) >> 8 & 0x1f)
 #define SONDE_STEP_NUMBER_OF(step) ((long long)(step) >> 16)
-enum { SONDE_STEPS_MOST = 128, SONDE_STEP_WORDS = 16 }; /* that a program may take; of its stack, a power of two */
+enum { SONDE_STEPS_MOST = 128, SONDE_STEP_WORDS = 16 }; /* executed steps; size of the stack in words, a power of two */
 
 #endif

@@ -1,9 +1,12 @@
-// What host handlers' code may call. Names are the undefined symbols of Plan::host_object; the loader binds them.
+// The functions that the code of host handlers can call. Host handlers run in the session's own process. Their code is
+// a relocatable object (Plan::host_object) with these functions as undefined symbols, which the loader binds.
 //
-// A host handler is `void NAME(void* session, char* frame, char* data)`: session is opaque, frame has Probe::frame_size
-// zeroed bytes, data is the data area (SessionWords, then the scalars). Functions of the script take (session, frame
-// top...) likewise; see codegen/host/target_host.cc. All functions here are C ABI and never throw. `status` results: 0
-// is fine, otherwise 1 + the errors below; the caller raises the error at its site.
+// A host handler is `void NAME(void* session, char* frame, char* data)`. `session` is opaque, `frame` has
+// Probe::frame_size zeroed bytes, and `data` is the data area: SessionWords, then the scalars. Functions of the script
+// have the parameters (session, frame top, ...) (codegen/host/target_host.cc).
+//
+// All functions have C linkage and never throw. Functions that return a status return 0 for success, or a HostStatus.
+// The caller then raises the error at its position in the script.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +15,26 @@ namespace sonde {
 
 enum HostStatus : int64_t { HostOk = 0, HostArrayFull = 1, HostRefused = 2 };
 
-// What a foreach walks; built on the handler's frame.
+// The arguments of a foreach loop, stored in the handler's frame.
 struct HostForeach {
     uint32_t global;
-    int32_t sort_direction;  // +1, -1, 0
-    int32_t sort_column;     // 0 value, 1.. key
+    int32_t sort_direction;  // +1: ascending, -1: descending, 0: unsorted
+    int32_t sort_column;     // 0: value, 1 and higher: key component
     int32_t sort_stat;       // hir::StatValue
     int64_t sort_percentile; // hir::StatRead::percentile
-    int64_t limit;           // -1: none
-    uint64_t slice_mask;     // bit i: key i must equal the one in slice_key
-    const void* slice_key;   // laid out as a key
+    int64_t limit;           // -1: no limit
+    uint64_t slice_mask;     // bit i: key component i must equal that of slice_key
+    const void* slice_key;   // in the layout of a key
 };
 
 extern "C" {
-// Output: `record` is a whole record, RecordHeader first. Print and Warn go to the output in order; control records
-// act.
+// Sends a whole record, which begins with a RecordHeader. Print and Warn are output in order; control records take
+// effect.
 void sonde_host_emit(void* session, const void* record, uint64_t size);
-// Arrays, in the kernel's maps or the host's memory alike. `value` excludes the insertion number: int64_t,
-// char[max_string] or a StatsBlock with buckets. Load: 1 if there, else 0 and value is all zero. Store creates (full:
-// HostArrayFull, unless it wraps).
+// Arrays in the kernel's maps or in the session's memory. `value` does not contain the insertion number. It is an
+// int64_t, a char[max_string], or a StatsBlock with buckets. `load` returns 1 if the element exists; otherwise it
+// returns 0 and fills `value` with zeros. `store` creates the element; it returns HostArrayFull if the array is full
+// and does not wrap.
 int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value);
 int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value);
 int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value);
@@ -39,44 +43,48 @@ void sonde_host_array_delete(void* session, uint32_t global, const void* key);
 void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t slice_mask,
                                    const void* slice_key); // mask 0: all
 int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t slice_mask, const void* slice_key);
-// A foreach sees the array as it was at begin. `next`: 1 and fills key and value (value may be null), or 0 at the end.
+// A foreach loop works on a copy of the array from its begin. `next` returns 1 and fills `key` and `value` (`value` may
+// be null), or returns 0 at the end.
 void* sonde_host_foreach_begin(void* session, const HostForeach* spec);
 int64_t sonde_host_foreach_next(void* iterator, void* key, void* value);
 void sonde_host_foreach_end(void* iterator);
 
-// A software stack for functions' frames. 0: no room, or nested deeper than Plan::max_nesting.
+// A stack in memory for the frames of functions. Returns null if it is full, or nested deeper than Plan::max_nesting.
 char* sonde_host_push_frame(void* session, uint64_t size);
 void sonde_host_pop_frame(void* session, char* frame);
 
-// What lies at an address of some process that handlers told of: a sonde_symbol_style as text.
+// Writes the symbol at an address, as text. `style` is a sonde_symbol_style. The address belongs to a process that
+// handlers have recorded.
 void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style);
 
-// `$value` of the control file whose handler runs: into dst, and set or lengthened by a text.
+// `$value` of the control file whose handler runs. The first function copies it to `dst`. The second one replaces it,
+// or appends to it.
 void sonde_host_file_value(void* session, char* dst, uint64_t size);
 void sonde_host_set_file_value(void* session, const char* text, int64_t append);
 
-// Kernel memory: nonzero if it cannot be read. A block is followed by a NUL; `size` of a string includes its NUL.
+// Read kernel memory. Return nonzero if it cannot be read. A block is followed by a NUL; `size` of a string includes
+// its NUL.
 int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t address);
 int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address);
 int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address);
-// The session's own `struct task_struct`, in the kernel; 0 if that cannot be found out.
+// Returns the address of the session's own `struct task_struct` in the kernel; 0 if it is unknown.
 int64_t sonde_host_task_current(void* session);
-int64_t sonde_host_pid_level(void* session); // struct sonde_numbering
+int64_t sonde_host_pid_level(void* session); // members of struct sonde_numbering
 int64_t sonde_host_pid_space(void* session);
-// 0: what the session runs itself is no system call.
+// Both return 0, because the session itself makes no system calls with handlers.
 int64_t sonde_host_in_32_bit_call(void* session);
 int64_t sonde_host_has_narrow_times(void* session);
-// To the session itself: nonzero, and nothing is sent.
+// Never sends a signal, because it would go to the session itself. Returns nonzero.
 int64_t sonde_host_raise(int64_t signal);
-// Of 1, 5, 15 minutes, in 1/2048; -1 if it cannot be read.
+// Returns the load average of 1, 5 or 15 minutes, in units of 1/2048; -1 if it cannot be read.
 int64_t sonde_host_loadavg(int64_t index);
-// The node of memory of an address of the kernel's: negative where it has none, and on machines with several nodes.
+// Returns the NUMA node of a kernel address. Negative if the address has none, and on machines with several nodes.
 int64_t sonde_host_memory_node(uint64_t address);
-// Appends a histogram as it is printed to the string of `length` characters in `dst`, which has room for MAXSTRINGLEN;
-// gives the new length. `stats`: the statistic that the global `global`, or an element of it, holds.
+// Appends a histogram as text to the string in `dst`, which has `length` characters and room for MAXSTRINGLEN. Returns
+// the new length. `stats` is the statistic of the global number `global`, or of one of its elements.
 uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global, const uint64_t* stats);
 
-// The process that runs the session stands for the current task in host handlers.
+// In host handlers, the session's own process is the current task.
 int64_t sonde_host_pid();
 int64_t sonde_host_tid();
 int64_t sonde_host_ppid();
@@ -94,7 +102,7 @@ int64_t sonde_host_realtime_ns();
 int64_t sonde_host_cycles();
 }
 
-// Name and address of every function above and of memcpy, memmove, memset, memcmp: what the loader binds.
+// Names and addresses of all functions above, and of memcpy, memmove, memset and memcmp. The loader binds these.
 struct HostSymbol {
     const char* name;
     void* address;

@@ -1,65 +1,66 @@
-// The kinds of probes and what is true of each: one row of kinds.def, which every layer asks by what it wants to know.
+// The kinds of probes and their traits. Each kind is one row of kinds.def.
 //
-// Nobody compares kinds by their order, and none but a kind's own files (its resolver, its mechanism) by its name: a
-// new kind whose row says what it is works wherever only its traits matter.
+// Code in all layers asks for a trait ("does it have registers?"), and never compares kinds by name or order. Only the
+// files of a kind itself (its resolver and its mechanism) use its name. So adding a kind with the right traits is
+// enough for all other code to support it.
 #pragma once
 
 #include <cstdint>
 
 namespace sonde::plan {
 
-// What makes a handler run.
+// The reason why a handler runs.
 enum class Cause : uint8_t {
-    Start,   // the session, before anything else
-    End,     // the session, when it ends
-    Failure, // the session, when it ends with too many errors
+    Start,   // the session begins
+    End,     // the session ends
+    Failure, // the session ends with too many errors
     Nobody,
-    Timer, // the session's own clock
-    Read,  // who reads a control file
-    Write, // who writes one
-    Event, // what is traced: the handler is a BPF program
+    Timer, // a timer of the session
+    Read,  // a program reads a control file
+    Write, // a program writes a control file
+    Event, // a traced event: the handler is a BPF program
 };
 
-// What is traced, where Cause is Event.
+// The traced object, if Cause is Event.
 enum class Subject : uint8_t {
     None,
-    UserCode,       // an instruction of a file that programs map
+    UserCode,       // an instruction in a mapped file
     Process,        // a process begins or ends
-    Thread,         // a thread does
-    SystemCall,     // of a process
-    Tracepoint,     // of the kernel
-    KernelFunction, // one of its functions
-    Sample,         // a perf event: what a processor did at that moment
-    Packet,         // in the network's stack
-    SecurityHook,   // what programs ask the kernel to be allowed
-    ExistingTask,   // one that there is already
+    Thread,         // a thread begins or ends
+    SystemCall,     // a system call of a process
+    Tracepoint,     // a tracepoint of the kernel
+    KernelFunction, // a function of the kernel
+    Sample,         // a perf event: the state of a processor at some moment
+    Packet,         // a packet in the network stack
+    SecurityHook,   // a request of a program that a security module decides
+    ExistingTask,   // a task that exists already
 };
 
-// What the BPF program's argument points to.
+// The type of the BPF program's argument.
 enum class Context : uint8_t {
     None,
-    Registers, // struct pt_regs of the code that was hit
-    Sampled,   // struct bpf_perf_event_data, which begins with the registers of what was interrupted
-    Saved,     // a word, which points to the registers that the kernel has saved at its entry
-    Words,     // the arguments, a word each, read as they stand
+    Registers, // struct pt_regs of the probed code
+    Sampled,   // struct bpf_perf_event_data, which begins with the registers of the interrupted code
+    Saved,     // a word that points to the registers saved at the kernel's entry
+    Words,     // the arguments, one word each, loaded directly
     Helpers,   // the arguments, which helpers read (bpf_get_func_arg)
-    Memory,    // the arguments, a word each, read as memory of the kernel's
+    Memory,    // the arguments, one word each, read as kernel memory
 };
 
-// Where the registers of the user's code are found.
+// The location of the user-space registers.
 enum class UserRegisters : uint8_t {
-    Nowhere, // the event is about no task
-    Here,    // the context has them, where it is the user's code that was hit
-    Entry,   // the kernel has saved them at its entry
-    Gone,    // the task has left its program
+    Nowhere, // the event does not concern a task
+    Here,    // in the context, if the probed code is user code
+    Entry,   // saved at the kernel's entry
+    Gone,    // lost: the task has left its program
 };
 
-// What the kernel does with what a handler gives back.
+// The meaning of a handler's result to the kernel.
 enum class Decision : uint8_t {
     None,
-    Verdict, // 1: the packet goes on (which is the default), 0: it is dropped
-    Refusal, // 0: granted (the default); an error number, negative, refuses
-    Result,  // 0: the function runs (the default); another word is its result, and it does not run
+    Verdict, // 1 accepts the packet (the default), 0 drops it
+    Refusal, // 0 permits the request (the default), a negative error number refuses it
+    Result,  // 0 runs the function (the default), another value skips it and becomes its result
 };
 
 // How a program is attached.
@@ -71,25 +72,25 @@ enum class Mechanism : uint8_t {
 const char* name_of(Mechanism mechanism);
 
 struct KindTraits {
-    const char* name; // what the dumps and probe_type() call it
+    const char* name; // the name in dumps and probe_type()
     Cause cause = Cause::Event;
     Subject subject = Subject::None;
-    bool at_return = false;                // the end of what its twin sees the beginning of: a return, an exit
-    const char* section = "";              // of its BPF program, from which libbpf knows the program's type
-    uint8_t program_type = 0;              // the type (bpf_prog_type), where libbpf does not know it by the section
-    uint8_t attach_type = 0;               // with it (bpf_attach_type)
-    const char* at_entry = "";             // of a return's program that saves values at the entry; empty: the same
-    Mechanism mechanism = Mechanism::None; // the usual one; mechanism_of() knows a probe's (plan.h)
+    bool at_return = false;                // the end of an operation, such as a return or an exit
+    const char* section = "";              // section of its BPF program, from which libbpf derives the program's type
+    uint8_t program_type = 0;              // the type (bpf_prog_type), if libbpf does not know the section
+    uint8_t attach_type = 0;               // its attach type (bpf_attach_type)
+    const char* at_entry = "";             // section of the program that saves values at the entry; empty: `section`
+    Mechanism mechanism = Mechanism::None; // the usual one; mechanism_of() returns a probe's (plan.h)
     Context context = Context::None;
     UserRegisters user = UserRegisters::Entry;
     Decision decision = Decision::None;
-    bool in_kernel_code = false; // the kernel has a stack that led there
-    bool has_registers = false;  // register() and its relatives read the context's, or those of the kernel's entry
-    bool is_aimed = false;       // the program is loaded for one function of the kernel, which it names
-    bool in_interrupt = false;   // the handler runs in one: user memory cannot be written
-    bool as_written = false;     // of several at one place the one attached first runs first; else the last
-    int8_t task_argument = -1; // which of the arguments is the task that the event is about; -1: it is the current one
-    bool once = false;         // when the session begins, and never again
+    bool in_kernel_code = false; // the kernel has a call stack there
+    bool has_registers = false;  // register() reads the context's registers, or those saved at the kernel's entry
+    bool is_aimed = false;       // the program is loaded for one kernel function, which it names
+    bool in_interrupt = false;   // the handler runs in an interrupt, so it cannot write user memory
+    bool as_written = false;     // several programs at one place run in the order of attaching; else reversed
+    int8_t task_argument = -1;   // index of the argument that is the event's task; -1: the current task
+    bool once = false;           // runs once, when the session begins
 };
 
 enum class ProbeKind : uint8_t {
@@ -108,12 +109,12 @@ constexpr uint64_t kind_count = sizeof kind_traits / sizeof *kind_traits;
 constexpr const KindTraits& traits(ProbeKind kind) { return kind_traits[static_cast<uint8_t>(kind)]; }
 
 constexpr const char* name_of(ProbeKind kind) { return traits(kind).name; }
-// Hit by what is traced, instead of being run by the session.
+// A traced event triggers the handler, not the session itself.
 constexpr bool is_event(ProbeKind kind) { return traits(kind).cause == Cause::Event; }
 constexpr bool is_file(ProbeKind kind) {
     return traits(kind).cause == Cause::Read || traits(kind).cause == Cause::Write;
 }
-// Nothing else runs while it does: the session has not begun yet, or has ended.
+// No other handler runs at the same time, because the session has not begun yet, or has ended.
 constexpr bool runs_alone(ProbeKind kind) {
     Cause cause = traits(kind).cause;
     return cause == Cause::Start || cause == Cause::End || cause == Cause::Failure || cause == Cause::Nobody;
@@ -122,25 +123,25 @@ constexpr bool is_about(ProbeKind kind, Subject subject) { return traits(kind).s
 constexpr bool is_sample(ProbeKind kind) { return is_about(kind, Subject::Sample); }
 constexpr bool is_uprobe(ProbeKind kind) { return is_about(kind, Subject::UserCode); }
 constexpr bool is_kernel_function(ProbeKind kind) { return is_about(kind, Subject::KernelFunction); }
-// A process or a thread begins or ends.
+// Begins and ends of processes and threads.
 constexpr bool follows_tasks(ProbeKind kind) {
     return is_about(kind, Subject::Process) || is_about(kind, Subject::Thread);
 }
 constexpr bool is_task_event(ProbeKind kind) { return follows_tasks(kind) || is_about(kind, Subject::SystemCall); }
-// Its hits are a thread's, and each is an event of its own.
+// Hits belong to a thread, and each is an event of its own (Plan::tells_hits).
 constexpr bool tells_hits(ProbeKind kind) {
     return is_event(kind) && !is_sample(kind) && !is_about(kind, Subject::Packet) &&
            !is_about(kind, Subject::ExistingTask);
 }
-// The kernel goes by what a handler gives back.
+// The handler's result decides what the kernel does.
 constexpr bool decides(ProbeKind kind) { return traits(kind).decision != Decision::None; }
-// The kernel's trampolines run it: no breakpoint, and no registers.
+// Runs by a trampoline (fentry): without a breakpoint, and without registers.
 constexpr bool is_trampoline(ProbeKind kind) { return traits(kind).context == Context::Helpers; }
-// A breakpoint in a function of the kernel's, which keeps all registers.
+// A breakpoint in a kernel function (kprobe), with all registers.
 constexpr bool is_kernel_breakpoint(ProbeKind kind) {
     return is_kernel_function(kind) && traits(kind).context == Context::Registers;
 }
-// The current task has nothing to do with the event.
+// The event does not belong to the current task.
 constexpr bool is_about_no_task(ProbeKind kind) { return traits(kind).user == UserRegisters::Nowhere; }
 
 } // namespace sonde::plan

@@ -1,17 +1,19 @@
-/* Process numbers as the session's PID namespace has them.
+/* Offsets for translating process numbers to the session's PID namespace.
  *
- * A process has a number in its own PID namespace and in each one above, and the kernel's side of sonde keeps processes
- * by those of the initial namespace: nobody else can have them. What scripts and the session see are the numbers of the
- * session's namespace. The runtime fills this in before programs are loaded (runtime/processes/process_numbers.h): the
- * verifier knows it for a constant, and in the initial namespace nothing is left of what translates.
+ * A process has one number in its own PID namespace and in each namespace above. BPF programs use those of the initial
+ * namespace as keys, because these are unique. Scripts and the session use the numbers of the session's namespace.
+ *
+ * The runtime fills this structure before programs are loaded (runtime/processes/process_numbers.h). It is read-only
+ * data, so the verifier treats it as a constant. In the initial namespace, the verifier then removes the code that
+ * translates.
  *
  * Shared with codegen/rtlib, so it is C. Offsets are in bytes. */
 #pragma once
 
 struct sonde_numbering {
-    unsigned long long level; /* of the session's namespace, below the initial one; 0: it is the initial one */
-    unsigned long long space; /* its address in the kernel */
-    /* task_struct, signal_struct, struct pid, struct upid */
+    unsigned long long level; /* level of the session's namespace; 0: the initial namespace */
+    unsigned long long space; /* address of the namespace in the kernel */
+    /* Offsets in task_struct, signal_struct, struct pid and struct upid. */
     unsigned long long signal, thread_pid, pids, depth, numbers, number_size, number, number_space;
 };
 

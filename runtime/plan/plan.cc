@@ -1,4 +1,4 @@
-// The Plan's derived values and its text form.
+// Derived values of the plan, and its text form.
 #include "runtime/plan/plan.h"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ bool Probe::changes_return_addresses() const {
     return is_uprobe(kind) && traits(kind).at_return && !at_instruction && !is_session;
 }
 
-// Values from the entry are found by the place of the call's return address, which these hide at the return.
+// A kprobe_multi link cannot serve probes with values from the entry. Handlers find these values by the stack position
+// of the return address, which the link's handler hides at the return.
 bool Probe::fits_kprobe_multi() const {
     return is_kernel_breakpoint(kind) && points.size() > 1 && entry_program.empty() && !reads_registers &&
            std::all_of(points.begin(), points.end(), [](const Point& one) { return one.offset == 0; });

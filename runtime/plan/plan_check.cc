@@ -47,7 +47,8 @@ bool consistent(const Global& global, const Plan& plan) {
                 return false;
             key_size += key.size;
         }
-    // Keys that lie in 4 bytes are padded to 8 with nothing: the sum is the size.
+    // The components are adjacent, and the size is rounded up to 8 bytes by the last one. So the sum must equal the
+    // size.
     return global.capacity > 0 && global.key_size == key_size && global.value_size == 8 + size_of(global.type);
 }
 
@@ -75,7 +76,7 @@ Result<void> check_probe(const Plan& plan, const Probe& probe) {
     return {};
 }
 
-// Another place than the one that was meant is an instruction or a few behind it.
+// A replacement for an instruction is at most a few instructions after it.
 bool consistent(const ProbedCode& code) {
     constexpr uint64_t most_away = 256;
     return static_cast<size_t>(code.hazard) < hazard_count &&

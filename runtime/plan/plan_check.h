@@ -1,4 +1,5 @@
-// What the runtime relies on without looking again, checked before a plan that comes from a file is used.
+// Checks a plan from a file before the runtime uses it. The runtime relies on these properties without checking them
+// again.
 #pragma once
 
 #include "base/result.h"
@@ -6,8 +7,8 @@
 
 namespace sonde::plan {
 
-// Errors say which part contradicts which. What handlers' code does with its memory is not checked: whoever can write a
-// plan can run code (docs/security.md).
+// Returns an error that names the contradiction. Does not check the memory accesses of handlers' code: anyone who can
+// write a plan can run code (docs/security.md).
 Result<void> check(const Plan& plan);
 
 } // namespace sonde::plan

@@ -1,4 +1,12 @@
-// One function lists every field, for writing and for reading alike, so that the two cannot drift.
+// The problem: code that writes a file and code that reads it drift apart when a field is added. A forgotten field is
+// lost silently.
+//
+// The idea: members() lists the fields of each structure once. Three visitors use this list: Writer appends the fields
+// to a file, Reader fills them, and Describer computes a hash of the list itself. This hash is the version of the
+// format. It changes by itself whenever a field is added, removed or resized, so there is no version number to forget.
+//
+// The file is native: byte order and sizes are those of the machine. Its header has a checksum against accidents. It is
+// no protection against malice, because a plan contains code (docs/security.md).
 #include "runtime/plan/plan_file.h"
 
 #include <cstring>
@@ -45,7 +53,7 @@ class Reader {
     static constexpr bool reading = true;
     explicit Reader(std::span<const uint8_t> in) : in_(in) {}
     template <typename T> void number(T& value) { bytes(&value, sizeof value); }
-    // Bounded by what is left: every element takes at least a byte.
+    // Limited by the remaining bytes, because each element has at least one byte.
     uint64_t count(uint64_t) {
         uint64_t size = 0;
         number(size);
@@ -73,7 +81,7 @@ class Reader {
     bool ok_ = true;
 };
 
-// Takes down which fields there are instead of what is in them.
+// Computes a hash of the types of all fields, without their values.
 class Describer {
   public:
     Hash hash;
@@ -106,7 +114,7 @@ template <typename A, typename T> void field(A& a, std::vector<T>& list) {
         T item{};
         fields(a, item);
     } else if constexpr (A::reading) {
-        // One by one, so that a false count takes no more memory than the file has data for.
+        // Add elements one by one, so that a wrong count cannot allocate more memory than the file has data for.
         for (uint64_t i = 0; i < count && a.ok(); i++)
             fields(a, list.emplace_back());
     } else {
@@ -178,17 +186,17 @@ template <typename A> void members(A& a, Plan& v) {
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 
-// A file begins with this.
+// The beginning of a file.
 struct Header {
     char magic[8];
-    uint64_t shape; // of the fields in the version that wrote it
-    uint64_t size;  // of what follows
-    uint64_t hash;  // of what follows; against accidents, not against malice (docs/security.md)
+    uint64_t shape; // hash of the list of fields in the version that wrote the file
+    uint64_t size;  // number of bytes that follow
+    uint64_t hash;  // hash of the bytes that follow; detects accidents, not malice (docs/security.md)
 };
 static_assert(sizeof(Header) == 32);
 
-// What a plan's code shares with the runtime that loads it: the session's words, and the tables of files that it
-// unwinds and finds names by. Its routines are in the plan, and the tables are compiled where it runs.
+// Adds the layout of memory that the plan's code shares with the runtime: the session's words, and the tables for
+// unwinding and symbols. The plan contains the code, but the runtime that loads the plan compiles the tables.
 void add_shared_layout(Hash& hash) {
     for (uint64_t number : {sizeof(SessionWords), offsetof(SessionWords, tai_offset_ns), sizeof(sonde_table_head),
                             sizeof(sonde_table_row), sizeof(sonde_stacks), sizeof(sonde_rules), sizeof(sonde_shared),
@@ -201,8 +209,8 @@ void add_shared_layout(Hash& hash) {
         hash.add(number);
 }
 
-// Changes whenever a field is added, taken away or gets another size, so that no version has to be counted by hand; and
-// with the layout of what the handlers' code shares with the runtime.
+// The version of the format. It changes with the list of fields and with the layout of memory shared with the plan's
+// code.
 uint64_t shape_of_plans() {
     static const uint64_t shape = [] {
         Describer describer;

@@ -1,4 +1,4 @@
-// Saved Plans: `sonde -p4` writes one, `sonde FILE.sonde` runs it.
+// Saved plans: `sonde -p4` writes one, and `sonde FILE.sonde` runs it.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 namespace sonde::plan {
 
 std::vector<uint8_t> save(const Plan& plan);
-// Errors: not a saved plan, another version's, truncated, corrupt, or one that contradicts itself (plan_check.h).
+// Errors: the bytes are not a plan, come from another version, are truncated or corrupt, or contradict themselves
+// (plan_check.h).
 Result<Plan> load(std::span<const uint8_t> bytes);
 
-// Gives a file's bytes the header that their contents want: what tests and fuzzers change would be refused before it is
-// read.
+// Writes a valid header for the bytes that follow. For tests and fuzzers: otherwise the checksum would reject their
+// changes before anything is parsed.
 void seal(std::vector<uint8_t>& file);
 
 Result<void> save_file(const Plan& plan, const std::string& path);

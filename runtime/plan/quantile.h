@@ -1,15 +1,18 @@
-/* Buckets that percentiles are found in: log-linear ones, as many for each power of two.
+/* Buckets for percentiles, on a scale that is linear within each power of two and logarithmic across them.
  *
- * Numbers up to 31 have a bucket each. Above, each power of two has 16 buckets of equal width, so that a bucket's
- * middle is at most 1/32 (3.2 %) away from what fell into it, however large that is. Negative numbers mirror the
- * others. All 64-bit numbers need 1920 buckets; all share the error, none an upper bound that a script would have to
- * guess.
+ * Numbers up to 31 have one bucket each. Above, each power of two has 16 buckets of equal width. For example, 1000 lies
+ * between 2^9 and 2^10, where each bucket is 32 wide. So the middle of a bucket differs by at most 1/32 (3.2 %) from
+ * any number in it, however large the number is. Negative numbers mirror the positive ones. All 64-bit numbers need
+ * 1920 buckets.
  *
- * Twice as many would halve the error for 30 KB a statistic, of which an array has thousands. Sketches that take less
- * (t-digest, KLL) move numbers about, which handlers cannot do that run at once on several processors; adding one to a
- * bucket they can.
+ * Alternatives:
  *
- * Shared with handlers' code (codegen/rtlib/stats.c), so it is C. */
+ * * Linear buckets would need bounds that the author of a script must guess.
+ * * Twice as many buckets would halve the error, but a statistic would need 30 KB, and arrays have thousands of them.
+ * * Sketches such as t-digest and KLL are smaller, but they move numbers between buckets. Handlers that run on several
+ *   processors at once cannot do that. They can only add to a bucket atomically.
+ *
+ * Shared with the code of handlers (codegen/rtlib/stats.c), so it is C. */
 #pragma once
 
 enum {
@@ -19,7 +22,7 @@ enum {
     SONDE_QUANTILE_BUCKETS = 2 * SONDE_QUANTILE_HALF
 };
 
-/* How many bits a number has: the place of the highest that is set, and 1. */
+/* The number of bits of a number: the position of its highest set bit, plus 1. */
 static inline unsigned long long sonde_bits_of(unsigned long long m) {
     unsigned long long bits = 0;
     if (m >> 32)
@@ -49,7 +52,8 @@ static inline unsigned long long sonde_quantile_bucket(long long value) {
     return value < 0 ? SONDE_QUANTILE_HALF - step : SONDE_QUANTILE_HALF + step;
 }
 
-/* The least magnitude of what falls into the bucket so many steps away from 0's, and how many magnitudes do. */
+/* The lowest magnitude in the bucket with this distance from the bucket of 0, and the number of magnitudes in the
+ * bucket. */
 static inline unsigned long long sonde_quantile_low(unsigned long long step) {
     if (step < SONDE_QUANTILE_STEPS)
         return step;
@@ -59,7 +63,7 @@ static inline unsigned long long sonde_quantile_width(unsigned long long step) {
     return step < SONDE_QUANTILE_STEPS ? 1 : 1ull << ((step / SONDE_QUANTILE_STEPS - 1) & 63);
 }
 
-/* The middle of a bucket. */
+/* The value in the middle of a bucket. */
 static inline long long sonde_quantile_value(unsigned long long bucket) {
     unsigned long long step =
         bucket < SONDE_QUANTILE_HALF ? SONDE_QUANTILE_HALF - bucket : bucket - SONDE_QUANTILE_HALF;
@@ -67,7 +71,8 @@ static inline long long sonde_quantile_value(unsigned long long bucket) {
     return bucket < SONDE_QUANTILE_HALF ? -middle : middle;
 }
 
-/* Which of `count` values, counted from 1 in their order, is the least that so many millionths are not above. */
+/* The rank, from 1, of the smallest of `count` sorted values that is not below the given share of all values (in
+ * millionths). */
 static inline unsigned long long sonde_quantile_rank(unsigned long long count, unsigned long long millionths) {
     const unsigned long long million = 1000000;
     unsigned long long rank = count / million * millionths + (count % million * millionths + million - 1) / million;

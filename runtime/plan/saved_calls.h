@@ -1,4 +1,5 @@
-// What functions' entries saved for their returns, in maps by thread: a forked child returns from these calls as well.
+// Values that are saved at a function's entry for its return are in maps with the thread as the key. After a fork, the
+// child also returns from these calls, so its entries must be copied.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +8,9 @@
 
 namespace sonde::plan {
 
-// The program that copies it when a process forks. An object has it where saves_calls() and the kernel's types are
-// known; with it goes the map `sonde_savers`, an array of bytes for threads that have saved something.
+// The program that copies the entries when a process forks. An object contains it if saves_calls() is true and the
+// kernel's types are known. It uses the map `sonde_savers`: one byte for each thread number, set if the thread has
+// saved values.
 constexpr const char* saved_calls_fork = "sonde_saved_calls_fork";
 
 inline bool saves_calls(const Probe& probe) { return is_uprobe(probe.kind) && !probe.entry_map.empty(); }

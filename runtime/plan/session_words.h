@@ -1,7 +1,7 @@
-/* The session's words at the start of the data area; the rest of it holds the scalar globals.
+/* The session's state at the start of the data area. The scalar globals follow.
  *
- * In the kernel it is the BPF object's `.bss` variable `sonde_data`, which the runtime maps into its memory; a script
- * without handlers there has it in plain memory. Shared with codegen/rtlib, so it is C. */
+ * In the kernel, the data area is the variable `sonde_data` in the BPF object's `.bss`, which the runtime maps into its
+ * memory. A script without handlers in the kernel has it in ordinary memory. Shared with codegen/rtlib, so it is C. */
 #pragma once
 
 #include <stdint.h>
@@ -13,25 +13,24 @@ struct sonde_session_words {
     int64_t realtime_offset_ns; /* CLOCK_REALTIME minus the kernel's CLOCK_MONOTONIC when the session began */
     int64_t tai_offset_ns;      /* CLOCK_TAI minus CLOCK_REALTIME: whole seconds, kept up to date */
     int64_t target;             /* target() */
-    uint64_t errors;            /* soft errors so far */
-    uint64_t max_errors;        /* more errors than that end the session (the kernel's side sets the state itself) */
-    uint64_t insertion;         /* number of the next array element's insertion */
-    uint64_t max_action;        /* statements that one handler invocation may run */
-    int64_t zero;               /* always 0, which the verifier cannot know */
-    uint64_t skipped;           /* hits that found no scratch memory or no lock */
+    uint64_t errors;            /* number of soft errors */
+    uint64_t max_errors;        /* maximum number of errors; a handler that exceeds it ends the session */
+    uint64_t insertion;         /* number of the next insertion into an array */
+    uint64_t max_action;        /* maximum number of statements in one run of a handler */
+    int64_t zero;               /* always 0, but unknown to the verifier */
+    uint64_t skipped;           /* hits without free scratch memory, or without the lock */
     uint64_t hz;                /* HZ() */
     int64_t seconds_west;       /* tz_gmtoff() */
     char zone[16];              /* tz_name() */
     char module_size[80];       /* module_size() */
-    uint64_t uid;               /* of who runs the session */
-    uint64_t asked_file;        /* what the program sonde_ask_file answers */
-    uint64_t counters;          /* of Plan::counters */
+    uint64_t uid;               /* user id of the session */
+    uint64_t asked_file;        /* result of the program sonde_ask_file */
+    uint64_t counters;          /* number of Plan::counters */
     uint64_t pid;               /* the session's process */
-    uint64_t lost_tasks;        /* tasks that found no room in `sonde_tasks` */
-    uint64_t joined;            /* times that the command was seen to begin */
-    uint64_t ending_task;       /* the kernel's address of the thread whose hit, which ended the session, may still lead
-                                   to handlers, or 0 */
-    /* A host handler ends where fewer statements than that are left to it: 0, or when it is to end, more than it has.
-     */
+    uint64_t lost_tasks;        /* tasks for which `sonde_tasks` had no room */
+    uint64_t joined;            /* how often the command was seen to begin */
+    uint64_t ending_task;       /* address of the thread that ended the session and may still run handlers, or 0 */
+    /* A host handler ends when it has fewer statements left than this. Usually 0. To end the handler, it is set above
+     * the maximum. */
     uint64_t least_action;
 };

@@ -1,5 +1,5 @@
-/* A user stack as handlers unwind it, and what they tell of the memory that its addresses lie in. C: shared by
- * codegen/rtlib, which writes them, and the runtime, which reads them. */
+/* Stacks: the structures in which handlers unwind a user stack, and in which they report the mappings of its addresses.
+ * C, because codegen/rtlib writes them and the runtime reads them. */
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 
@@ -8,102 +8,112 @@
 enum { SONDE_STACK_MOST = 128, SONDE_STACK_WINDOW = 32 }; /* addresses, words; powers of two */
 enum sonde_stack_state {
     SONDE_STACK_FRESH, /* not unwound yet */
-    SONDE_STACK_WHOLE, /* up to the outermost function */
-    SONDE_STACK_CUT,   /* there is more than MAXBACKTRACE */
-    /* From here on it is counted, where text or numbers cannot say it. */
+    SONDE_STACK_WHOLE, /* complete up to the outermost function */
+    SONDE_STACK_CUT,   /* ends at MAXBACKTRACE */
+    /* States from here on are counted when a script uses the stack as text or numbers, because these cannot show the
+     * state. */
     SONDE_STACK_COUNTED,
-    SONDE_STACK_LOST = SONDE_STACK_COUNTED, /* how to go on is not known */
-    SONDE_STACK_EARLY,   /* it leads through a file whose table handlers do not have: callers may lack */
-    SONDE_STACK_GUESSED, /* it leads through code that no table describes, by frame pointers: callers may lack */
-    /* There is none, and why: */
+    SONDE_STACK_LOST = SONDE_STACK_COUNTED, /* it is unknown how to unwind further */
+    SONDE_STACK_EARLY,   /* it leads through a file whose table is not available yet: callers may be missing */
+    SONDE_STACK_GUESSED, /* it leads through code without a table, by frame pointers: callers may be missing */
+    /* The hit has no user stack. The reasons: */
     SONDE_STACK_NONE,
-    SONDE_STACK_NO_PROCESS = SONDE_STACK_NONE, /* the handler is about no process */
+    SONDE_STACK_NO_PROCESS = SONDE_STACK_NONE, /* the event does not belong to a process */
     SONDE_STACK_KERNEL_THREAD,
-    SONDE_STACK_GONE,       /* the process has given back its memory */
-    SONDE_STACK_OTHER_TASK, /* the handler is about a task that is not the current one */
+    SONDE_STACK_GONE,       /* the process has released its memory */
+    SONDE_STACK_OTHER_TASK, /* the event belongs to another task than the current one */
     SONDE_STACK_STATES,
 };
-/* Which registers a user stack begins with. */
+/* The registers with which a user stack begins. */
 enum sonde_stack_origin {
     SONDE_FROM_REGISTERS, /* rip, rsp, rbp of struct sonde_stack */
-    SONDE_FROM_ENTRY, /* those that the kernel saved when the task entered it; rsp is the task, or 0: the current one */
-    SONDE_FROM_END,   /* the same, where a program ends: by exec, its memory is the next one's already */
-    SONDE_FROM_NOWHERE, /* the handler is about no process */
+    SONDE_FROM_ENTRY, /* those saved at the kernel's entry; rsp of sonde_stack is the task, or 0 for the current one */
+    SONDE_FROM_END,   /* the same at a program's end; after an exec, the memory already belongs to the next program */
+    SONDE_FROM_NOWHERE, /* the event does not belong to a process */
 };
 struct sonde_stack {
-    unsigned long long rip, rsp, rbp; /* where it begins */
+    unsigned long long rip, rsp, rbp; /* the start */
     unsigned long long from;          /* a sonde_stack_origin */
     unsigned long long state, depth;
-    unsigned long long address[SONDE_STACK_MOST]; /* the innermost first */
-    /* While it is unwound: the words from an address on that were read last; 0: none. */
+    unsigned long long address[SONDE_STACK_MOST]; /* innermost first */
+    /* Used during unwinding: a copy of the words at `window_at` that were read last. `window_at` is 0 if it is empty.
+     */
     unsigned long long window_at, window[SONDE_STACK_WINDOW];
 };
 
-/* Both stacks of a hit. Of the kernel's, `rip` is the function that is probed, or 0; `rsp` is 0 where there is none,
- * 1 where there is one, and for trampolines 2 more than the words of arguments that the function has; `rbp` is 1 at the
- * function's return. Where it is unwound, the part of it with the addresses begins some words later:
- * what leads from the probed place to the handler is left out. */
-enum { SONDE_DISPATCH_MOST = 15 }; /* addresses of that */
-/* What an address of a user stack means in any process: a place in a file. */
+/* Both stacks of a hit.
+ *
+ * For the kernel's stack, members have other meanings before it is unwound. `rip` is the probed function, or 0. `rsp`
+ * is 0 if the hit has no kernel stack, and 1 if it has one. For trampolines it is 2 plus the number of argument words.
+ * `rbp` is 1 at a function's return. After unwinding, the first words are skipped: they belong to the functions that
+ * lead from the probed place to the handler. */
+enum { SONDE_DISPATCH_MOST = 15 }; /* maximum number of these */
+/* A code address independent of the process: a position in a file. */
 struct sonde_place {
-    unsigned long long inode; /* the kernel's address of it; 0: the code lies in no file, and `place` is the address */
+    unsigned long long inode; /* kernel address of the inode; 0: the code is in no file, and `place` is the address */
     unsigned long long place; /* offset in the file */
-    unsigned long long owner; /* the edition of the file, or the process that has made the code */
+    unsigned long long owner; /* the file's edition, or the process that has generated the code */
 };
-/* While a user stack is unwound: registers other than rip, rsp and rbp are worked out where a rule needs them, from the
- * innermost function on. */
+/* The state of unwinding. Registers other than rip, rsp and rbp are rarely needed. So they are computed only when a
+ * rule needs them, starting from the innermost function. */
 struct sonde_machine {
-    unsigned long long since;  /* the function whose registers these are: how many others it has called */
-    unsigned long long wanted; /* the one whose registers are needed */
-    unsigned long long loaded; /* 1: `registers` holds something */
-    unsigned long long at;     /* the function that is climbed out of */
-    unsigned long long known;  /* a bit for each register */
+    unsigned long long since;  /* the function whose registers these are, counted from the innermost */
+    unsigned long long wanted; /* the function whose registers are needed */
+    unsigned long long loaded; /* 1: `registers` is in use */
+    unsigned long long at;     /* the current function */
+    unsigned long long known;  /* one bit for each known register */
     unsigned long long registers[SONDE_REGISTERS];
-    /* Of each function: rsp, rbp, and the address that its rule is looked up by. */
+    /* For each function: rsp, rbp, and the address by which its rule was found. */
     unsigned long long rsp[SONDE_STACK_MOST], rbp[SONDE_STACK_MOST], looked[SONDE_STACK_MOST];
-    /* While a program runs (SONDE_RULE_STEPS): its next step, the words on its stack, what it has set, and where it has
-     * read last. */
+    /* Used while a program runs (SONDE_RULE_STEPS): its next step, the words on its stack, the registers that it has
+     * set, and the address that it read last. */
     unsigned long long step, depth, words[SONDE_STEP_WORDS], cfa, given[SONDE_REGISTERS], set, forgotten, read_at,
         exact;
-    unsigned long long return_at, failed; /* where the return address was read; 1: a word could not be read */
-    unsigned long long fresh, usable;     /* whether `registers` is its function's; a bit for each that it may read */
-    unsigned long long ended;             /* 1: it has come to its end; or SONDE_STEPS_LACK */
-    unsigned long long exact_now;         /* rip is the instruction itself; else it is after a call */
-    unsigned long long narrow;            /* SONDE_RULE_NARROW in 32-bit code, where no table says it */
-    unsigned long long state;             /* 0: it goes on; else how it has ended */
-    unsigned long long doubt; /* why callers may lack: SONDE_STACK_EARLY or SONDE_STACK_GUESSED; 0: nothing */
-    /* Instructions that a function has still to run, and what they do: to the stack pointer (`cfa`), and where they
-     * find the caller's rbp; 0: they do not. */
+    unsigned long long return_at, failed; /* the address of the return address; 1: a word could not be read */
+    unsigned long long fresh, usable;     /* whether `registers` is this function's; bits of the readable registers */
+    unsigned long long ended;             /* 1: the program has ended; or SONDE_STEPS_LACK */
+    unsigned long long exact_now;         /* 1: rip is the instruction itself; 0: rip is a return address */
+    unsigned long long narrow;            /* SONDE_RULE_NARROW in 32-bit code without a table */
+    unsigned long long state;             /* 0: unwinding continues; otherwise the final state */
+    unsigned long long doubt; /* why callers may be missing: SONDE_STACK_EARLY or SONDE_STACK_GUESSED; 0: none are */
+    /* The remaining instructions of a function without a table, and their effect: on the stack pointer (`cfa`), and the
+     * position of the caller's rbp; 0: no effect. */
     unsigned long long code[4], code_at, word, own_rbp, kept, leaves;
-    unsigned long long saves; /* where registers are saved: a word of a SAVES row */
+    unsigned long long saves; /* where registers are saved, as in a saves row */
 };
-enum { SONDE_STEPS_LACK = 2 }; /* a program needs a register that is not known */
+enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */
 struct sonde_stacks {
     struct sonde_stack user, kernel;
     unsigned long long room[SONDE_DISPATCH_MOST + 1];
-    unsigned long long left; /* 1: the function has returned, and the user's stack begins with its caller */
-    struct sonde_place place[SONDE_STACK_MOST]; /* of the user's addresses */
+    unsigned long long left; /* 1: the function has returned, so the user stack begins with its caller */
+    struct sonde_place place[SONDE_STACK_MOST]; /* of the addresses of the user stack */
     struct sonde_machine machine;
 };
 
-/* Stacks as keys of arrays. Processes that run the same program have it at different addresses, so a stack is known by
- * its places, and is the text of the addresses that it had in the process where it was met first: `sonde_shared` has
- * the text for the places. `sonde_owners` has them for the text, since one text can be that of several stacks: where
- * programs are not moved, or texts are cut. Then all but the first one have noughts in front, 0x0401136.
+/* Stacks as keys of arrays.
  *
- * A value of `sonde_shared` is the text, padded with NULs to MAXSTRINGLEN, then this, then two words for each address
- * in the text: inode, place. */
+ * The problem: processes that run the same program have it at different addresses. So equal stacks have different
+ * addresses, and would be different keys.
+ *
+ * The idea: identify a stack by its places (inode and file offset). Its text, which is the key, consists of the
+ * addresses in the process where it was seen first. `sonde_shared` maps the identity of the places to the text.
+ *
+ * Two different stacks can have the same text, if programs are not relocated or texts are cut. `sonde_owners` maps a
+ * text to its stack to detect this. All but the first stack then get leading zeros, as in 0x0401136.
+ *
+ * A value of `sonde_shared` is the text, padded with NULs to MAXSTRINGLEN, followed by this structure, and by two words
+ * for each address: inode and place. */
 struct sonde_shared {
-    unsigned long long process; /* the first one */
-    unsigned long long depth;   /* addresses that have these words; no more than there is room for */
+    unsigned long long process; /* the process where the stack was seen first */
+    unsigned long long depth;   /* number of addresses that have these words, limited by the available memory */
 };
 enum { SONDE_NOUGHTS_MOST = 63 };
-/* What a stack is known by. */
+/* The identity of a stack: a hash of 128 bits. */
 struct sonde_identity {
     unsigned long long word[2];
 };
-/* Two sums of the same words, which are independent of each other: stacks that differ agree in both once in 2^128
- * pairs. The words begin with addresses of the kernel's, so nobody outside can choose what they sum up to. */
+/* Two independent hashes of the same words. Different stacks have equal hashes for one of 2^128 pairs. The words
+ * include kernel addresses, so an attacker cannot choose stacks with equal hashes. */
 static inline unsigned long long sonde_mix(unsigned long long sum, unsigned long long word, unsigned long long factor) {
     sum = (sum ^ word) * factor;
     return sum ^ sum >> 32;
@@ -112,85 +122,85 @@ static inline void sonde_identify(struct sonde_identity* to, unsigned long long 
     to->word[0] = sonde_mix(to->word[0], word, 0xff51afd7ed558ccdull);
     to->word[1] = sonde_mix(to->word[1] + word, word, 0x9e3779b97f4a7c15ull);
 }
-/* How many places there is room for, in what a slot has after a text. */
+/* The number of places for which a value of `sonde_shared` has memory after the text. */
 static inline unsigned sonde_shared_places(unsigned max_string, unsigned max_backtrace) {
     unsigned most = (max_string + 64 - sizeof(struct sonde_shared)) / 16, out = 1;
     while (2 * out <= most && out < max_backtrace && out < SONDE_STACK_MOST)
         out *= 2;
     return out;
 }
-/* Functions of the kernel that call the handlers of one tracepoint, as addresses from and to; 0: there is none. */
+/* Address ranges of the kernel's functions that call the handlers of one tracepoint: from and to; 0: unused. */
 struct sonde_dispatch {
     unsigned long long range[3][2];
 };
-/* Stands for the kernel where a file's inode is wanted. Places in it are distances from the beginning of its addresses'
- * last two GB, where its code and its modules lie. */
+/* Stands for the kernel in the place of a file's inode. Places in the kernel are relative to SONDE_KERNEL_BASE, because
+ * its code and modules are in the last 2 GB of the address space. */
 #define SONDE_KERNEL_FILE 1ull
-/* The same of the code that the kernel maps into processes (vdso(7)), for programs of 64 and of 32 bits. Places in it
- * are distances from its beginning, as its image is an ELF file. */
+/* Stands for the code that the kernel maps into processes (vdso(7)), for 64-bit and 32-bit programs. Places are
+ * relative to its first byte, because its image is an ELF file. */
 #define SONDE_VDSO_FILE 2ull
 #define SONDE_VDSO_FILE_32 3ull
 #define SONDE_KERNEL_BASE 0xffffffff80000000ull
 
-/* How often the handlers of a probe got no stack, or not all of it, where they asked for text or numbers, by state from
- * SONDE_STACK_COUNTED on. */
+/* How often the handlers of a probe had no stack, or an incomplete one, when they used it as text or numbers. Indexed
+ * by state from SONDE_STACK_COUNTED on. */
 struct sonde_no_stacks {
     unsigned long long count[SONDE_STACK_STATES - SONDE_STACK_COUNTED];
 };
 
-/* What unwinding has looked up: the rule for a place in a file. */
+/* A cache of unwind rules: the rule for a place in a file. */
 struct sonde_rule {
-    unsigned long long place_and_rule; /* the place in the upper half */
-    unsigned long long mark;           /* of the file, and of the other word */
+    unsigned long long place_and_rule; /* the place in the upper half, the rule in the lower half */
+    unsigned long long mark;           /* hash of the file and of the other word */
 };
 enum { SONDE_RULES = 8192 }; /* a power of two */
 struct sonde_rules {
     struct sonde_rule rule[SONDE_RULES];
 };
 
-/* A part of a process that is mapped from a file: seen for the first time. */
+/* A mapping of a file in a process, when it is seen for the first time. */
 struct sonde_mapping {
-    unsigned long long process, start, end, offset; /* offset: in the file, of `start` */
-    unsigned long long inode;                       /* the kernel's address of it: which file it is */
-    unsigned long long edition;                     /* tells it from what had that inode before, or had other content */
+    unsigned long long process, start, end, offset; /* offset: file offset of `start` */
+    unsigned long long inode;                       /* kernel address of the inode, which identifies the file */
+    unsigned long long edition;                     /* distinguishes earlier files with this inode or other contents */
 };
-/* The mappings with code that handlers have met in a process, the last ones: for when the kernel is busy with its list.
- */
+/* The last code mappings that handlers have seen in a process. Used when the kernel is just changing its list of
+ * mappings. */
 enum { SONDE_KNOWN_MOST = 32 }; /* a power of two */
 struct sonde_known {
     unsigned long long count;
     struct sonde_mapping list[SONDE_KNOWN_MOST];
 };
-/* What the runtime is told of a mapping: names are the file's, its folder's and so on, up to an empty one for the root
- * of their file system. */
+/* A new mapping for the runtime. `names` are the names of the file, its folder and so on, up to an empty name for the
+ * root of the file system. */
 enum { SONDE_NAMES = 16, SONDE_NAME_SIZE = 64 };
 struct sonde_new_mapping {
     struct sonde_mapping mapping;
     char names[SONDE_NAMES][SONDE_NAME_SIZE];
 };
 
-/* What a symbol's text consists of. */
+/* The contents of a symbol's text. */
 enum sonde_symbol_style {
     SONDE_SYMBOL_NAME,     /* name */
     SONDE_SYMBOL_DATA,     /* name+0x1/0x20 [path] */
     SONDE_SYMBOL_OFFSET,   /* name+0x1 [path] */
     SONDE_SYMBOL_BRIEF,    /* name+0x1 */
-    SONDE_SYMBOL_MODULE,   /* the file's name without its folder; "" if there is none */
+    SONDE_SYMBOL_MODULE,   /* the file's name without the folder; "" if none is known */
     SONDE_SYMBOL_LINE,     /* 12 */
     SONDE_SYMBOL_FILE,     /* /src/a.c */
     SONDE_SYMBOL_FILELINE, /* /src/a.c:12 */
-    SONDE_SYMBOL_PATH,     /* /bin/x: the file; "" if there is none */
-    SONDE_SYMBOL_PLACE,    /* 0x1136: how far after the first byte of the file that is mapped; "" if there is none */
-    SONDE_SYMBOL_BUILD_ID, /* the file's build-id in hexadecimal; "" if there is none */
+    SONDE_SYMBOL_PATH,     /* /bin/x: the file; "" if none is known */
+    SONDE_SYMBOL_PLACE,    /* 0x1136: distance from the first mapped byte of the file; "" if none is known */
+    SONDE_SYMBOL_BUILD_ID, /* the file's build-id in hexadecimal; "" if it has none */
     SONDE_SYMBOL_STYLE = 15,
-    SONDE_BEHIND_CALL = 16, /* added: a return address, which may be the first one after a function */
+    SONDE_BEHIND_CALL = 16, /* a flag: a return address, which may be the first one after a function */
 };
 
-enum { SONDE_SYMBOL_BYTES = 192 }; /* of memory that the search for a symbol works in */
+enum { SONDE_SYMBOL_BYTES = 192 }; /* scratch memory for the search */
 
 enum {
-    SONDE_INLINED_MOST = 64, /* functions that are inlined at one address */
-    SONDE_INLINE_TABLE = 32, /* a bit of plan::FileTables: handlers look these up */
+    SONDE_INLINED_MOST = 64, /* maximum number of functions inlined at one address */
+    SONDE_INLINE_TABLE = 32, /* a bit of plan::FileTables: handlers look up inlined functions */
 };
 
 #endif

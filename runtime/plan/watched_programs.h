@@ -1,4 +1,4 @@
-// Which points are about memory of processes that run a program, now or later.
+// Selects the points that watch memory of processes running a program.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ inline bool watches_program(const plan::Probe& probe, const plan::Point& point) 
     return probe.kind == plan::ProbeKind::Watch && !point.watch.is_kernel && !point.program.empty();
 }
 
-// Whether the plan needs the programs and maps that hold processes at their beginning: `sonde_watches`, a ring buffer,
-// `sonde_watched`, a hash of process (u32) -> family (u64), and `sonde_families`, a hash of family -> sonde_family
-// (watch_events.h).
+// Returns whether the plan needs the programs and maps that stop processes at their first instruction: `sonde_watches`
+// (ring buffer), `sonde_watched` (hash: process (u32) -> family (u64)), and `sonde_families` (hash: family ->
+// sonde_family) (watch_events.h).
 inline bool watches_programs(const plan::Plan& plan) {
     return std::any_of(plan.probes.begin(), plan.probes.end(), [](const plan::Probe& probe) {
         return std::any_of(probe.points.begin(), probe.points.end(),

@@ -1,25 +1,32 @@
-/* Arrays that wrap: which element is the oldest (codegen/rtlib/wrap.bpf.c, runtime/values/host_arrays.cc).
+/* Arrays that wrap: when the array is full, a new element replaces the oldest one (codegen/rtlib/wrap.bpf.c,
+ * runtime/values/host_arrays.cc).
  *
- * Elements are numbered in the order of their insertion. A second map, MAP_order, has the key of the element with
- * number n at n modulo its size, at least twice the array's, so that who makes room finds the oldest element's key
- * after the last one that was evicted. Elements that were deleted, or inserted anew, are known there by their other
- * number. An element that outlives so many insertions that its place is needed (since other elements were deleted) is
- * unlisted: as long as there are such elements, which are older than all others, the oldest one is found by a walk.
+ * The problem: a BPF hash map does not know which element is the oldest, and searching all elements at each insertion
+ * would be too slow.
  *
- * A place: u64 number, 0 while it is written, then the key. Every number that was drawn gets its place, before the
- * element gets the number. */
+ * The idea: elements have numbers in the order of insertion. A second map, ARRAY_order, is a ring: slot n modulo its
+ * size has the key of element n. It has at least twice as many slots as the array has elements. So the oldest element's
+ * key is in the first used slot after the last evicted one. A slot is outdated if its element was deleted, or was
+ * inserted again: then the element has another number than the slot.
+ *
+ * An element can survive until its slot is needed again, if many other elements were deleted meanwhile. Then the
+ * element is "unlisted". Unlisted elements are older than all others. While they exist, a search of the whole array
+ * finds the oldest.
+ *
+ * A slot consists of a u64 number, which is 0 while the slot is being written, and the key. The slot is written before
+ * the element gets its number, so each number has a slot. */
 #pragma once
 
 /* In the data area at plan::Global::offset. */
 struct sonde_wrap {
-    unsigned long long newest;   /* the last number that was drawn */
-    unsigned long long passed;   /* places up to there have no element any more, but for the unlisted ones */
-    unsigned long long unlisted; /* 1: there may be such */
+    unsigned long long newest;   /* the last assigned number */
+    unsigned long long passed;   /* all slots up to this number are unused, except for unlisted elements */
+    unsigned long long unlisted; /* 1: unlisted elements may exist */
 };
 
-/* The second map's name is the array's and this. */
+/* The suffix of the second map's name. */
 #define SONDE_WRAP_ORDER "_order"
-/* Places for an array of that many elements: a power of two. */
+/* The number of slots for an array of this capacity: a power of two. */
 static inline unsigned int sonde_wrap_places(unsigned long long capacity) {
     unsigned int places = 2;
     while (places < 2 * capacity && places < 1u << 31)
@@ -27,7 +34,7 @@ static inline unsigned int sonde_wrap_places(unsigned long long capacity) {
     return places;
 }
 
-/* Constant data, as sonde_scan_spec. */
+/* Read-only data, like sonde_scan_spec. */
 struct sonde_wrap_spec {
     unsigned long long key_size;
     unsigned long long places; /* a power of two */
