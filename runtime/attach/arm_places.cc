@@ -117,6 +117,7 @@ Result<void> PlaceArmer::try_encodings(const Attach& attach, const UprobeTargets
     return stopped ? Result<void>(PlaceArmer::ended()) : Result<void>();
 }
 
+// Tries cheap steps first: all targets at once, then one example of each encoding, and last a binary search.
 Result<void> PlaceArmer::arm(const Attach& attach, UprobeTargets targets, Attachments& out,
                              std::vector<std::string>& refused) {
     leave_out_refused(targets, refused);

@@ -8,6 +8,7 @@
 
 namespace sonde {
 
+// Tests the kernel only for features that the plan uses, because each test loads a program.
 Result<void> check_probing(const plan::Plan& plan) {
     std::optional<KernelFunctionProbing> has;
     for (const plan::Probe& probe : plan.probes) {

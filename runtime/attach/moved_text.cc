@@ -114,6 +114,7 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
     return out;
 }
 
+// Continues each process even if it could not be repaired: a stopped program is worse than a missed hit.
 void MovedText::look() {
     const int map = kernel_.map_fd(SONDE_MOVED_MAP);
     uint32_t number = 0;
@@ -134,6 +135,9 @@ void MovedText::look() {
     }
 }
 
+// Replaces only bytes that differ from the file and begin like a uprobe (a breakpoint or a call). Other differences
+// may be the program's own patches. Compares addresses at the destination `to`, because the plan knows where the
+// code runs, not where the copy lies now.
 size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const {
     const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC));
     const std::string program = fmt::format("/proc/{}/exe", process);

@@ -11,6 +11,7 @@
 namespace sonde {
 namespace {
 
+// Detaches all of its links together.
 class Links final : public Attachment {
   public:
     ~Links() override {

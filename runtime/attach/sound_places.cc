@@ -54,6 +54,7 @@ void warn_of(const std::string& written, const Group& group) {
 
 } // namespace
 
+// Tests only the classes that occur in the plan. So most sessions run no test at all.
 Result<SoundPlaces> SoundPlaces::find(const plan::Plan& plan) {
     std::set<Hazard> wanted;
     for (const plan::ProbedFile& file : plan.files)
@@ -95,6 +96,8 @@ bool SoundPlaces::can_attach(const plan::Probe& probe, const plan::Point& point)
     return !why_not(probe, point);
 }
 
+// Groups the points by the pattern in the script, because whether a refused point is an error depends on the other
+// points of the pattern.
 Result<void> SoundPlaces::report(const plan::Plan& plan) const {
     if (unsound_.empty())
         return {};

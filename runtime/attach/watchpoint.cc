@@ -109,6 +109,7 @@ Result<std::unique_ptr<Attachment>> attach_watchpoint(const PointToAttach& one) 
     return std::unique_ptr<Attachment>(std::move(out));
 }
 
+// Opens events in all threads that exist now. Later threads inherit them from these.
 Result<Attachments> Watchpoints::watch(int64_t process, const std::string& program, uint64_t bias) {
     Attachments out;
     for (const plan::Probe& probe : plan_.probes)
@@ -128,6 +129,7 @@ Result<Attachments> Watchpoints::watch(int64_t process, const std::string& progr
     return out;
 }
 
+// Holds the lock during the whole function, so that the thread cannot handle the same process at the same time.
 Result<void> Watchpoints::watch_running(int64_t process, bool by_number) {
     std::string program;
     for (const Beginning& beginning : beginnings_)
@@ -162,6 +164,7 @@ Result<void> Watchpoints::watch_running(int64_t process, bool by_number) {
     return {};
 }
 
+// A file without an entry point, such as a library, cannot start by itself.
 Result<void> Watchpoints::find_beginnings() {
     std::set<std::string> programs;
     for (const plan::Probe& probe : plan_.probes)
@@ -211,6 +214,8 @@ Result<void> Watchpoints::attach_beginnings(bool multi) {
     return {};
 }
 
+// The order matters: new processes are caught first, then running ones are watched. In the opposite order, a process
+// that starts in between would be missed. A process that is found twice is recognized by `sonde_watched`.
 Result<void> Watchpoints::begin(const std::vector<int64_t>& processes, bool multi) {
     if (watches_programs(plan_)) {
         if (Result<void> found = find_beginnings(); !found)
@@ -295,6 +300,7 @@ void Watchpoints::serve() {
     }
 }
 
+// Stops the thread first. After that, records that are left in the ring buffer are handled here, for their warnings.
 void Watchpoints::clear() {
     if (thread_.joinable()) {
         const uint64_t one = 1;

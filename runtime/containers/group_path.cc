@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t id_digits = 64;
 
-// Returns the text between `before` and `after`. Returns nothing if the text does not begin and end with these.
+// Returns the text between `before` and `after`, or nothing if the text does not begin and end that way.
 std::optional<std::string_view> between(std::string_view text, std::string_view before, std::string_view after) {
     if (text.size() < before.size() + after.size() || !text.starts_with(before) || !text.ends_with(after))
         return std::nullopt;
@@ -67,6 +67,7 @@ bool is_container_id(std::string_view text) {
 
 bool is_whole_container_id(std::string_view text) { return text.size() == id_digits && is_container_id(text); }
 
+// Walks from the root to the group, so that the innermost container, pod and unit remain.
 GroupIdentity identify_group(std::string_view path) {
     GroupIdentity out;
     std::string_view above;

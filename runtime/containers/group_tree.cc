@@ -56,7 +56,7 @@ std::vector<Mount> read_mounts(const std::string& process) {
 }
 
 // The root folder of the whole hierarchy has this inode (cgroup_setup_root() in kernel/cgroup/cgroup.c). The `root`
-// field of mountinfo is no help: in a cgroup namespace it is relative to the namespace's root (`/../..`).
+// field of mountinfo does not help: in a cgroup namespace it is relative to the namespace's root (`/../..`).
 constexpr ino_t first_group = 1;
 
 bool is_whole(const std::string& folder) {
@@ -64,8 +64,8 @@ bool is_whole(const std::string& folder) {
     return stat(folder.c_str(), &status) == 0 && status.st_ino == first_group;
 }
 
-// Returns the path at which a process sees the whole hierarchy. If there is none and `part_will_do`, returns a mount
-// that shows a part. Later mounts cover earlier ones, so the last mount counts.
+// Returns the path at which a process sees the whole hierarchy. Otherwise, if `part_will_do`, returns a mount that
+// shows a part. Later mounts cover earlier ones, so the last mount counts.
 std::string group_mount(const std::string& process, const std::string& root, bool part_will_do) {
     std::string whole, part;
     std::error_code error;
@@ -110,6 +110,8 @@ const GroupFolder* GroupTree::find(const std::string& path) const {
     return found == folders.end() ? nullptr : &*found;
 }
 
+// A container usually sees only its own part of the hierarchy. So try three places: this process' own mounts, those
+// of the machine's first process (if its /proc is visible), and at last the part.
 Result<std::string> find_group_mount() {
     if (std::string own = group_mount("self", "", false); !own.empty())
         return own;
@@ -142,6 +144,7 @@ bool has_old_groups() {
     return std::ranges::any_of(read_mounts("self"), [](const Mount& mount) { return mount.type == "cgroup"; });
 }
 
+// Reads the folders anew instead of using a GroupTree: groups below may have been created since.
 std::vector<int64_t> processes_in(const std::string& mounted, const std::string& path) {
     std::vector<int64_t> out;
     std::vector<GroupFolder> folders;

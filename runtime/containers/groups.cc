@@ -83,6 +83,8 @@ std::string one_of_several(const GroupPicture& picture, size_t folder) {
     return fmt::format("{}{}{}{}", runtime, runtime.empty() ? "" : " ", shortened(who.container), pod);
 }
 
+// Finds a container by its name, or by the beginning of its id. Containers of several runtimes can share a name;
+// then the name is ambiguous. If the container exists but does not run, the error says so.
 Result<std::vector<size_t>> find_container(const GroupPicture& picture, const std::string& name) {
     const std::vector<size_t> running = container_folders(picture);
     // A complete name takes precedence over the beginning of an id.
@@ -157,6 +159,8 @@ Result<std::vector<size_t>> find_pod(const GroupPicture& picture, const std::str
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// Finds a systemd unit. Units of different users can have the same name, for example `app.service` in several user
+// sessions; then the name is ambiguous.
 Result<std::vector<size_t>> find_unit(const GroupPicture& picture, const std::string& name) {
     const bool has_type = name.find('.') != std::string::npos;
     const std::string unit = has_type ? name : name + ".service"; // as systemctl does
@@ -271,6 +275,8 @@ Result<std::vector<size_t>> find_groups(const GroupPicture& picture, const plan:
     return found;
 }
 
+// A runtime creates the group before it writes the container's files. So the name of a new container can be its id
+// at first, and is_final is false.
 GroupTexts name_group(const GroupPicture& picture, size_t folder) {
     const GroupIdentity& who = picture.identities[folder];
     GroupTexts out;

@@ -26,6 +26,7 @@ struct Move {
     std::string from, to;
 };
 
+// Replaces the root folder at the beginning of a path.
 void move_path(std::string& path, const std::vector<Move>& moves) {
     for (const Move& move : moves)
         if (path.starts_with(move.from + "/")) {
@@ -34,6 +35,7 @@ void move_path(std::string& path, const std::vector<Move>& moves) {
         }
 }
 
+// Replaces the root folder in quoted paths of a probe point: process("/proc/42/root/bin/x").
 void move_text(std::string& text, const std::vector<Move>& moves) {
     for (const Move& move : moves) {
         const std::string from = "\"" + move.from + "/";

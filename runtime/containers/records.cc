@@ -92,6 +92,7 @@ std::string setting_in(const std::string& text, std::string_view name) {
 // Names are printed on terminals, and users can write some of the files.
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
 
+// Collects records from several files, one for each container id.
 class Records {
   public:
     void add(std::vector<ContainerRecord> records) {
@@ -173,6 +174,7 @@ void read_root(const std::string& root, Records& out) {
 
 } // namespace
 
+// The file is an array of containers. `metadata` is a string that contains JSON itself.
 std::vector<ContainerRecord> parse_storage(std::string_view text) {
     std::vector<ContainerRecord> out;
     const Json list = parse_json(text);

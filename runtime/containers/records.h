@@ -1,7 +1,7 @@
 // Reads the files in which container runtimes store the names and pods of their containers.
 //
-// Asking a daemon would be simpler, but podman has none, and the files also work for the containers of all users and
-// from inside of a privileged container.
+// The files are better than asking a daemon: podman does not have one. They also describe the containers of all
+// users, and are readable from inside of a privileged container.
 //
 // Users can write some of these files, so their contents are not trusted. Unexpected contents are skipped. If two
 // records have the same id, the first one counts, and root's files are read before those of users.

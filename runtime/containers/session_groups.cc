@@ -28,6 +28,7 @@ Result<std::vector<size_t>> find_all(const GroupPicture& picture, const std::vec
 
 } // namespace
 
+// An error before the session starts is cheaper than one after loading all programs.
 Result<void> SessionGroups::check() {
     if (plan_.groups.empty() && !plan_.names_groups)
         return {};
@@ -97,6 +98,9 @@ void SessionGroups::put(int map, const void* key, const void* value) {
     warn(fmt::format("some control groups are not known to the handlers: {}", std::strerror(errno)));
 }
 
+// Adds each group with all groups below. Also records the parent and the folder's name of a group in `sonde_births`:
+// when a container or unit is restarted, its group is created again with the same name, and the kernel's program
+// recognizes it.
 void SessionGroups::let_in(const KernelObject& kernel, const GroupPicture& picture, const std::vector<size_t>& tops) {
     const int groups = kernel.map_fd("sonde_groups"), births = kernel.map_fd("sonde_births");
     const uint64_t one = 1;
@@ -116,6 +120,7 @@ void SessionGroups::let_in(const KernelObject& kernel, const GroupPicture& pictu
     }
 }
 
+// Looks up a group again until its names are final.
 void SessionGroups::name_all(const KernelObject& kernel, const GroupPicture& picture) {
     const int names = kernel.map_fd("sonde_group_names");
     for (size_t i = 0; i < picture.tree.folders.size(); i++) {

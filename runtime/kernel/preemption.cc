@@ -52,8 +52,8 @@ bool handlers_are_preempted() {
             return is_full(model.substr(0, model.find_first_of(" \n")));
         }
     }
-    // The boot parameter is missing, so the default applies. Since 7.0 it is "full" or "lazy" on x86-64, because the
-    // other models were removed ("sched: Further restrict the preemption modes").
+    // Neither source shows the model. Since 7.0 the other models do not exist on x86-64 ("sched: Further restrict
+    // the preemption modes"), so it must be "full" or "lazy".
     return is_at_least(7, 0);
 }
 

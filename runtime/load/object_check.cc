@@ -6,7 +6,7 @@
 // 2. Each section lies inside of the file, and has a valid alignment and entry size.
 // 3. Symbols and relocations refer to existing sections, names and symbols.
 // 4. BTF types (.BTF) refer to existing types and names.
-// 5. Records of line information and CO-RE relocations (.BTF.ext) fill their section exactly.
+// 5. Records of line information and CO-RE relocations (.BTF.ext) are complete and have a known size.
 //
 // Each check uses fields that earlier checks have verified, so the order matters. For example, check_symbols() reads
 // the string table of section `sh_link`, whose bounds step 2 has checked. Subtract sizes instead of adding offsets: a

@@ -5,7 +5,7 @@
 //
 // * `; source text @ file:line` precedes the instructions of a source line. It comes from the BTF line information that
 //   the compiler writes. The last such line before the error names the script's line.
-// * The reason is a line that has none of the known formats of instructions, register states and statistics
+// * The reason is a line without any of the known formats of instructions, register states and statistics
 //   (is_reason()). The last reason in the log counts.
 //
 // For example, this log yields the place `a.stp:3` and the reason `R6 invalid mem access 'scalar'`:
@@ -15,8 +15,9 @@
 //   R6 invalid mem access 'scalar'
 //   processed 13 insns (limit 1000000) max_states_per_insn 0 ...
 //
-// Some reasons get a message of their own, because they describe a limit of the kernel and not a mistake in the script.
-// The formats may change with each kernel version. A new line without a known format would hide the real reason.
+// Some reasons get a special message, because they describe a limit of the kernel and not a mistake in the script.
+// The formats may change with each kernel version. If a version adds a format for steps that is_reason() does not
+// know, the real reason is hidden.
 #include "runtime/load/verifier_log.h"
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 /* Tables with which handlers in the kernel unwind stacks and find symbols: one table for each program or library.
  *
  * The idea: BPF programs cannot parse ELF and DWARF. So the runtime compiles a file's unwind rules, symbols and lines
- * to sorted rows (file_table.cc), and handlers find a row by binary search (codegen/rtlib). Positions are file offsets.
- * A process' mappings translate an address to a file offset, so one table serves all processes, whatever the load
- * address.
+ * to sorted rows (symbols/table.cc), and handlers find a row by binary search (codegen/rtlib). Positions are file
+ * offsets. A process' mappings translate an address to a file offset, so one table serves all processes, whatever the
+ * load address.
  *
  * A table is an array map with elements of 64 bits. It is the value for the file's inode in the map of maps
  * `sonde_files`. C, because codegen/rtlib and the runtime include it. The table consists of:

@@ -71,14 +71,15 @@ int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, u
 int64_t sonde_host_task_current(void* session);
 int64_t sonde_host_pid_level(void* session); // members of struct sonde_numbering
 int64_t sonde_host_pid_space(void* session);
-// Both return 0, because the session itself makes no system calls with handlers.
+// Both return 0: a host handler does not run in a system call.
 int64_t sonde_host_in_32_bit_call(void* session);
 int64_t sonde_host_has_narrow_times(void* session);
 // Never sends a signal, because it would go to the session itself. Returns nonzero.
 int64_t sonde_host_raise(int64_t signal);
 // Returns the load average of 1, 5 or 15 minutes, in units of 1/2048; -1 if it cannot be read.
 int64_t sonde_host_loadavg(int64_t index);
-// Returns the NUMA node of a kernel address. Negative if the address has none, and on machines with several nodes.
+// Returns the NUMA node of a kernel address. Negative if the address does not belong to a node, and on machines with
+// several nodes.
 int64_t sonde_host_memory_node(uint64_t address);
 // Appends a histogram as text to the string in `dst`, which has `length` characters and room for MAXSTRINGLEN. Returns
 // the new length. `stats` is the statistic of the global number `global`, or of one of its elements.

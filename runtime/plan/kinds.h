@@ -128,7 +128,7 @@ constexpr bool follows_tasks(ProbeKind kind) {
     return is_about(kind, Subject::Process) || is_about(kind, Subject::Thread);
 }
 constexpr bool is_task_event(ProbeKind kind) { return follows_tasks(kind) || is_about(kind, Subject::SystemCall); }
-// Hits belong to a thread, and each is an event of its own (Plan::tells_hits).
+// Each hit is a separate event of a thread (Plan::tells_hits).
 constexpr bool tells_hits(ProbeKind kind) {
     return is_event(kind) && !is_sample(kind) && !is_about(kind, Subject::Packet) &&
            !is_about(kind, Subject::ExistingTask);

@@ -76,7 +76,7 @@ Result<void> check_probe(const Plan& plan, const Probe& probe) {
     return {};
 }
 
-// A replacement for an instruction is at most a few instructions after it.
+// A replacement follows the instruction closely.
 bool consistent(const ProbedCode& code) {
     constexpr uint64_t most_away = 256;
     return static_cast<size_t>(code.hazard) < hazard_count &&

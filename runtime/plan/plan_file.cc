@@ -3,10 +3,11 @@
 //
 // The idea: members() lists the fields of each structure once. Three visitors use this list: Writer appends the fields
 // to a file, Reader fills them, and Describer computes a hash of the list itself. This hash is the version of the
-// format. It changes by itself whenever a field is added, removed or resized, so there is no version number to forget.
+// format. It changes by itself whenever a field is added, removed or resized, so nobody can forget to increase a
+// version number.
 //
-// The file is native: byte order and sizes are those of the machine. Its header has a checksum against accidents. It is
-// no protection against malice, because a plan contains code (docs/security.md).
+// The file is native: byte order and sizes are those of the machine. Its header has a checksum against accidents. It
+// does not protect against malice, because a plan contains code (docs/security.md).
 #include "runtime/plan/plan_file.h"
 
 #include <cstring>

@@ -8,7 +8,8 @@
  * Alternatives:
  *
  * * Linear buckets would need bounds that the author of a script must guess.
- * * Twice as many buckets would halve the error, but a statistic would need 30 KB, and arrays have thousands of them.
+ * * Twice as many buckets would halve the error, but a statistic would need 30 KB, and an array has thousands of
+ * statistics.
  * * Sketches such as t-digest and KLL are smaller, but they move numbers between buckets. Handlers that run on several
  *   processors at once cannot do that. They can only add to a bucket atomically.
  *

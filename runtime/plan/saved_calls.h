@@ -9,8 +9,8 @@
 namespace sonde::plan {
 
 // The program that copies the entries when a process forks. An object contains it if saves_calls() is true and the
-// kernel's types are known. It uses the map `sonde_savers`: one byte for each thread number, set if the thread has
-// saved values.
+// kernel's types are known. It uses the map `sonde_savers` to skip threads that have no saved values: one byte for
+// each thread number modulo its size, set when a thread saves values.
 constexpr const char* saved_calls_fork = "sonde_saved_calls_fork";
 
 inline bool saves_calls(const Probe& probe) { return is_uprobe(probe.kind) && !probe.entry_map.empty(); }

@@ -133,8 +133,8 @@ static inline unsigned sonde_shared_places(unsigned max_string, unsigned max_bac
 struct sonde_dispatch {
     unsigned long long range[3][2];
 };
-/* Stands for the kernel in the place of a file's inode. Places in the kernel are relative to SONDE_KERNEL_BASE, because
- * its code and modules are in the last 2 GB of the address space. */
+/* Stands for the kernel wherever a file's inode is expected. Places in the kernel are relative to SONDE_KERNEL_BASE,
+ * because its code and modules are in the last 2 GB of the address space. */
 #define SONDE_KERNEL_FILE 1ull
 /* Stands for the code that the kernel maps into processes (vdso(7)), for 64-bit and 32-bit programs. Places are
  * relative to its first byte, because its image is an ELF file. */

@@ -125,8 +125,8 @@ class ProcessMemory {
         return found;
     }
 
-    // Since Linux 6.18 the kernel replaces a probed 5-byte nop by a call of its own code. Returns whether `found` is
-    // this call.
+    // Since Linux 6.18 the kernel replaces a probed 5-byte nop by a call of a page that it has mapped. Returns whether
+    // `found` is this call.
     bool is_call_of_kernel(const std::string& found, uint64_t address) const {
         if (found.size() != call_length || found[0] != call)
             return false;

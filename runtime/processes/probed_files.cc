@@ -1,6 +1,6 @@
-// Which changes can happen: the kernel refuses to write to the file of a running program (ETXTBSY). But a library can
-// be written to, and any path can be made to refer to another file. sonde's own breakpoints do not change the file,
-// because the kernel inserts them into the memory of processes only.
+// Which changes can happen: the kernel refuses to write to the file of a running program (ETXTBSY). But a library
+// can be written to, and any path can refer to another file later. sonde's own breakpoints do not change the file.
+// The kernel inserts them into the memory of processes only.
 #include "runtime/processes/probed_files.h"
 
 #include <fcntl.h>

@@ -79,6 +79,7 @@ void Accounting::say() const {
              row_of(item.what).always ? Weight::Answer : Weight::Advice);
 }
 
+// `counted` of the sum is true only if all rows are counted.
 ProbeRow Accounting::sum() const {
     ProbeRow all;
     all.counted = true;

@@ -17,6 +17,7 @@ constexpr uint64_t most_bytes = 8 << 20;
 
 } // namespace
 
+// Never waits: counts the text as lost if the queue is full.
 void say(std::string text) {
     if (isatty(STDERR_FILENO) == 1 && !(in_charge && in_charge->raw_))
         text = terminal_text(text);
@@ -60,6 +61,7 @@ void Messages::settle(const Writer::GiveUp& give_up) {
     writer().wait_until_written({Patience::forever, unread_ns}, give_up);
 }
 
+// The message about lost lines needs room in the queue itself, so wait before and after it.
 void Messages::finish(const Writer::GiveUp& give_up) {
     settle(give_up);
     if (Writer::Loss lost = writer().lost(Writer::Said); lost.lines) {

@@ -18,6 +18,7 @@
 namespace sonde {
 namespace {
 
+// Expands strftime() directives, such as `trace-%F.txt`.
 std::string with_time(const std::string& path) {
     if (path.find('%') == std::string::npos)
         return path;
@@ -30,6 +31,7 @@ std::string with_time(const std::string& path) {
     return length ? out : path;
 }
 
+// Returns the name of the file with this number, counted from 0.
 std::string file_name(const OutputFile& target, uint64_t number) {
     return target.bytes || number > 0 ? fmt::format("{}.{}", target.path, number) : target.path;
 }
@@ -81,6 +83,7 @@ void Output::switch_file() {
     written_ = 0;
 }
 
+// Switches files between two calls only, so that a text is never split between files.
 void Output::write(std::string_view text) {
     constexpr size_t flush_at = 256 << 10;
     if (target_.bytes && written_ + buffer_.size() + text.size() > target_.bytes && written_ + buffer_.size() > 0)
@@ -92,6 +95,8 @@ void Output::write(std::string_view text) {
         flush();
 }
 
+// Tries to queue the buffer at once. If the queue is full, waits for room once, and then drops the buffer and counts
+// it as lost.
 void Output::flush() {
     if (buffer_.empty())
         return;

@@ -179,6 +179,8 @@ void Writer::State::run() {
     done.notify_all();
 }
 
+// Opening can block (a FIFO without a reader) and is interrupted by stop(). Keeps the current file if the new one
+// cannot be created.
 void Writer::State::switch_to(const std::string& path) {
     Fd opened;
     while (!opened && !stop_asked) {
@@ -208,6 +210,7 @@ void Writer::State::fail(Error error) {
     done.notify_all();
 }
 
+// Writes in pieces, so that current_done and `written` show progress. Drops printed text after a failure.
 void Writer::State::write_current() {
     const std::string& text = current.text;
     while (current_done < text.size() && !stop_asked) {
@@ -242,7 +245,7 @@ uint64_t Writer::State::progress() const {
     return sum;
 }
 
-// An empty queue accepts a text of any size, so that a text over the capacity is not lost in all cases.
+// An empty queue accepts a text of any size. Otherwise a text larger than the capacity could never be written.
 bool Writer::push(Stream stream, std::string& text) {
     State& state = *state_;
     std::lock_guard lock(state.mutex);
@@ -294,6 +297,8 @@ void Writer::open_gate() {
     state_->work.notify_one();
 }
 
+// Sleeps in short slices instead of waiting for `done` only: `give_up` and the progress of the reader must be
+// checked although the thread is blocked in write().
 bool Writer::wait(Patience patience, const GiveUp& give_up, const std::function<bool()>& reached) {
     const int64_t began = now_ns();
     int64_t last_progress = began;
@@ -328,6 +333,7 @@ bool Writer::wait_until_written(Patience patience, const GiveUp& give_up) {
     return wait(patience, give_up, [&] { return state_->is_idle(); });
 }
 
+// The signal may arrive just before the thread calls write(), and would then have no effect. So send it repeatedly.
 void Writer::stop() {
     if (!state_)
         return;
