@@ -1,8 +1,8 @@
 // Raw tracepoints, which accept one program several times.
 //
-// Where handlers of system calls can be preempted (runtime/kernel/preemption.h), their programs are loaded for the perf
-// events of these tracepoints instead. libbpf finds these events only if tracefs is mounted, so this file opens them
-// itself.
+// On some kernels, handlers of system calls can be preempted (runtime/kernel/preemption.h). There their programs are
+// loaded for the perf events of these tracepoints instead. libbpf finds these events only if tracefs is mounted, so
+// this file opens them itself.
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>

@@ -111,7 +111,8 @@ const GroupFolder* GroupTree::find(const std::string& path) const {
 }
 
 // A container usually sees only its own part of the hierarchy. So try three places: this process' own mounts, those
-// of the machine's first process (if its /proc is visible), and at last the part.
+// of process 1 (the machine's first process if the container shares the machine's PID namespace), and at last the
+// visible part.
 Result<std::string> find_group_mount() {
     if (std::string own = group_mount("self", "", false); !own.empty())
         return own;
@@ -144,7 +145,7 @@ bool has_old_groups() {
     return std::ranges::any_of(read_mounts("self"), [](const Mount& mount) { return mount.type == "cgroup"; });
 }
 
-// Reads the folders anew instead of using a GroupTree: groups below may have been created since.
+// Reads the folders again instead of using a GroupTree: groups below may have been created since.
 std::vector<int64_t> processes_in(const std::string& mounted, const std::string& path) {
     std::vector<int64_t> out;
     std::vector<GroupFolder> folders;

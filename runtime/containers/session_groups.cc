@@ -98,9 +98,9 @@ void SessionGroups::put(int map, const void* key, const void* value) {
     warn(fmt::format("some control groups are not known to the handlers: {}", std::strerror(errno)));
 }
 
-// Adds each group with all groups below. Also records the parent and the folder's name of a group in `sonde_births`:
-// when a container or unit is restarted, its group is created again with the same name, and the kernel's program
-// recognizes it.
+// Adds each group with all groups below. Also stores the group's parent and folder name in `sonde_births`. When a
+// container or unit is restarted, its group is created again with the same name, and the kernel's program recognizes
+// it.
 void SessionGroups::let_in(const KernelObject& kernel, const GroupPicture& picture, const std::vector<size_t>& tops) {
     const int groups = kernel.map_fd("sonde_groups"), births = kernel.map_fd("sonde_births");
     const uint64_t one = 1;
