@@ -22,6 +22,7 @@
 
 namespace sonde {
 
+// Remembers which encodings the kernel accepts and refuses, so use one object for all probes of a session.
 class PlaceArmer {
   public:
     using Attach = std::function<Result<std::unique_ptr<Attachment>>(const UprobeTargets&)>;

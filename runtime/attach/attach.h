@@ -110,6 +110,7 @@ std::string why_no_watchpoints();
 // Opens the performance counters that handlers read.
 Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& kernel);
 
+// Where events are counted, which instructions to skip, and when to stop.
 struct ToArm {
     std::vector<int64_t> threads; // count events in these threads of the target; empty: on all processors
     LeftOut left_out;

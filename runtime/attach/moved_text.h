@@ -25,6 +25,7 @@
 
 namespace sonde {
 
+// Follows the session's target process.
 class MovedText {
   public:
     // Attaches to mprotect() and mremap() in the program and its libraries. `program` is the file that `process` runs

@@ -44,6 +44,7 @@ class PerfLinks final : public Attachment {
     void look_after() override;
 
   private:
+    // An event in one thread or on one processor.
     struct Link {
         bpf_link* link = nullptr; // owns the event; null: the processor is off
         int event = -1;

@@ -43,6 +43,7 @@ class SoundPlaces {
     const plan::ProbedCode* unsound_at(const std::string& path, uint64_t offset) const;
     // Returns the instruction because of which the point cannot be probed, or null if it can.
     const plan::ProbedCode* why_not(const plan::Probe& probe, const plan::Point& point) const;
+    // Warns about refused points. Returns an error instead if one of them must not be skipped.
     Result<void> report(const plan::Plan& plan) const;
 
     // Only instructions that are not safe; all others have no entry. The values point into the plan.

@@ -109,7 +109,7 @@ Result<std::unique_ptr<Attachment>> attach_watchpoint(const PointToAttach& one) 
     return std::unique_ptr<Attachment>(std::move(out));
 }
 
-// Opens events in all threads that exist now. Later threads inherit them from these.
+// Opens events in all threads that exist now. New threads inherit the events.
 Result<Attachments> Watchpoints::watch(int64_t process, const std::string& program, uint64_t bias) {
     Attachments out;
     for (const plan::Probe& probe : plan_.probes)

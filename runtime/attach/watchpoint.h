@@ -52,12 +52,16 @@ class Watchpoints {
         uint64_t address = 0; // as linked
         uint64_t offset = 0;  // in the file
     };
+    // Finds the first instruction of each watched program.
     Result<void> find_beginnings();
+    // Attaches the uprobes at these instructions, and the programs that follow forks, execs and exits.
     Result<void> attach_beginnings(bool multi);
+    // Watches a running process: because a probe names its number (`by_number`), or if it runs a watched program.
     Result<void> watch_running(int64_t process, bool by_number);
     // Opens events in all threads of the process, for all points that name this program, or this process' number if
     // `program` is empty. `bias` is the difference between the program's run-time and linked addresses.
     Result<Attachments> watch(int64_t process, const std::string& program, uint64_t bias);
+    // Handles a record: a new process waits, or a family has ended.
     void handle(const sonde_watch_event& event);
     // Called for a new process that waits at its first instruction.
     void process_began(const sonde_watch_event& event);

@@ -27,6 +27,7 @@ GroupIdentity identify_group(std::string_view path);
 
 // Returns whether the text can be a container's id, or the beginning of one.
 bool is_container_id(std::string_view text);
+// Returns whether the text can be a complete id: 64 hexadecimal digits.
 bool is_whole_container_id(std::string_view text);
 
 } // namespace sonde

@@ -18,6 +18,7 @@
 
 namespace sonde {
 
+// All groups with their owners, and the runtimes' records, at one moment.
 struct GroupPicture {
     GroupTree tree;
     std::vector<GroupIdentity> identities; // of tree.folders, in the same order

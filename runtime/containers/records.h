@@ -14,6 +14,7 @@
 
 namespace sonde {
 
+// A container as its runtime describes it.
 struct ContainerRecord {
     std::string id;
     std::string name; // for a container in a pod, its name in the pod; empty if it has none

@@ -42,6 +42,7 @@ class SessionGroups {
     bool is_full() const { return is_full_; }
 
   private:
+    // Updates a map. Warns once if a map is full.
     void put(int map, const void* key, const void* value);
     // Adds the groups in `tops` and all groups below to `sonde_groups`.
     void let_in(const KernelObject& kernel, const GroupPicture& picture, const std::vector<size_t>& tops);

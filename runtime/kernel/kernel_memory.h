@@ -27,6 +27,7 @@ class KernelMemory {
 
   private:
     enum Command : uint64_t { Read, ReadString, CurrentTask };
+    // Loads the program once. Returns whether it is available.
     bool open();
     // Runs the program. Returns the result of the helper that it calls; negative if the helper failed.
     int64_t ask(Command command, uint64_t size, uint64_t address);

@@ -37,9 +37,13 @@ void sonde_host_emit(void* session, const void* record, uint64_t size);
 // and does not wrap.
 int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value);
 int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value);
+// `add` adds to a long and stores the value before in `old_value`. `stat_add` adds a value to a statistic. Both
+// create the element if necessary, and return the same as `store`.
 int64_t sonde_host_array_add(void* session, uint32_t global, const void* key, int64_t delta, int64_t* old_value);
 int64_t sonde_host_array_stat_add(void* session, uint32_t global, const void* key, int64_t value);
 void sonde_host_array_delete(void* session, uint32_t global, const void* key);
+// A slice consists of all elements whose keys agree with `slice_key` in the components of `slice_mask` (bit i:
+// component i). A mask of 0 means all elements.
 void sonde_host_array_delete_slice(void* session, uint32_t global, uint64_t slice_mask,
                                    const void* slice_key); // mask 0: all
 int64_t sonde_host_array_contains_slice(void* session, uint32_t global, uint64_t slice_mask, const void* slice_key);
@@ -108,6 +112,7 @@ struct HostSymbol {
     const char* name;
     void* address;
 };
+// Stores the number of entries in `count`. The array is static.
 const HostSymbol* host_symbols(unsigned long* count);
 
 } // namespace sonde

@@ -69,8 +69,10 @@ enum class Mechanism : uint8_t {
 #include "runtime/plan/mechanisms.def"
 #undef MECHANISM
 };
+// Returns the name for --dump=plan.
 const char* name_of(Mechanism mechanism);
 
+// The properties of a kind. The initial values are those of most kinds, so a row of kinds.def lists exceptions only.
 struct KindTraits {
     const char* name; // the name in dumps and probe_type()
     Cause cause = Cause::Event;
@@ -111,6 +113,7 @@ constexpr const KindTraits& traits(ProbeKind kind) { return kind_traits[static_c
 constexpr const char* name_of(ProbeKind kind) { return traits(kind).name; }
 // A traced event triggers the handler, not the session itself.
 constexpr bool is_event(ProbeKind kind) { return traits(kind).cause == Cause::Event; }
+// The probe handles reading or writing of a control file.
 constexpr bool is_file(ProbeKind kind) {
     return traits(kind).cause == Cause::Read || traits(kind).cause == Cause::Write;
 }

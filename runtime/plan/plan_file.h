@@ -11,6 +11,7 @@
 
 namespace sonde::plan {
 
+// Returns the plan as the contents of a file.
 std::vector<uint8_t> save(const Plan& plan);
 // Errors: the bytes are not a plan, come from another version, are truncated or corrupt, or contradict themselves
 // (plan_check.h).
@@ -20,6 +21,8 @@ Result<Plan> load(std::span<const uint8_t> bytes);
 // changes before anything is parsed.
 void seal(std::vector<uint8_t>& file);
 
+// The same with files. Errors name the file. load_file() also refuses a file that another user could have changed,
+// because a plan contains code (base/trusted_file.h).
 Result<void> save_file(const Plan& plan, const std::string& path);
 Result<Plan> load_file(const std::string& path);
 

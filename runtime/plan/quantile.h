@@ -41,6 +41,7 @@ static inline unsigned long long sonde_bits_of(unsigned long long m) {
     return bits + m;
 }
 
+/* The index of the bucket for a value. */
 static inline unsigned long long sonde_quantile_bucket(long long value) {
     unsigned long long m = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
     unsigned long long bits = sonde_bits_of(m), step = m;

@@ -13,6 +13,7 @@ namespace sonde::plan {
 // each thread number modulo its size, set when a thread saves values.
 constexpr const char* saved_calls_fork = "sonde_saved_calls_fork";
 
+// Whether the probe's program at the function's entry saves values.
 inline bool saves_calls(const Probe& probe) { return is_uprobe(probe.kind) && !probe.entry_map.empty(); }
 inline bool saves_calls(const Plan& plan) {
     return std::any_of(plan.probes.begin(), plan.probes.end(), [](const Probe& one) { return saves_calls(one); });

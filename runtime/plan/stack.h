@@ -31,6 +31,7 @@ enum sonde_stack_origin {
     SONDE_FROM_END,   /* the same at a program's end; after an exec, the memory already belongs to the next program */
     SONDE_FROM_NOWHERE, /* the event does not belong to a process */
 };
+/* A stack while it is unwound, and afterward. */
 struct sonde_stack {
     unsigned long long rip, rsp, rbp; /* the start */
     unsigned long long from;          /* a sonde_stack_origin */
@@ -118,6 +119,7 @@ static inline unsigned long long sonde_mix(unsigned long long sum, unsigned long
     sum = (sum ^ word) * factor;
     return sum ^ sum >> 32;
 }
+/* Adds a word to the identity. It begins with zeros. */
 static inline void sonde_identify(struct sonde_identity* to, unsigned long long word) {
     to->word[0] = sonde_mix(to->word[0], word, 0xff51afd7ed558ccdull);
     to->word[1] = sonde_mix(to->word[1] + word, word, 0x9e3779b97f4a7c15ull);

@@ -7,6 +7,8 @@
 
 namespace sonde {
 
+// Whether the point watches memory of all processes that run a program, and not of a single process or of the
+// kernel.
 inline bool watches_program(const plan::Probe& probe, const plan::Point& point) {
     return probe.kind == plan::ProbeKind::Watch && !point.watch.is_kernel && !point.program.empty();
 }

@@ -19,6 +19,7 @@ namespace sonde {
 // commands that sonde starts.
 rlimit allow_many_files();
 
+// A child process that runs the command. Destroying the object does not end the process; call terminate().
 class Command {
   public:
     // Creates the child process. It waits, and executes the command after release(). `files` becomes its limit of open

@@ -19,6 +19,7 @@
 
 namespace sonde {
 
+// The result refers to the plan, so the plan must outlive it.
 class ProbedFiles {
   public:
     // Opens all files and compares them with the plan. `saved_as` is the name of the saved plan, or empty if the script

@@ -35,6 +35,7 @@ class ProcessNumbers {
     // Returns the number of a struct pid in the namespace `space`, which is `level` levels below the initial one.
     // Returns 0 if the process is outside of `space`.
     int64_t number_at(uint64_t pid, uint64_t level, uint64_t space) const;
+    // Reads a value from the kernel's memory; 0 if the address is invalid.
     template <typename Value> Value read(uint64_t address) const;
 
     KernelMemory* memory_ = nullptr;

@@ -42,6 +42,7 @@ class TargetFiles {
     const std::string& program() const { return program_; }
 
   private:
+    // A perf event on one processor, with its mapped ring buffer.
     struct Buffer {
         Fd event;
         char* memory;
@@ -49,6 +50,7 @@ class TargetFiles {
     void add(const std::string& path, uint64_t inode);
     // Returns whether the process has files mapped, and its maps can be read.
     bool look_at_one(int64_t process);
+    // Reads the records of one buffer.
     void take(const Buffer& buffer);
     std::vector<Buffer> buffers_;
     pid_t process_ = 0;

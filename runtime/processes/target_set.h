@@ -8,6 +8,7 @@
 
 namespace sonde {
 
+// A view of the map. Numbers are those of the initial PID namespace (ProcessNumbers::in_kernel()).
 class TargetSet {
   public:
     // `bits`: the mapped memory of `sonde_targets`. Null: the session has no target, so has() is true for every

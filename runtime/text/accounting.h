@@ -53,11 +53,13 @@ struct ProbeRow {
     uint64_t hits() const { return handled + skipped + lost + missed + failed; }
 };
 
+// Collects a session's losses, and reports them. One object for each session.
 class Accounting {
   public:
     // Adds `count` to a loss; 0 changes nothing. `place` is Probe::place, or empty if the loss has no single place.
     // `detail` is the value of {2} in the kind's message. Losses that differ only in their count are combined.
     void add(Loss what, uint64_t count, const std::string& place = "", const std::string& detail = "");
+    // Returns the sum of one kind over all places.
     uint64_t count(Loss what) const;
     // Returns whether output or counts are incomplete. Ignores the kinds in `tolerated`.
     bool lossy(const LossKinds& tolerated = {}) const;
@@ -70,6 +72,7 @@ class Accounting {
     nlohmann::ordered_json json(const std::string& script, int status) const;
 
   private:
+    // A loss with its kind, place and detail. The same combination occurs once.
     struct Item {
         Loss what;
         uint64_t count;

@@ -37,6 +37,7 @@ class Messages {
     Messages& operator=(const Messages&) = delete;
 
     Writer& writer() { return own_ ? *own_ : printed_; }
+    // Whether standard error is written by the writer of standard output.
     bool is_shared() const { return !own_; }
     // Waits for a limited time until all messages are written.
     void settle(const Writer::GiveUp& give_up);

@@ -17,6 +17,7 @@ namespace sonde {
 
 enum class OutputFormat : uint8_t { Text, Json, Csv };
 
+// The options that concern the output.
 struct OutputFile {
     static constexpr uint64_t default_buffer = 64 << 20;
     std::string path;   // -o, with strftime() directives; empty: standard output
@@ -31,6 +32,8 @@ class Output {
   public:
     // Opens the output and starts the thread that writes it. Returns an error if the file cannot be created.
     Result<void> open(const OutputFile& file);
+    // Appends text to the buffer. If a new file begins, the text is completely in the new file. Writes at once if
+    // the output is a terminal.
     void write(std::string_view text);
     // From now on, also calls `copy` with all text that is written.
     void copy_to(std::function<void(std::string_view)> copy) { copy_ = std::move(copy); }
@@ -51,9 +54,11 @@ class Output {
 
     Writer& writer() { return *writer_; }
     bool is_terminal() const { return interactive_; }
+    // Whether the first file is the one of this descriptor, for example standard error.
     bool is_same_file_as(int fd) const;
 
   private:
+    // Calls `wait_for` with the remaining patience. Returns false without waiting if none is left.
     bool wait(const std::function<bool(Patience)>& wait_for);
     OutputFile target_;
     uint64_t opened_ = 0, written_ = 0; // number of opened files; bytes in the current one

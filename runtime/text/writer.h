@@ -52,6 +52,7 @@ class Writer {
     // The functions that wait check `give_up` every 10 ms. They return whether the condition is true. After a write has
     // failed they return at once, because all further text is dropped.
     using GiveUp = std::function<bool()>;
+    // Waits until the queue has room for `size` bytes.
     bool wait_for_room(size_t size, Patience patience, const GiveUp& give_up);
     // Waits until the queue is empty up to the first closed gate.
     bool wait_until_written(Patience patience, const GiveUp& give_up);
@@ -61,6 +62,7 @@ class Writer {
     void stop();
 
     Loss lost(Stream stream) const;
+    // The number of lines that wait in the queue.
     uint64_t queued_lines() const;
     // Why writing printed text failed; empty while it works. failure_fd() becomes readable then.
     std::optional<Error> failure() const;
