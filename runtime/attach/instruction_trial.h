@@ -11,7 +11,7 @@
 namespace sonde {
 
 // Returns the classes in `wanted` that a probe would break: the results differ, the kernel refuses the probe, or the
-// test cannot run. Forks a child process and takes some milliseconds. Does nothing if `wanted` is empty.
+// test cannot run. Forks a child process and waits for its end, 15 seconds at most. Does nothing if `wanted` is empty.
 std::set<Hazard> try_hazards(const std::set<Hazard>& wanted);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// Raw tracepoints, which accept one program several times.
+// Attaches programs to raw tracepoints. One program can be attached to several of them.
 //
 // On some kernels, handlers of system calls can be preempted (runtime/kernel/preemption.h). There their programs are
 // loaded for the perf events of these tracepoints instead. libbpf finds these events only if tracefs is mounted, so

@@ -100,7 +100,7 @@ Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObjec
     };
     // The order matters: the kernel runs the programs at one tracepoint in the order in which they were attached. At an
     // exec, the old program must end before the new one begins. `sonde_seen_exec` and `sonde_seen_exit` delete data
-    // that the handlers of ends still need, so these two run last.
+    // that the handlers of ends still need, so they run after those handlers.
     struct Step {
         std::initializer_list<ProbeKind> kinds;
         const char* own; // one of sonde's own programs, instead of handlers

@@ -29,7 +29,7 @@ struct GroupPicture {
 
 // Reads the current groups. Errors are those of find_group_mount() and read_group_tree().
 Result<GroupPicture> take_group_picture();
-// Does the same with a given hierarchy, and the runtimes' files below these root folders. For tests.
+// Does the same with a given hierarchy, and the runtimes' files below these root folders.
 Result<GroupPicture> take_group_picture(const std::string& mounted, const std::vector<std::string>& roots);
 
 // Returns the groups with this name, as indices of tree.folders. None of them is below another. Returns an error if the

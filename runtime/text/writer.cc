@@ -1,6 +1,6 @@
-// The problem: write() can block for any time: a terminal is stopped with Ctrl-S, a pipe's reader pauses, an NFS server
-// does not respond. Meanwhile the kernel's ring buffers would overflow, and Ctrl-C would seem to have no effect. The
-// thread that reads events must never wait for a reader of the output.
+// The problem: write() can block without a limit, for example if a terminal is stopped with Ctrl-S, a pipe's reader
+// pauses, or an NFS server does not respond. Meanwhile the kernel's ring buffers would overflow, and Ctrl-C would seem
+// to have no effect. The thread that reads events must never wait for a reader of the output.
 //
 // The idea: that thread only appends texts to a queue, and another thread writes them. Some details matter:
 //
