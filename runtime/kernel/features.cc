@@ -1,4 +1,9 @@
-// What this kernel has, found out by trying.
+// Tests features by trying. Each test loads a program of a few instructions that uses the feature, and checks whether
+// the kernel accepts it. Where an accepted program is not enough, the test also creates a link that cannot have any
+// effect: to "/", or to a function that nothing calls.
+//
+// The programs are written as bytes, because this code must not depend on a compiler. The comments show the
+// instructions.
 #include "runtime/kernel/features.h"
 
 #include <bpf/bpf.h>
@@ -21,7 +26,7 @@
 namespace sonde {
 namespace {
 
-// `type` may be newer than the header's enumeration.
+// `type` may be newer than the enumeration in the header.
 Fd load(uint32_t type, const bpf_insn* code, size_t count, uint32_t attach_type) {
     bpf_prog_load_opts options{};
     options.sz = sizeof options;
@@ -44,8 +49,8 @@ bool has_uprobe_multi() {
     Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), trace_uprobe_multi);
     if (program.get() < 0)
         return false;
-    // A link to "/" cannot be made; a kernel that knows the type says that this is no regular file (EBADF), another
-    // that it does not know the type (EINVAL).
+    // A link to "/" always fails. The error shows whether the kernel knows this type of link. EBADF: it does, and has
+    // noticed that "/" is not a regular file. EINVAL: it does not.
     struct {
         uint32_t prog_fd, target_fd, attach_type, flags;
         uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -72,7 +77,7 @@ bool has_tracepoint_cookie() {
 }
 
 bool has_register_writes() {
-    constexpr int16_t ax = 80;                    // in struct pt_regs
+    constexpr int16_t ax = 80;                    // offset of the register in struct pt_regs
     const bpf_insn code[] = {{0x79, 2, 1, ax, 0}, // r2 = *(u64*)(r1 + ax)
                              {0x7b, 1, 2, ax, 0}, // *(u64*)(r1 + ax) = r2
                              {0xb7, 0, 0, 0, 0},
@@ -80,13 +85,13 @@ bool has_register_writes() {
     return load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0;
 }
 
-// Of a function in the kernel's BTF; 0: there is none.
+// Returns the number of a function in the kernel's BTF; 0 if it does not exist.
 uint32_t find_function(const char* name) {
     Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux");
     return bytes.ok() ? BtfFile(*bytes).find(name, BTF_KIND_FUNC) : 0;
 }
 
-// A program that does nothing, at a function; none, and errno, if the kernel refuses it.
+// Loads a program that does nothing, for a kernel function. Returns an empty Fd, and errno, if the kernel refuses it.
 Fd load_at_function(bpf_prog_type type, bpf_attach_type attach, uint32_t function) {
     const bpf_insn code[] = {{0xb7, 0, 0, 0, 0}, {0x95, 0, 0, 0, 0}}; // r0 = 0; exit
     bpf_prog_load_opts options{};
@@ -118,7 +123,7 @@ KernelFunctionProbing probe_kernel_functions() {
     KernelFunctionProbing out;
     if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
         out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
-    // A function that nothing but the kernel's own tests call.
+    // This function is called by the kernel's own tests only.
     constexpr const char* function = "bpf_fentry_test1";
     uint32_t id = find_function(function);
     if (id == 0) {
@@ -152,7 +157,7 @@ std::string why_no_lsm() {
         return "it is built without them (CONFIG_BPF_LSM)";
     if (!load_at_function(BPF_PROG_TYPE_LSM, BPF_LSM_MAC, id))
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
-    // Programs are loaded also where nobody would ever call them.
+    // The kernel loads such programs even if BPF is not an active security module, and then never calls them.
     std::string modules;
     if (!has_bpf_security_module(modules).value_or(true))
         return fmt::format("BPF is none of its security modules{}; the kernel's parameter `lsm=` has to name `bpf`",
@@ -165,7 +170,8 @@ bool can_set_result_of(const char* function) {
     return id != 0 && load_at_function(BPF_PROG_TYPE_TRACING, BPF_MODIFY_RETURN, id);
 }
 
-// The verifier takes functions on the list of error injection, `security_*`, and on newer kernels system calls.
+// The verifier accepts functions on the error injection list, functions named `security_*`, and on newer kernels system
+// calls.
 std::string why_no_result(const std::string& function) {
     if (std::string why = probe_kernel_functions().why_not_fentry; !why.empty())
         return "it has no trampolines (fentry): " + why;
@@ -205,7 +211,8 @@ bool has_kprobe_multi() {
     Fd program = load(BPF_PROG_TYPE_KPROBE, code, std::size(code), kprobe_multi);
     if (!program)
         return false;
-    // At a function that nothing calls. Kernels without CONFIG_FPROBE know the type and refuse the link.
+    // Link to a function that nothing calls. Kernels without CONFIG_FPROBE know the type of program but refuse the
+    // link.
     const char* function = "bpf_fentry_test1";
     struct {
         uint32_t prog_fd, target_fd, attach_type, flags, multi_flags, count;

@@ -1,7 +1,10 @@
-// What a kernel can do, by the types that it tells: for one that does not run here, where nothing can be tried.
+// Detects the features of a kernel that is not running, so that nothing can be tested.
 //
-// A feature is known by a function that it needs, or by a member that came with it. What a machine's owner decides when
-// it starts (security modules, lockdown) is not in types; the session says that.
+// The idea: the kernel's types (BTF) list its functions, structures and enumerations. For each feature there is a
+// function that implements the feature, or a member or enumerator that the same change added. The commit titles below
+// name these changes.
+//
+// Types do not show what is decided when the machine starts (security modules, lockdown). The session reports this.
 #include <algorithm>
 
 #include <linux/btf.h>
@@ -14,7 +17,7 @@ namespace {
 
 bool has_function(const BtfFile& types, const char* name) { return types.find(name, BTF_KIND_FUNC) != 0; }
 
-// Whether the type has an entry (btf_member, btf_enum) of that name.
+// Returns whether the type has an entry (btf_member, btf_enum) with this name.
 template <typename Entry> bool has_entry(const BtfFile& types, const char* type, uint32_t kind, std::string_view name) {
     const btf_type* found = types.at(types.find(type, kind));
     if (!found)
@@ -50,7 +53,7 @@ FeaturesByTypes read_features(std::string_view bytes) {
     out.lsm = has_function(types, "bpf_lsm_file_open");
     // CONFIG_FUNCTION_ERROR_INJECTION
     out.error_injection = has_function(types, "within_error_injection_list");
-    // "bpf: Allow uprobe program to change context registers"; 6.18 has the member, and may still refuse
+    // "bpf: Allow uprobe program to change context registers". 6.18 has the member, but may still refuse such programs.
     out.register_writes = has_member(types, "bpf_prog_aux", "kprobe_write_ctx");
     return out;
 }
@@ -68,7 +71,8 @@ std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind, const std::st
     }
     if (!fentry)
         return "it has no trampolines (fentry; CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)";
-    // Which functions are on the list, and whether system calls are taken without it, is not in types.
+    // Types do not show which functions are on the list, and whether system calls are accepted without it. So assume
+    // that these are.
     if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
         return "";
     return only_security_functions;
