@@ -55,12 +55,12 @@ class Session {
     const plan::Plan& plan;
     const SessionOptions& options;
     Output output;
-    Sinks sinks;
     std::unique_ptr<Messages> messages; // declared after `output`, because it may use the same writer
     std::unique_ptr<HeldBack> held_back;
     HostObject host_object;
     KernelMemory kernel_memory;
     SessionData data{plan};
+    Sinks sinks; // destroyed before the data that they read
     Speculations speculations;
     Batches batches;
     bool exiting = false;     // the session must end, for any reason
