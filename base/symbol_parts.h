@@ -6,7 +6,9 @@
 // not use these functions there.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace sonde {
 
@@ -27,5 +29,13 @@ std::string_view coroutine_part(std::string_view symbol);
 inline bool is_thunk(std::string_view symbol) {
     return symbol.starts_with("_ZTh") || symbol.starts_with("_ZTv") || symbol.starts_with("_ZTc");
 }
+// Returns the symbol of a thunk's function: "_ZN1C1fEv" for "_ZThn16_N1C1fEv". Returns "" for other symbols.
+std::string thunk_target(std::string_view symbol);
+
+// A C++ compiler emits several variants of a constructor or destructor, and some of them run another one: the deleting
+// destructor (D0) runs D1 or D2, and the variants for complete objects (C1, D1) may run those for base classes (C2,
+// D2). With -Os, gcc gives the code to one variant (C4, D4), which all others run. Returns the symbols of the variants
+// that this one may run; nothing for other functions.
+std::vector<std::string> variants_run_by(std::string_view symbol);
 
 } // namespace sonde

@@ -31,9 +31,9 @@ FlowNodes Copy::reached(size_t from, std::optional<size_t> stop) const {
     return seen;
 }
 
-FlowNodes Copy::first_reached(size_t first) const {
-    FlowNodes seen = {first};
-    std::vector<size_t> open = {first};
+FlowNodes Copy::first_reached(const FlowNodes& firsts) const {
+    FlowNodes seen = firsts;
+    std::vector<size_t> open(firsts.begin(), firsts.end());
     while (!open.empty()) {
         size_t node = open.back();
         open.pop_back();
@@ -44,6 +44,14 @@ FlowNodes Copy::first_reached(size_t first) const {
                 open.push_back(next);
     }
     return seen;
+}
+
+FlowNodes Copy::unreached() const {
+    FlowNodes out;
+    for (size_t i = 0; i < inside_.size(); i++)
+        if (!inside_[i] && flow_.before(i).empty() && !flow_.nodes()[i].does_nothing)
+            out.insert(i);
+    return out;
 }
 
 // A jump with fewer edges than targets leads to code outside of the graph.
@@ -113,7 +121,41 @@ class Repetition {
         return false;
     }
 
+    // Whether the code after one of `beginnings` repeats an effect, so that it may belong to several calls: the loop
+    // around the copy was unrolled, and nothing of the caller is left between the calls. The other explanation is a
+    // loop in the copied function, which was unrolled. Only an effect before all others that is not repeated shows
+    // this: a second call would repeat that effect, too.
+    bool is_doubtful(const FlowNodes& beginnings) const {
+        return std::ranges::any_of(beginnings, [&](size_t node) {
+            const std::vector<bool> stretch = behind(node, beginnings);
+            std::vector<size_t> once, repeated;
+            for (size_t effect : effects_)
+                if (stretch[effect])
+                    (longest_row(effect, stretch, beginnings) == 1 ? once : repeated).push_back(effect);
+            return std::ranges::any_of(repeated, [&](size_t effect) {
+                return std::ranges::none_of(once, [&](size_t other) {
+                    // Compilers merge writes to memory, but not calls.
+                    const std::vector<FlowNode>& nodes = copy_.flow().nodes();
+                    return (nodes[other].is_call || !nodes[effect].is_call) &&
+                           always_precedes(other, effect, node, beginnings);
+                });
+            });
+        });
+    }
+
   private:
+    // Whether each path from `from` to an effect like `later` has an effect like `earlier` first.
+    bool always_precedes(size_t earlier, size_t later, size_t from, const FlowNodes& beginnings) const {
+        if (does_same(from, earlier))
+            return true;
+        FlowNodes stops = beginnings;
+        for (size_t effect : effects_)
+            if (does_same(effect, earlier))
+                stops.insert(effect);
+        const std::vector<bool> seen = behind(from, stops);
+        return std::ranges::none_of(effects_, [&](size_t effect) { return seen[effect] && does_same(effect, later); });
+    }
+
     bool does_same(size_t one, size_t other) const {
         const std::vector<FlowNode>& nodes = copy_.flow().nodes();
         return nodes[one].effect == nodes[other].effect && places_[one].is_same(places_[other]);
@@ -197,6 +239,18 @@ std::vector<size_t> in_order_of_flow(const CodeFlow& flow, size_t first) {
     return out;
 }
 
+// Returns the entries where a first call can enter: execution was not in the copy before. It begins at `firsts`.
+FlowNodes begun_from(const Copy& copy, const FlowNodes& firsts, const Ways& ways) {
+    const FlowNodes reached = copy.first_reached(firsts);
+    FlowNodes begun;
+    for (size_t node : ways.targets)
+        if (reached.contains(node) || std::ranges::any_of(ways.leading, [&](size_t lead) {
+                return reached.contains(lead) && copy.reached(lead).contains(node);
+            }))
+            begun.insert(node);
+    return begun;
+}
+
 } // namespace
 
 size_t joined(const Copy& copy, const FlowNodes& entries, size_t node, FlowNodes& leading) {
@@ -242,14 +296,10 @@ void meet(const Copy& copy, Ways& ways) {
 }
 
 bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways) {
-    const FlowNodes reached_first = copy.first_reached(first);
-    // Entries where a first call can enter: execution was not in the copy before.
-    FlowNodes begun;
-    for (size_t node : ways.targets)
-        if (reached_first.contains(node) || std::ranges::any_of(ways.leading, [&](size_t lead) {
-                return reached_first.contains(lead) && copy.reached(lead).contains(node);
-            }))
-            begun.insert(node);
+    FlowNodes begun = begun_from(copy, {first}, ways);
+    // In Rust, the code after `catch_unwind` can follow the landing pad only.
+    if (begun.empty())
+        begun = begun_from(copy, copy.unreached(), ways);
     if (begun.empty())
         return true;
     // The first line of the copied function that an entry is on.
@@ -277,12 +327,18 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
     // Now look for calls that begin after another call, in a copy that holds several.
     const Repetition repetition(copy, places);
     const size_t calls = kept.size();
-    if (repetition.is_possible())
-        for (size_t node : in_order_of_flow(copy.flow(), first))
-            if (marks.contains(node) && !kept.contains(node) && repetition.is_repeated_at(node, kept))
-                kept.insert(node);
+    if (!repetition.is_possible()) {
+        ways.targets = kept;
+        return true;
+    }
+    for (size_t node : in_order_of_flow(copy.flow(), first))
+        if (marks.contains(node) && !kept.contains(node) && repetition.is_repeated_at(node, kept))
+            kept.insert(node);
     ways.targets = kept;
-    return kept.size() == calls || !repetition.is_uneven(kept);
+    if (kept.size() != calls && repetition.is_uneven(kept))
+        return false;
+    ways.is_doubtful = repetition.is_doubtful(kept);
+    return true;
 }
 
 } // namespace sonde

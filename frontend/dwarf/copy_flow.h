@@ -58,9 +58,11 @@ class Copy {
     // Nodes that can be executed after `from` without leaving the copy and without passing `stop`. `from` itself is
     // among them only if it is in a loop.
     FlowNodes reached(size_t from, std::optional<size_t> stop = std::nullopt) const;
-    // Nodes that can be executed from the function's first node without going through the copy: nodes outside, and the
-    // first nodes of the copy on each path.
-    FlowNodes first_reached(size_t first) const;
+    // Nodes that can be executed from `firsts` without going through the copy: nodes outside, and the first nodes of
+    // the copy on each path.
+    FlowNodes first_reached(const FlowNodes& firsts) const;
+    // Nodes outside to which no edge leads, such as landing pads of exceptions; without padding.
+    FlowNodes unreached() const;
     // Whether execution can leave the copy after that node: to a node outside, by a return, or to an unknown target.
     bool leaves(size_t node) const;
 
@@ -73,6 +75,8 @@ class Copy {
 // nothing but lead there (jumps and nops).
 struct Ways {
     FlowNodes targets, leading;
+    // The code after an entry repeats itself, and nothing shows whether this is one call or several.
+    bool is_doubtful = false;
 };
 
 // Returns the node of the copy that a nop or an unconditional jump leads to; nullopt for all other nodes.
@@ -89,7 +93,7 @@ void meet(const Copy& copy, Ways& ways);
 // `first` is the function's first node; `places` has one element for each node.
 //
 // Returns false if some code belongs to more calls than the found entries. Then the copy cannot be probed: a count
-// would be too low.
+// would be too low. Sets `is_doubtful` if some code may belong to more calls.
 bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways);
 
 } // namespace sonde

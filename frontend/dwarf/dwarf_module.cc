@@ -9,6 +9,7 @@
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dropped_results.h"
+#include "frontend/dwarf/emitted_variants.h"
 #include "frontend/dwarf/function_entries.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
@@ -48,10 +49,10 @@ struct DwarfModule::Impl {
     UnwindTable unwind{file, debug};                      // functions and frames according to the unwind information
     CodeLayout code{file, symbols, units, lines, unwind}; // beginnings of instructions
     Ifuncs ifuncs{file, code, unwind};                    // functions that are chosen when a program starts
+    EmittedVariants variants{file, symbols, units};       // thunks, and variants of constructors and destructors
     // Matches patterns with functions.
-    FunctionSearch functions{file, debug, symbols, units, variables, instances, ifuncs};
+    FunctionSearch functions{file, debug, symbols, units, variables, instances, ifuncs, variants};
     Statements statements{file, symbols, units, lines, instances, functions}; // maps lines to addresses and back
-    FunctionEntries entries{file, debug, units, lines, instances, code};      // places where each call is counted once
     ProbeSafety safety{file, symbols, code};                                  // which instructions can be probed
     ReturnSites returns{file, debug, symbols, units, unwind, code};           // the instructions that leave functions
     CallReturns call_returns{file, unwind, code};                   // the instructions after calls of other modules
@@ -60,6 +61,8 @@ struct DwarfModule::Impl {
     DroppedResults dropped{file, debug, symbols};                   // results that the compiler removed
     CallingConvention calling{file,      debug,     units,  types,
                               variables, locations, dropped}; // locations of arguments and results
+    // Places where each call is counted once.
+    FunctionEntries entries{file, debug, units, lines, instances, code, variants, calling};
     // Locations of parameters at the entry.
     ParameterLocations parameters{file, debug, symbols, variables, locations, calling};
 

@@ -10,12 +10,16 @@
 #include <fmt/format.h>
 
 #include "base/debug/die.h"
+#include "base/demangle.h"
+#include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/copy_flow.h"
 #include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/emitted_variants.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/types/x86_code.h"
 
@@ -25,13 +29,6 @@ namespace {
 
 // functions with more bytes are not analyzed, because the graph would need much memory
 constexpr Address most_code = 1 << 20;
-
-bool is_inside_of(FunctionRef inner, FunctionRef outer) {
-    for (uint32_t at = inner->parent; at != no_index && at >= outer.index; at = inner.unit->functions[at].parent)
-        if (at == outer.index)
-            return true;
-    return false;
-}
 
 // Converts predecessors of a node to arrivals, which say when execution goes from there to the node. Returns nullopt if
 // a handler at one of them cannot know this. Such predecessors are calls, indirect jumps and jumps that do not depend
@@ -79,6 +76,10 @@ size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
         node = *next;
     }
     return node;
+}
+
+std::string why_no_start(const FunctionInstance& function) {
+    return fmt::format("`{}` begins with a loop, and a round of it cannot be told from a call", function.name);
 }
 
 // Whether the code has a direct jump to `entry`. This needs no graph.
@@ -150,7 +151,7 @@ FunctionPlaces FunctionEntries::of_function(const FunctionInstance& function) {
     const Parts parts = parts_of(function);
     // Most functions have no jump to their first instruction. This test is much cheaper than the graph.
     if (!jumps_to(file_, parts, function.entry))
-        return out;
+        return function.body_repeats && !calling_.keeps_to_abi(function) ? of_body(function, flow_of(parts)) : out;
     const CodeFlow flow = flow_of(parts);
     std::optional<size_t> first = flow.index_of(function.entry);
     if (!first || flow.before(*first).empty())
@@ -162,8 +163,34 @@ FunctionPlaces FunctionEntries::of_function(const FunctionInstance& function) {
                                            ? *std::move(repeats)
                                            : std::vector<Arrival>()}};
     else
-        out = {{}, fmt::format("`{}` begins with a loop, and a round of it cannot be told from a call", function.name)};
+        out = {{}, why_no_start(function)};
     return out;
+}
+
+// A function of C or C++ is then probed before its prologue (place_cheaply.cc), because the calling convention says
+// where the parameters are. In Rust they can be read after the prologue only.
+FunctionPlaces FunctionEntries::of_body(const FunctionInstance& function, const CodeFlow& flow) {
+    const std::optional<size_t> body = flow.index_of(function.body);
+    if (!body)
+        return {{{function.body, {}}}, ""};
+    const Copy whole(flow, parts_of(function));
+    if (std::optional<FunctionPlaces::Place> place = place_at(whole, *body, {}))
+        return {{*std::move(place)}, ""};
+    return {{}, why_no_start(function)};
+}
+
+std::string FunctionEntries::doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const Ways& ways) {
+    if (ways.is_doubtful)
+        return fmt::format("the code of the copy of `{}` at {:#x} repeats itself: it may contain several calls, and "
+                           "nothing shows where each of them begins",
+                           copy.name, copy.entry);
+    if (!around || copy.name == around->name) // the thunk itself is probed
+        return "";
+    const std::vector<CodeSymbol>& thunks = variants_.thunks_with_code(around->linkage_name);
+    std::optional<std::string> plain = thunks.empty() ? std::nullopt : demangle(thunks[0].name);
+    return plain ? fmt::format("`{}` also contains the code of `{}`, but no debug information describes it",
+                               symbol_name(*plain), copy.name)
+                 : "";
 }
 
 FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
@@ -199,6 +226,7 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
     if (ways.targets.empty())
         return out;
     out.places.clear();
+    out.doubt = doubt_of(function, outer, ways);
     for (size_t node : ways.targets) {
         std::optional<FunctionPlaces::Place> place = place_at(copy, behind_nops(copy, node, ways), ways.leading);
         if (!place)

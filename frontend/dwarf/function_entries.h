@@ -33,8 +33,10 @@
 
 namespace sonde {
 
+class CallingConvention;
 class CodeLayout;
 class DebugFiles;
+class EmittedVariants;
 class FunctionInstances;
 class LineTables;
 class ProgramFile;
@@ -43,8 +45,10 @@ class UnitIndex;
 class FunctionEntries {
   public:
     FunctionEntries(const ProgramFile& file, DebugFiles& debug, UnitIndex& units, LineTables& lines,
-                    FunctionInstances& instances, CodeLayout& code)
-        : file_(file), debug_(debug), units_(units), lines_(lines), instances_(instances), code_(code) {}
+                    FunctionInstances& instances, CodeLayout& code, EmittedVariants& variants,
+                    CallingConvention& calling)
+        : file_(file), debug_(debug), units_(units), lines_(lines), instances_(instances), code_(code),
+          variants_(variants), calling_(calling) {}
 
     // Returns the places, or the reason why no place is right (see FunctionPlaces). If the code cannot be analyzed, the
     // only place is the function's entry.
@@ -56,7 +60,11 @@ class FunctionEntries {
     Parts parts_of(const FunctionInstance& function);
     CodeFlow flow_of(const Parts& parts) const;
     FunctionPlaces of_function(const FunctionInstance& function);
+    // The place after the prologue, if a loop comes back there.
+    FunctionPlaces of_body(const FunctionInstance& function, const CodeFlow& flow);
     FunctionPlaces of_copy(const FunctionInstance& copy);
+    // Why calls of an inlined copy may be missed, although its places are right; "" if they are not.
+    std::string doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const Ways& ways);
     // The entries that the compiler has marked by statements (see the .cc file). Empty: it has not.
     FlowNodes marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref);
     // Whether all `marks` statements at that address belong to other copies of the same function. The beginning of
@@ -73,6 +81,8 @@ class FunctionEntries {
     LineTables& lines_;
     FunctionInstances& instances_;
     CodeLayout& code_;
+    EmittedVariants& variants_;
+    CallingConvention& calling_;
     std::optional<std::pair<DieOffset, CodeFlow>> last_; // the last result of flow_around
 };
 

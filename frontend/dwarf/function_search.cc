@@ -24,6 +24,7 @@
 #include "base/glob.h"
 #include "base/symbol_parts.h"
 #include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/emitted_variants.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/go.h"
 #include "frontend/dwarf/ifuncs.h"
@@ -197,9 +198,28 @@ void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, s
         const bool is_its_part =
             candidate && (candidate->part == part ||
                           (has_wildcard(pattern.function) && matches_name(pattern.function, candidate->name)));
-        if (is_its_part && !is_part(*candidate) && file_matches(pattern.file, candidate->file) &&
-            line_matches(pattern, candidate->line))
+        if (!is_its_part || is_part(*candidate) || !file_matches(pattern.file, candidate->file) ||
+            !line_matches(pattern, candidate->line))
+            continue;
+        // The exact name of a symbol means this variant.
+        const bool is_extra =
+            !pattern.function.starts_with("_Z") &&
+            (candidate->inlined ? variants_.contains_another(function) : variants_.runs_another(candidate->entry));
+        if (!is_extra)
             found.push_back(*candidate);
+        add_thunks(*candidate, found);
+    }
+}
+
+void FunctionSearch::add_thunks(const FunctionInstance& function, std::vector<FunctionInstance>& found) {
+    if (function.inlined || function.linkage_name.empty())
+        return;
+    for (const CodeSymbol& thunk : variants_.thunks_with_code(function.linkage_name)) {
+        FunctionInstance added = instances_.of_symbol(thunk);
+        added.name = function.name;
+        added.file = function.file;
+        added.line = function.line;
+        found.push_back(std::move(added));
     }
 }
 
@@ -310,8 +330,10 @@ void FunctionSearch::add_symbol(const CodeSymbol& symbol, const FunctionPattern&
     const FunctionInstance* known = instances_.of(around);
     if (!known) {
         FunctionInstance candidate = instances_.of_symbol(symbol);
-        if (pattern.parameters.empty() || same_parameters(pattern.parameters, variables_.signature(candidate)))
+        if (pattern.parameters.empty() || same_parameters(pattern.parameters, variables_.signature(candidate))) {
+            add_thunks(candidate, found);
             found.push_back(std::move(candidate));
+        }
         return;
     }
     // The symbol is a part that the compiler split off ("f.cold"), or it does not match.
@@ -345,6 +367,8 @@ void FunctionSearch::add_symbols(const FunctionPattern& pattern, const std::set<
         // Moved parts and thunks are not functions of the source. You can probe them by their exact names.
         const bool is_named = pattern.function.starts_with("_") || pattern.function.find("thunk") != std::string::npos;
         if (wildcard && (is_moved_part(best->name) || (is_thunk(best->name) && !is_named)))
+            continue;
+        if (!pattern.function.starts_with("_Z") && variants_.runs_another(address))
             continue;
         add_symbol(*best, pattern, found);
     }

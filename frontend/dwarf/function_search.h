@@ -19,6 +19,7 @@
 namespace sonde {
 
 class DebugFiles;
+class EmittedVariants;
 class FunctionInstances;
 class Ifuncs;
 class ProgramFile;
@@ -30,9 +31,9 @@ struct CodeSymbol;
 class FunctionSearch {
   public:
     FunctionSearch(const ProgramFile& file, DebugFiles& debug, SymbolTables& symbols, UnitIndex& units,
-                   Variables& variables, FunctionInstances& instances, Ifuncs& ifuncs)
+                   Variables& variables, FunctionInstances& instances, Ifuncs& ifuncs, EmittedVariants& variants)
         : file_(file), debug_(debug), symbols_(symbols), units_(units), variables_(variables), instances_(instances),
-          ifuncs_(ifuncs) {}
+          ifuncs_(ifuncs), variants_(variants) {}
 
     // See DwarfModule::functions().
     std::vector<FunctionInstance> find(const FunctionPattern& pattern);
@@ -52,6 +53,8 @@ class FunctionSearch {
 
     bool is_part(const FunctionInstance& function); // was split off from a function that begins elsewhere
     bool symbol_has_name(const CodeSymbol& symbol, const FunctionPattern& pattern);
+    // Adds thunks that contain the function's code, under the function's name.
+    void add_thunks(const FunctionInstance& function, std::vector<FunctionInstance>& found);
     void add_symbol(const CodeSymbol& symbol, const FunctionPattern& pattern, std::vector<FunctionInstance>& found);
     // Adds symbols that match, except those at `entries`, the addresses of functions with debug information that
     // matched.
@@ -70,6 +73,7 @@ class FunctionSearch {
     Variables& variables_;
     FunctionInstances& instances_;
     Ifuncs& ifuncs_;
+    EmittedVariants& variants_;
 };
 
 } // namespace sonde

@@ -59,7 +59,8 @@ struct FunctionPlaces {
         std::vector<Arrival> repeats; // ways to reach the place that are not new calls
     };
     std::vector<Place> places;
-    std::string why_none; // why no place is hit exactly once
+    std::string why_none;   // why no place is hit exactly once
+    std::string doubt = {}; // why some calls may hit no place; "" if each call hits one
 };
 
 // A place in the source: a row of the line table.

@@ -25,6 +25,13 @@ FunctionRef enclosing_subprogram(FunctionRef function) {
     return function;
 }
 
+bool is_inside_of(FunctionRef inner, FunctionRef outer) {
+    for (uint32_t at = inner->parent; at != no_index && at >= outer.index; at = inner.unit->functions[at].parent)
+        if (at == outer.index)
+            return true;
+    return false;
+}
+
 const char* scope_name(const ScopeEntry& scope) {
     return scope.name ? scope.name : scope.is_namespace ? "(anonymous namespace)" : "(anonymous)";
 }

@@ -96,6 +96,8 @@ bool die_at(const Unit& unit, Dwarf_Off offset, Dwarf_Die* die);
 bool die_of(FunctionRef function, Dwarf_Die* die);
 // Returns the function that contains an inlined copy; the function itself if it is not an inlined copy.
 FunctionRef enclosing_subprogram(FunctionRef function);
+// Whether `inner` is in the code of `outer`: an inlined copy, or a copy in such a copy.
+bool is_inside_of(FunctionRef inner, FunctionRef outer);
 
 // Returns the name as in qualified names: "ns", "(anonymous namespace)".
 const char* scope_name(const ScopeEntry& scope);

@@ -48,6 +48,7 @@ struct ResolvedPoint {
     FunctionInstance function;
     Address address = 0;          // the probed instruction, as an address in the module
     std::vector<Arrival> repeats; // from where execution comes to the address without a call (frontend/sema/arrivals.h)
+    std::string doubt;            // why the point may miss calls (FunctionPlaces)
     Address entry_address = 0;    // .return: the function's entry, or the end of its prologue if needed
     // An entry of the procedure linkage table, which has no variables; owned by the module.
     const PltEntry* plt = nullptr;

@@ -168,8 +168,12 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         return {};
     };
     std::vector<std::pair<std::string, Error>> left_out; // by the functions' names
+    std::vector<std::pair<std::string, std::string>> doubts;
     for (const FunctionInstance& one : found) {
+        const size_t before = points.size();
         Result<void> added = add(one);
+        if (points.size() > before && !points.back().doubt.empty())
+            doubts.emplace_back(one.name, points.back().doubt);
         // If there are several functions, some may never return. Functions that the compiler adds to the program are
         // not worth a warning.
         const bool is_own = one.has_debug_info || !module.has_debug_info() || !wildcard;
@@ -178,6 +182,8 @@ std::vector<ResolvedPoint> functions_in(Resolving& resolving, const ProcessTarge
         if (!added && (found.size() == 1 || (is_told && is_own)))
             left_out.emplace_back(one.name, std::move(added).error());
     }
+    if (!doubts.empty() && !env.listing)
+        warn_of_missed_calls(resolving, pattern, doubts);
     if (!left_out.empty()) {
         explain_no_return(resolving, pattern, left_out, points.size());
         if (points.empty())

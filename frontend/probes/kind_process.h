@@ -92,6 +92,9 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving);       // 
 std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next);   // .plt, .plt("f"), .plt.return
 std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving);        // .begin, .thread.end, .syscall ...
 
+// Warns of functions with places that may miss calls; each with the reason.
+void warn_of_missed_calls(Resolving& resolving, const ProcessPattern& pattern,
+                          const std::vector<std::pair<std::string, std::string>>& doubts);
 // These report why nothing matched, with similar names. `any`: such functions exist, but the suffix excludes them.
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any);
 void explain_no_statement(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern);

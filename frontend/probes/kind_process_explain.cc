@@ -121,7 +121,26 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     return true;
 }
 
+// Returns the different names, quoted. Counts of these functions are wrong, so the list is long.
+template <typename Reason> std::string list_of_functions(const std::vector<std::pair<std::string, Reason>>& functions) {
+    constexpr size_t most = 20;
+    std::set<std::string> names;
+    for (const auto& [name, reason] : functions)
+        names.insert(name);
+    std::string text;
+    size_t listed = 0;
+    for (auto name = names.begin(); name != names.end() && listed < most; ++name, ++listed)
+        text += fmt::format("{}`{}`", listed == 0 ? "" : ", ", *name);
+    return names.size() > most ? fmt::format("{}, and {} more", text, names.size() - most) : text;
+}
+
 } // namespace
+
+void warn_of_missed_calls(Resolving& resolving, const ProcessPattern& pattern,
+                          const std::vector<std::pair<std::string, std::string>>& doubts) {
+    report(resolving, pattern, DiagId::LeftOut, fmt::format("may miss calls of {}", list_of_functions(doubts)))
+        .note({}, doubts[0].second);
+}
 
 void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
                        const std::vector<std::pair<std::string, Error>>& left_out, size_t others) {
@@ -132,10 +151,7 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
         text = fmt::format("{} function{} of {} that match{} left out of the pattern: ", left_out.size(),
                            left_out.size() == 1 ? "" : "s", left_out.size() + others,
                            left_out.size() == 1 ? " is" : " are");
-        for (size_t i = 0; i < left_out.size() && i < max_suggestions; i++)
-            text += fmt::format("{}`{}`", i == 0 ? "" : ", ", left_out[i].first);
-        if (left_out.size() > max_suggestions)
-            text += fmt::format(", and {} more", left_out.size() - max_suggestions);
+        text += list_of_functions(left_out);
     }
     const DiagId left_out_id = first.os_error == unclear_entry ? DiagId::LeftOut : DiagId::NoSafeReturn;
     DiagBuilder builder = report(resolving, pattern, others == 0 ? DiagId::NoMatch : left_out_id, text);

@@ -151,12 +151,15 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
             move(point.address, point.point.offset, *cheap);
     if (!entry.is_chosen)
         return;
-    if (point.is_return)
+    if (point.is_return) {
         move(point.entry_address, point.point.entry_offset, entry.address);
-    else
-        move(point.address, point.point.offset, entry.address);
-    if (!point.is_return)
-        point.entry_address = entry.address;
+        return;
+    }
+    // A loop that comes back to the end of the prologue does not come back to a place before its end.
+    if (point.address == point.function.body && point.function.body != point.function.entry)
+        point.repeats.clear();
+    move(point.address, point.point.offset, entry.address);
+    point.entry_address = entry.address;
 }
 
 } // namespace sonde

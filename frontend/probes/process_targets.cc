@@ -512,6 +512,7 @@ namespace {
 struct NoticedAt {
     std::vector<std::pair<FunctionExit, FunctionPlaces::Place>> places;
     bool at_instruction = false; // the addresses are those of return instructions and tail calls
+    std::string doubt;           // why these may miss calls (FunctionPlaces)
 };
 
 // Breakpoints at entries. The exit in each pair is only filled in because the two lists have the same type.
@@ -544,7 +545,7 @@ Result<NoticedAt> places_of_return(const ProcessTarget& target, const FunctionIn
     if (!function.inlined && returns_twice(function.name))
         return Error(why_no_return_twice(function.name));
     // A uretprobe changes the return address at the entry, and would change it again in each round of the loop.
-    if (!entries.places[0].repeats.empty())
+    if (!entries.places[0].repeats.empty() && entries.places[0].address == function.entry)
         return Error(
             fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),
             unclear_entry);
@@ -557,7 +558,9 @@ Result<NoticedAt> places_of_call(const ProcessTarget& target, const FunctionInst
     FunctionPlaces entries = target.module->places(function);
     if (entries.places.empty())
         return Error(std::move(entries.why_none), unclear_entry);
-    return at_entries(entries.places);
+    NoticedAt out = at_entries(entries.places);
+    out.doubt = std::move(entries.doubt);
+    return out;
 }
 
 } // namespace
@@ -577,6 +580,7 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
         resolved->is_function = true;
         resolved->is_go = function.is_go && !function.inlined;
         resolved->repeats = std::move(place.repeats);
+        resolved->doubt = noticed->doubt;
         if (is_return) {
             resolved->kind = plan::ProbeKind::Uretprobe;
             resolved->is_return = true;

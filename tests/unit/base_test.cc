@@ -20,6 +20,7 @@
 #include "base/shared_libraries.h"
 #include "base/source.h"
 #include "base/suggest.h"
+#include "base/symbol_parts.h"
 #include "base/terminal_text.h"
 
 namespace sonde {
@@ -683,6 +684,28 @@ TEST(SharedLibraries, AreThoseThatThisProgramHasMapped) {
     EXPECT_FALSE(mapped_at(getpid(), 1));
     EXPECT_TRUE(shared_libraries("/etc/passwd").empty());
     EXPECT_TRUE(shared_libraries("/no/such/program").empty());
+}
+
+TEST(SymbolParts, ThunksNameTheirFunctions) {
+    EXPECT_EQ(thunk_target("_ZThn16_N1C1fEv"), "_ZN1C1fEv");
+    EXPECT_EQ(thunk_target("_ZTh8_N1C1fEv"), "_ZN1C1fEv");
+    EXPECT_EQ(thunk_target("_ZTv0_n24_N1CD1Ev"), "_ZN1CD1Ev");
+    EXPECT_EQ(thunk_target("_ZTch0_h16_N1C1fEv"), "_ZN1C1fEv");
+    EXPECT_EQ(thunk_target("_ZTchn8_v0_n24_N1C1fEv"), "_ZN1C1fEv");
+    EXPECT_EQ(thunk_target("_ZN1C1fEv"), "");
+    EXPECT_EQ(thunk_target("_ZThn16"), "");
+    EXPECT_EQ(thunk_target("_ZTV1C"), "");
+}
+
+TEST(SymbolParts, VariantsOfDestructorsAndConstructors) {
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(variants_run_by("_ZN1CD0Ev"), (Names{"_ZN1CD1Ev", "_ZN1CD2Ev", "_ZN1CD4Ev"}));
+    EXPECT_EQ(variants_run_by("_ZN1CD1Ev"), (Names{"_ZN1CD2Ev", "_ZN1CD4Ev"}));
+    EXPECT_EQ(variants_run_by("_ZN1CC1EiPc"), (Names{"_ZN1CC2EiPc", "_ZN1CC4EiPc"}));
+    EXPECT_EQ(variants_run_by("_ZN1CC1IiEET_"), (Names{"_ZN1CC2IiEET_", "_ZN1CC4IiEET_"}));
+    EXPECT_EQ(variants_run_by("_ZN1CD4Ev"), Names());
+    EXPECT_EQ(variants_run_by("_ZN1C1fEv"), Names());
+    EXPECT_EQ(variants_run_by("D0E"), Names());
 }
 
 } // namespace

@@ -26,7 +26,8 @@ const std::string inc = "\x48\xff\xc1";                         // inc %rcx
 const std::string lea = "\x48\x8d\x41\xfe";                     // lea -2(%rcx),%rax
 const std::string ret = "\xc3";
 
-// The addresses, counted in instructions, where calls come in; -1 at the end: some code is of more calls.
+// The addresses, counted in instructions, where calls come in; -1 at the end: some code is of more calls; -2: some may
+// be.
 std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
     CodeFlow::Part part{start, ""};
     std::vector<std::pair<Address, Address>> ranges;
@@ -49,6 +50,8 @@ std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
     std::vector<int> out(ways.targets.begin(), ways.targets.end());
     if (!is_whole)
         out.push_back(-1);
+    if (ways.is_doubtful)
+        out.push_back(-2);
     return out;
 }
 
@@ -129,6 +132,62 @@ TEST(CopyFlow, DuplicatesThatHaveGrownTogetherAreNoticed) {
                           {copy, -5, add, true},
                           {caller, -9, ret}}),
               (std::vector<int>{1, 4, -1}));
+}
+
+// An unrolled loop around the copy, or an unrolled loop in the function: both look like this.
+TEST(CopyFlow, CodeThatRepeatsItselfIsDoubtful) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, add, true},
+                          {copy, 5, inc},
+                          {copy, 5, add, true},
+                          {copy, 5, add, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, -2}));
+    // Each round of a loop around the copy has two calls.
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, add, true},
+                          {copy, 5, add, true},
+                          {caller, 9, inc},
+                          {caller, 9, std::string("\x75\xed")}, // jne to the first `add`
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, -2}));
+}
+
+TEST(CopyFlow, WhatAllRepetitionsFollowShowsThatTheyAreOneCall) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, store, true},
+                          {copy, 6, add, true},
+                          {copy, 6, add, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1}));
+    // The first `add` comes before the other effect.
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -6, add, true},
+                          {copy, 5, store, true},
+                          {copy, 6, add, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, -2}));
+}
+
+TEST(CopyFlow, ALoopInTheFunctionIsNotDoubtful) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, inc},
+                          {copy, 6, add, true},
+                          {copy, 6, add, true},
+                          {copy, 6, std::string("\x75\xf0")}, // jne to the first `add`
+                          {caller, -9, ret}}),
+              (std::vector<int>{1}));
+}
+
+// The code after the first return is reached by exceptions only.
+TEST(CopyFlow, CallsBeginBehindLandingPadsToo) {
+    EXPECT_EQ(beginnings({{caller, -9, ret},
+                          {caller, -9, inc},
+                          {copy, -5, load, true},
+                          {caller, -9, inc},
+                          {copy, -5, store, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{2}));
 }
 
 TEST(CopyFlow, BranchesOfOneCallAreNotAddedUp) {
