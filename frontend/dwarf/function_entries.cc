@@ -269,8 +269,8 @@ FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstan
     if (!marks.contains(*own))
         return {};
     // If the copy has no instruction at its entry, the mark is outside of its addresses. Then the other marks belong to
-    // other copies.
-    if (!copy.has(*own))
+    // other copies. If there are none, the compiler has duplicated the code of this copy.
+    if (!copy.has(*own) && !copies_like(function, ref).empty())
         return {*own};
     FlowNodes out;
     for (auto [node, count] : marks)
@@ -279,18 +279,25 @@ FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstan
     return out;
 }
 
+std::vector<std::pair<FunctionRef, const FunctionInstance*>> FunctionEntries::copies_like(const FunctionInstance& copy,
+                                                                                          FunctionRef ref) {
+    std::vector<std::pair<FunctionRef, const FunctionInstance*>> out;
+    const FunctionRef around = enclosing_subprogram(ref);
+    for (FunctionRef other{ref.unit, around.index + 1};
+         other.index < ref.unit->functions.size() && is_inside_of(other, around); other.index++)
+        if (const FunctionInstance* one = other->inlined && other != ref ? instances_.of(other) : nullptr;
+            one && one->line == copy.line && one->file == copy.file)
+            out.emplace_back(other, one);
+    return out;
+}
+
 // The instructions of two successive copies can be mixed. The only sign of a copy without an instruction at its entry
 // is that its DW_AT_entry_pc is that address.
 bool FunctionEntries::marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref) {
     if (address == copy.entry)
         return false;
-    const FunctionRef around = enclosing_subprogram(ref);
     size_t others = 0;
-    for (FunctionRef other{ref.unit, around.index + 1};
-         other.index < ref.unit->functions.size() && is_inside_of(other, around); other.index++) {
-        const FunctionInstance* one = other->inlined && other != ref ? instances_.of(other) : nullptr;
-        if (!one || one->line != copy.line || one->file != copy.file)
-            continue;
+    for (const auto& [other, one] : copies_like(copy, ref)) {
         Dwarf_Die die;
         const bool is_inside = is_inside_of(other, ref) && die_of(other, &die);
         if (is_inside && std::ranges::any_of(units_.ranges(die).ranges, [&](const auto& range) {

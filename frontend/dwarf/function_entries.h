@@ -67,6 +67,9 @@ class FunctionEntries {
     std::string doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const Ways& ways);
     // The entries that the compiler has marked by statements (see the .cc file). Empty: it has not.
     FlowNodes marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref);
+    // The other copies in the function around a copy that have the same declaration.
+    std::vector<std::pair<FunctionRef, const FunctionInstance*>> copies_like(const FunctionInstance& copy,
+                                                                             FunctionRef ref);
     // Whether all `marks` statements at that address belong to other copies of the same function. The beginning of
     // another copy can be among the addresses of this one.
     bool marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref);
