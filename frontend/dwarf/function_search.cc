@@ -203,7 +203,7 @@ void FunctionSearch::add_functions(Unit& unit, const FunctionPattern& pattern, s
             continue;
         // The exact name of a symbol means this variant.
         const bool is_extra =
-            !pattern.function.starts_with("_Z") &&
+            is_cxx_language(unit.language) && !pattern.function.starts_with("_Z") &&
             (candidate->inlined ? variants_.contains_another(function) : variants_.runs_another(candidate->entry));
         if (!is_extra)
             found.push_back(*candidate);
