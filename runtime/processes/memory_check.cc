@@ -3,12 +3,13 @@
 // marks these pages (Documentation/admin-guide/mm/pagemap.rst). So the check reads a few numbers for each process, and
 // memory only for private pages.
 //
-// Not every difference is a patch. Three kinds are harmless:
+// Not every difference is a patch. Four kinds are harmless:
 //
 // * Another tracer's uprobe has put a breakpoint there. The kernel manages it, so sonde can add its own. It is
 //   recognized by mapping the file again: the kernel inserts uprobes into every new mapping, but not a debugger's
 //   breakpoints.
 // * The other tracer has just removed its uprobe. So the memory is read a second time.
+// * The uprobe is for this process alone, or is left over from a tracer that was killed (kernel_breakpoint.h).
 // * Since Linux 6.18, a uprobe on a 5-byte nop becomes a call of the kernel's own page (`[uprobes-trampoline]`).
 #include "runtime/processes/memory_check.h"
 
@@ -31,6 +32,7 @@
 #include "base/fd.h"
 #include "base/process_maps.h"
 #include "base/processes.h"
+#include "runtime/processes/kernel_breakpoint.h"
 
 namespace sonde {
 namespace {
@@ -221,14 +223,15 @@ class Checker {
         if (found.empty() || memory.is_call_of_kernel(found, address))
             return;
         const bool is_breakpoint = found[0] == breakpoint && code.bytes.substr(1).starts_with(found.substr(1));
-        if (is_breakpoint && is_of_another_tracer(memory, file, code, address))
+        if (is_breakpoint && (is_of_another_tracer(memory, file, code, address) ||
+                              is_breakpoint_of_kernel(process, file.fd, code.offset)))
             return;
         if (out_.first_change.empty())
-            out_.first_change = fmt::format(
-                "{}: process {} ({}) has {} there at {:#x}, and the file has {}; {}", name_of(file, code), process,
-                process_program(process), to_hex(found), address, to_hex(code.bytes.substr(0, code.length)),
-                is_breakpoint ? "it is a debugger's breakpoint, or another tracer's for this process alone"
-                              : "its code was patched in memory");
+            out_.first_change = fmt::format("{}: process {} ({}) has {} there at {:#x}, and the file has {}; {}",
+                                            name_of(file, code), process, process_program(process), to_hex(found),
+                                            address, to_hex(code.bytes.substr(0, code.length)),
+                                            is_breakpoint ? "it is a debugger's breakpoint, or the program's own"
+                                                          : "its code was patched in memory");
         out_.changed[file.file->path].insert(code.offset);
     }
 

@@ -1,0 +1,13 @@
+// Recognizes breakpoints that the kernel manages but does not insert into new mappings. Some belong to a uprobe for one
+// process alone. Others remain after a session was killed while it removed its probes (docs/kernels.md).
+#pragma once
+
+#include <cstdint>
+
+namespace sonde {
+
+// Returns whether the breakpoint in memory of `process`, at this offset of the file, belongs to a uprobe. Returns false
+// if this cannot be known without risk, because the process has a debugger or handles breakpoints itself.
+bool is_breakpoint_of_kernel(int64_t process, int fd, uint64_t offset);
+
+} // namespace sonde
