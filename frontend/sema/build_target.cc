@@ -159,7 +159,7 @@ hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
     return b.zero(expr.range);
 }
 
-hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assignment) {
+hir::Expr* build_store(Body& b, const ast::Expr& target, const TargetAssignment& assignment) {
     if (!b.context.options.guru) {
         b.context
             .report_once(DiagId::NeedsGuru, target.range,

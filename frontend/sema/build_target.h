@@ -11,7 +11,7 @@ namespace sonde {
 // Builds a target expression; with `address`, the address of one, as in `&$x`.
 hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address);
 // Builds an assignment to the memory of the traced program.
-hir::Expr* build_store(Body& b, const ast::Expr& target, const Assignment& assignment);
+hir::Expr* build_store(Body& b, const ast::Expr& target, const TargetAssignment& assignment);
 // Builds `&$x->y`.
 hir::Expr* build_address(Body& b, const ast::AddressOfExpr& expr);
 // Converts a member expression to a target expression with all its components. The base is the base's own target, or

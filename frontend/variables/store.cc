@@ -139,7 +139,7 @@ hir::Expr* store_at(Binding& b, const Place& place, hir::Expr* address, hir::Exp
     return b.binary(hir::BinaryOp::And, field, b.number(static_cast<int64_t>(ones)));
 }
 
-hir::Expr* write(Binding& b, const Assignment& assignment) {
+hir::Expr* write(Binding& b, const TargetAssignment& assignment) {
     if (!is_assignable(b))
         return nullptr;
     std::optional<Place> place = referenced_place(b);
@@ -194,7 +194,7 @@ hir::Expr* write(Binding& b, const Assignment& assignment) {
 
 } // namespace
 
-hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment, const ResolvedPoint& point,
+hir::Expr* bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment, const ResolvedPoint& point,
                       Binder& binder) {
     Binding b(expr, point, binder);
     return write(b, assignment);

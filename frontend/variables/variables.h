@@ -72,7 +72,7 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
                                           const ResolvedPoint& point, Binder& binder);
 
 // An assignment to a target expression: `= value` or `op= value`. ++ and -- are the latter with 1.
-struct Assignment {
+struct TargetAssignment {
     hir::Expr* value;
     std::optional<hir::BinaryOp> op;
     bool gives_old = false; // the expression has the old value; `op` is Add or Sub then
@@ -80,7 +80,7 @@ struct Assignment {
 };
 // Writes the program's memory. Also an error: a value in a register, a value that is not a number, kernel memory, and a
 // handler that does not run in the program.
-hir::Expr* bind_store(const ast::TargetExpr& expr, const Assignment& assignment, const ResolvedPoint& point,
+hir::Expr* bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment, const ResolvedPoint& point,
                       Binder& binder);
 
 // The condition that one of `point.callers` is the caller; null if any function may call.

@@ -190,7 +190,7 @@ Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, cons
                 label.number(Text, profile.text(key[i].text));
             else
                 label.number(Number, static_cast<uint64_t>(key[i].number));
-            sample.message(Labels, label);
+            sample.message(SampleField::Labels, label);
         }
         profile.sample(sample);
     }
