@@ -26,16 +26,15 @@
 #include "codegen/c/compile.h"
 #include "codegen/codegen.h"
 #include "codegen/give_back.h"
+#include "driver/codegen_facts.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
 #include "driver/memory_left.h"
-#include "driver/metric_facts.h"
 #include "driver/options.h"
+#include "driver/origin_folder.h"
 #include "driver/pass.h"
-#include "driver/pass_options.h"
 #include "driver/plan_cache.h"
 #include "driver/progress.h"
-#include "driver/relink.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
 #include "driver/translation.h"
@@ -49,7 +48,6 @@
 #include "frontend/sema/sema.h"
 #include "runtime/kernel/features.h"
 #include "runtime/plan/plan.h"
-#include "runtime/plan/plan_file.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -92,26 +90,28 @@ void print_trees(const Translation& t) {
         fmt::print("# file {}\n{}", t.sources.name(file->id), ast::parse_listing(*file));
 }
 
-// All passes. `origin`: the texts to take instead of files (--relink); null: none.
-int translate(const Options& options, const plan::Origin* origin) {
-    set_warnings_off(options.warnings_off);
-    // Pass 1: texts to trees. Relative paths are those of where the texts came from.
+// All passes.
+int translate(const Options& options) {
+    const Translate& translate = options.translate;
+    const std::optional<plan::Origin>& origin = options.driver.origin;
+    set_warnings_off(translate.warnings_off);
+    // Pass 1: texts to trees. Relative paths of a plan that is translated again begin where they began then.
     PassTimer pass1(1, options);
     std::optional<OriginFolder> folder(std::in_place, origin ? origin->folder : "");
     Translation t(options);
-    if (Result<void> parsed = parse(t, options, origin); !parsed)
+    if (Result<void> parsed = parse(t, options); !parsed)
         return fail(parsed.error());
     if (is_listing(options))
         return list(t, options);
     if (t.diags.has_errors())
         return explain_foreign(t, options) ? exit_failure : (t.diags.say_held(), t.report(), say_failed(1));
     for (const ast::File* file : t.files)
-        if (options.dump == "ast")
+        if (options.driver.dump == "ast")
             fmt::print("{}", ast::dump(*file));
-    if (options.last_pass == 1 && options.dump.empty())
+    if (options.driver.last_pass == 1 && options.driver.dump.empty())
         print_trees(t);
     pass1.done(fmt::format("parsed user script and {} library scripts", t.library_files));
-    if (options.last_pass == 1)
+    if (options.driver.last_pass == 1)
         return t.report() ? 0 : exit_failure;
 
     // Pass 2: beyond this point everything is resolved and typed; only its C can still be wrong.
@@ -120,17 +120,17 @@ int translate(const Options& options, const plan::Origin* origin) {
     if (t.diags.has_errors())
         return t.report(), say_failed(2);
     std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");
-    hir::Program* program = analyze(t.files, *t.library, t.env, sema_options(options), t.arena, t.diags);
+    hir::Program* program = analyze(t.files, *t.library, t.env, translate, t.arena, t.diags);
     progress.reset();
     if (!t.report() || !program)
         return say_failed(2);
-    if (options.dump == "hir")
+    if (options.driver.dump == "hir")
         fmt::print("{}", hir::dump(*program));
-    else if (options.last_pass == 2 && options.dump.empty())
+    else if (options.driver.last_pass == 2 && options.driver.dump.empty())
         fmt::print("{}", hir::listing(*program));
     pass2.done(fmt::format("analyzed script: {}, {}, 0 embeds, {}", counted(count_points(*program), "probe"),
                            counted(count_functions(*program), "function"), counted(program->globals.size(), "global")));
-    if (options.last_pass == 2)
+    if (options.driver.last_pass == 2)
         return 0;
     Result<std::vector<plan::ProbedFile>> files = record_files(*program, t.env);
     if (!files)
@@ -140,88 +140,65 @@ int translate(const Options& options, const plan::Origin* origin) {
 
     // Passes 3 and 4: HIR to machine code; beyond this point there is nothing but the Plan.
     PassTimer pass3(3, options);
-    CodegenOptions codegen = codegen_options(options, t, *program);
+    CodegenFacts facts = find_codegen_facts(options, t, *program);
     Diagnostics in_c(t.sources);
-    Result<std::optional<CCode>> c_code = compile_c_code(*program, codegen, kernel_for_c(t), in_c);
+    Result<std::optional<CCode>> c_code = compile_c_code(*program, translate, facts, kernel_for_c(t), in_c);
     if (!c_code)
         return fail(c_code.error()), say_failed(3);
     if (!t.report(in_c))
         return say_failed(3);
-    codegen.c_code = *c_code ? &**c_code : nullptr;
-    if (*c_code)
-        t.env.modules_for_c = (*c_code)->modules;
+    if (Result<void> added = add_plan_facts(facts, t, options, *c_code ? &**c_code : nullptr); !added)
+        return fail(added.error()), say_failed(3);
     CodegenDumps dumps;
-    dumps.want_ir = options.dump == "ir" || options.last_pass == 3;
-    dumps.want_bpf = options.dump == "bpf";
-    PlanCache cache(options, *program, t.sources, codegen);
+    dumps.want_ir = options.driver.dump == "ir" || options.driver.last_pass == 3;
+    dumps.want_bpf = options.driver.dump == "bpf";
+    PlanCache cache(options, *program, t.sources, facts);
     std::optional<plan::Plan> kept = cache.load();
     const bool is_kept = kept.has_value();
     progress.emplace("translating");
-    Result<plan::Plan> plan = is_kept ? *std::move(kept) : generate(*program, t.sources, codegen, &dumps);
+    Result<plan::Plan> plan = is_kept ? *std::move(kept) : generate(*program, t.sources, translate, facts, &dumps);
     progress.reset(); // beyond this point there is one thread
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);
-    if (options.dump == "plan")
-        fmt::print("{}", plan::dump(*plan, find_ways(*plan, options.attach == "perf_event")));
+    if (options.driver.dump == "plan")
+        fmt::print("{}", plan::dump(*plan, find_ways(*plan, translate.attach == "perf_event")));
     if (!is_kept)
         cache.store(*plan);
-    note_metric_facts(*plan, *program, t.sources);
-    if (Result<void> labelled = set_labels(*plan, options); !labelled)
-        return fail(labelled.error()), say_failed(3);
     const std::string cached = fmt::format("using cached {}", cache.path());
     pass3.done(is_kept ? cached
                        : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),
                                      plan->host_object.size()));
-    if (options.last_pass == 3 || !options.dump.empty())
+    if (options.driver.last_pass == 3 || !options.driver.dump.empty())
         return 0;
     PassTimer pass4(4, options);
-    if (options.last_pass == 4) {
-        Result<std::string> path = save_plan(*plan, t, options, origin);
+    if (options.driver.last_pass == 4) {
+        Result<std::string> path = save_plan(*plan);
         if (!path)
             return fail(path.error());
         fmt::print("{}\n", *path);
     }
-    pass4.done(is_kept ? cached : fmt::format("compiled BPF into \"{}.sonde\"", codegen.module));
-    if (options.last_pass == 4)
+    pass4.done(is_kept ? cached : fmt::format("compiled BPF into \"{}.sonde\"", facts.module));
+    if (options.driver.last_pass == 4)
         return 0;
 
     // Pass 5: the session.
     give_memory_back();
     PlanRun run;
     run.rearrange = [&](uint32_t arrangement) {
-        codegen.arrangement = options.arrangement + arrangement;
-        Result<plan::Plan> other = generate(*program, t.sources, codegen, nullptr);
-        for (size_t i = 0; other && i < other->globals.size(); i++) {
-            other->globals[i].only_grows = plan->globals[i].only_grows;
-            other->globals[i].labels = plan->globals[i].labels;
-        }
-        return other;
+        Translate other = translate;
+        other.arrangement += arrangement;
+        return generate(*program, t.sources, other, facts, nullptr);
     };
     run.inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t.env, point); };
     return run_plan(*plan, options, run);
 }
 
-// A saved plan needs none of the other passes; --relink asks for them.
+// A saved plan needs none of the other passes.
 int run_saved(const Options& options) {
-    set_warnings_off(options.warnings_off);
-    Result<plan::Plan> plan = plan::load_file(options.positional[0]);
-    if (!plan)
-        return fail(plan.error());
-    if (options.relink) {
-        Result<Options> anew = options_to_relink(*plan, options);
-        return anew ? translate(*anew, &plan->origin) : fail(anew.error());
-    }
-    if (Result<void> fits = check_saved_plan(*plan, options); !fits)
-        return fail(fits.error());
-    if (Result<void> set = set_globals(*plan, options); !set)
-        return fail(set.error());
-    set_groups(*plan, options);
-    if (Result<void> labelled = set_labels(*plan, options); !labelled)
-        return fail(labelled.error());
-    PlanRun run;
-    run.saved_as = options.positional[0];
-    return run_plan(*plan, options, run);
+    set_warnings_off(options.translate.warnings_off);
+    Result<plan::Plan> plan = load_saved_plan(options);
+    return plan ? run_plan(*plan, options, {}) : fail(plan.error());
 }
 
 int run(int argc, char** argv) {
@@ -229,11 +206,11 @@ int run(int argc, char** argv) {
     if (const int* status = std::get_if<int>(&read))
         return *status;
     const Options& options = std::get<Options>(read);
-    if (!options.from.empty())
+    if (!options.driver.from.empty())
         return print_foreign(options);
     if (Result<void> enough = check_memory(); !enough)
         return fail(enough.error());
-    return is_saved_plan(options) ? run_saved(options) : translate(options, nullptr);
+    return options.driver.saved_plan.empty() || options.driver.relink ? translate(options) : run_saved(options);
 }
 
 // `reason`: an errno; 0: it was lost.

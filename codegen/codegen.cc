@@ -61,9 +61,9 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
         return std::move(lowered).error();
     if (std::string cannot = target->programs().finish(); !cannot.empty())
         return Error(cannot);
-    if (bpf && state.options.c_code) {
+    if (bpf && state.facts.c_code) {
         constexpr unsigned many_reads = 200; // smaller functions do not need this
-        Result<unsigned> linked = link_c_code(emitter, *state.options.c_code);
+        Result<unsigned> linked = link_c_code(emitter, *state.facts.c_code);
         if (!linked)
             return std::move(linked).error();
         if (*linked > many_reads)
@@ -91,9 +91,9 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
         separate_waits(module);
     }
     backend.optimise(module);
-    if (bpf && state.options.arrangement > 0)
-        rearrange(module, state.options.arrangement);
-    backend.suit_size(module, state.options.may_goto);
+    if (bpf && state.translate.arrangement > 0)
+        rearrange(module, state.translate.arrangement);
+    backend.suit_size(module, state.facts.may_goto);
     if (dumps && dumps->want_ir) {
         llvm::raw_string_ostream stream(dumps->ir);
         module.print(stream, nullptr);
@@ -115,48 +115,46 @@ bool is_at_syscalls(const hir::Handler& handler) {
     return point.is_system_call() || is_every_call;
 }
 
-Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const CodegenOptions& given,
-                            CodegenDumps* dumps) {
+Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const Translate& translate,
+                            const CodegenFacts& facts, CodegenDumps* dumps) {
     const EndsWithoutMemory ends_without_memory;
-    CodegenOptions options = given;
-    uint32_t power = 8;
-    while (power < options.max_string)
-        power *= 2;
-    options.max_string = power;
+    const auto any_in = [&](bool kernel) {
+        return std::ranges::any_of(program.handlers,
+                                   [&](const hir::Handler* handler) { return handler->in_kernel == kernel; });
+    };
     plan::Plan plan;
-    plan.script = options.script;
-    plan.module = options.module;
+    plan.translate = translate;
+    plan.origin = facts.origin;
+    plan.kernel = facts.kernel;
+    plan.script = facts.script;
+    plan.module = facts.module;
     plan.counters = program.counters;
     plan.files = program.files;
-    plan.max_string = options.max_string;
-    plan.max_action = options.max_action;
-    plan.max_action_interruptible = options.max_action_interruptible;
-    plan.max_nesting = options.max_nesting;
-    plan.max_backtrace = options.max_backtrace;
-    plan.max_errors = options.max_errors;
-    plan.max_skipped = options.max_skipped;
-    plan.ring_bytes = options.ring_bytes;
-    plan.groups = options.groups;
-    plan.timing = options.timing;
-    plan.tells_context = options.tells_context;
-    plan.tells_hits = options.tells_hits;
-    plan.suppress_errors = options.suppress_errors;
-    lay_out_plan(program, sources, options, plan);
-    PlanState state{program, sources, options, plan};
+    plan.max_string = translate.string_size();
+    plan.max_action = translate.max_action();
+    plan.max_action_interruptible = translate.max_action_interruptible();
+    plan.max_nesting = translate.limits.max_nesting;
+    plan.max_backtrace = translate.max_backtrace();
+    plan.max_errors = translate.limits.max_errors;
+    plan.max_skipped = translate.max_skipped();
+    plan.ring_bytes = translate.ring_bytes;
+    plan.groups = facts.groups;
+    plan.timing = translate.keeps_times;
+    plan.tells_context = translate.tells_context;
+    plan.tells_hits = translate.tells_hits;
+    plan.suppress_errors = translate.suppress_handler_errors;
+    plan.filter_target = translate.filters_target && any_in(true);
+    plan.filter_groups = !facts.groups.empty() && any_in(true);
+    lay_out_plan(program, sources, plan);
+    PlanState state{program, sources, translate, facts, plan};
     state.holders_of_shared = find_holders_of_shared(program, plan);
     for (bool bpf : {false, true}) {
-        bool any = std::any_of(program.handlers.begin(), program.handlers.end(),
-                               [&](const hir::Handler* handler) { return handler->in_kernel == bpf; });
-        if (!any)
+        if (!any_in(bpf))
             continue;
         Result<std::vector<uint8_t>> object = compile(bpf, state, dumps);
         if (!object)
             return std::move(object).error();
         (bpf ? plan.bpf_object : plan.host_object) = *std::move(object);
-        if (bpf) {
-            plan.filter_target = options.filter_target;
-            plan.filter_groups = !options.groups.empty();
-        }
     }
     return plan;
 }

@@ -38,7 +38,7 @@ class Emitter : public llvm::IRBuilder<> {
     llvm::Type* i64() { return getInt64Ty(); }
     llvm::Type* ptr() { return getPtrTy(); }
     // Bytes of a slot: room for two strings of the largest size, so that an append needs no check.
-    uint64_t slot_size() const { return 2ull * state_.options.max_string + 64; }
+    uint64_t slot_size() const { return 2ull * state_.plan.max_string + 64; }
 
     llvm::Value* number(int64_t value) { return getInt64(static_cast<uint64_t>(value)); }
     llvm::Value* null() { return llvm::ConstantPointerNull::get(getPtrTy()); }

@@ -21,14 +21,13 @@ plan::Value plan_value(hir::ValueType type) {
 
 // The kernel hashes keys in words of 4 bytes, so numbers take as few words as their range needs. Numbers of 4 bytes
 // come after all other components, because everything else consists of aligned 8-byte words.
-void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan::Global& out) {
+void lay_out_key(const hir::Global& global, uint32_t max_string, plan::Global& out) {
     for (size_t i = 0; i < global.keys.size(); i++) {
         const hir::KeyBound& bound = global.key_bounds[i];
         plan::KeyPart part{plan_value(global.keys[i])};
         if (part.type == plan::Value::String) {
             uint64_t size = round_up(bound.length + 1);
-            part.size =
-                size <= SONDE_SHORT_KEY && size < options.max_string ? static_cast<uint32_t>(size) : options.max_string;
+            part.size = size <= SONDE_SHORT_KEY && size < max_string ? static_cast<uint32_t>(size) : max_string;
         } else {
             part.is_text = bound.is_text;
             part.is_signed = bound.low < 0;
@@ -52,7 +51,7 @@ void lay_out_key(const hir::Global& global, const CodegenOptions& options, plan:
 
 constexpr uint64_t lock_bytes = 64;
 
-void lay_out_globals(const hir::Program& program, const CodegenOptions& options, plan::Plan& plan) {
+void lay_out_globals(const hir::Program& program, plan::Plan& plan) {
     // Each lock has its own cache line.
     uint64_t next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
     for (const hir::Global* global : program.globals) {
@@ -68,13 +67,15 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
         out.auto_print = global->auto_print;
         out.is_settable = global->is_settable && !global->is_array();
         out.print_as_pointer = global->print_as_pointer;
+        out.only_grows = global->only_grows;
+        out.labels = global->labels;
         out.capacity = global->capacity;
         out.wrap = global->wrap;
         uint64_t block = plan::stats_bytes(global->stats);
         if (global->is_array()) {
-            lay_out_key(*global, options, out);
+            lay_out_key(*global, plan.max_string, out);
             uint64_t payload = out.type == plan::Value::Long     ? 8
-                               : out.type == plan::Value::String ? options.max_string
+                               : out.type == plan::Value::String ? plan.max_string
                                                                  : block;
             out.value_size = static_cast<uint32_t>(8 + payload);
             out.in_kernel = global->used_in_kernel;
@@ -88,7 +89,7 @@ void lay_out_globals(const hir::Program& program, const CodegenOptions& options,
             out.offset = next;
             // A string's slot has extra room after the string (codegen/rtlib/rt.h).
             next += round_up(out.type == plan::Value::Long     ? 8
-                             : out.type == plan::Value::String ? 2ull * options.max_string
+                             : out.type == plan::Value::String ? 2ull * plan.max_string
                                                                : block);
         }
         plan.globals.push_back(std::move(out));
@@ -131,9 +132,8 @@ void lay_out_marks(plan::Plan& plan) {
 
 } // namespace
 
-void lay_out_plan(const hir::Program& program, const Sources& sources, const CodegenOptions& options,
-                  plan::Plan& plan) {
-    lay_out_globals(program, options, plan);
+void lay_out_plan(const hir::Program& program, const Sources& sources, plan::Plan& plan) {
+    lay_out_globals(program, plan);
     add_probes(program, sources, plan);
     lay_out_marks(plan);
 }

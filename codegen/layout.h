@@ -6,6 +6,6 @@
 namespace sonde {
 
 // Fills the plan's globals, texts, probes, rows and marks. This determines the size of the data area.
-void lay_out_plan(const hir::Program& program, const Sources& sources, const CodegenOptions& options, plan::Plan& plan);
+void lay_out_plan(const hir::Program& program, const Sources& sources, plan::Plan& plan);
 
 } // namespace sonde

@@ -23,7 +23,8 @@ uint64_t hit_note_offset(const plan::Plan& plan);
 struct PlanState {
     const hir::Program& program;
     const Sources& sources;
-    const CodegenOptions& options;
+    const Translate& translate;
+    const CodegenFacts& facts;
     plan::Plan& plan;
 
     // Adds the format to the plan and returns its number there.

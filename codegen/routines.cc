@@ -130,13 +130,13 @@ Result<void> link_routines(Emitter& e) {
     if (!e.in_kernel())
         return {};
     const std::pair<bool, std::span<const unsigned char>> programs[] = {
-        {e.state().options.filter_target, follow_bpf_bitcode()},
-        {plan.names_groups || !e.state().options.groups.empty(), groups_bpf_bitcode()},
+        {e.state().plan.filter_target, follow_bpf_bitcode()},
+        {plan.names_groups || !e.state().plan.groups.empty(), groups_bpf_bitcode()},
         {plan.tables & plan::looked_up, ask_bpf_bitcode()},
         {plan.has_subjects(), tasks_bpf_bitcode()},
         {!plan.counters.empty(), counters_bpf_bitcode()},
         {watches_programs(plan), watch_bpf_bitcode()},
-        {e.state().options.filter_target && plan.has(plan::is_uprobe), moved_bpf_bitcode()},
+        {e.state().plan.filter_target && plan.has(plan::is_uprobe), moved_bpf_bitcode()},
     };
     for (const auto& [wanted, bitcode] : programs)
         if (wanted)

@@ -96,8 +96,7 @@ bool fits_session(const hir::Handler& handler) {
                         [](const plan::Point& point) { return point.entry_offset == point.offset; }));
 }
 
-SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const CodegenOptions& options,
-                       bool counts) {
+SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const PlanState& state, bool counts) {
     SessionLegs plain;
     plain.body = statements_of(*handler.body);
     std::vector<Requirement> conditions;
@@ -105,7 +104,7 @@ SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, co
         split_conjunction(*handler.condition, conditions);
     plain.at_return = conditions;
     // A program that reads performance counters must not sleep, but the other half might have to.
-    if (!options.uprobe_session || counts || !fits_session(handler))
+    if (!state.facts.uprobe_session || counts || !fits_session(handler))
         return plain;
     SessionLegs legs;
     legs.body = plain.body;
@@ -115,9 +114,9 @@ SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, co
     }
     // Starting a program at the entry costs a tenth of a return. The session link pays off if entry values must be
     // saved anyway, or if other processes call the function too, whose returns are then skipped.
-    bool shared = options.filter_target && std::any_of(probe.points.begin(), probe.points.end(), [&](const auto& one) {
-                      return one.path != options.target_program;
-                  });
+    bool shared = state.plan.filter_target &&
+                  std::any_of(probe.points.begin(), probe.points.end(),
+                              [&](const auto& one) { return one.path != state.facts.target_program; });
     legs.wanted = !handler.entry_values.empty() || probe.has_subjects() || shared;
     if (!legs.wanted)
         return plain;

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/codegen.h"
+#include "codegen/plan_state.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 
@@ -38,7 +38,6 @@ struct SessionLegs {
 bool fits_session(const hir::Handler& handler);
 // Splits the handler. If a session link has no advantage, `wanted` is false and everything belongs to the return.
 // `counts`: the handler reads performance counters.
-SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const CodegenOptions& options,
-                       bool counts);
+SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const PlanState& state, bool counts);
 
 } // namespace sonde

@@ -169,8 +169,8 @@ uint32_t shared_stacks(const plan::Plan& plan) {
     return out ? static_cast<uint32_t>(std::clamp(2 * out, least, most)) : 0;
 }
 
-uint32_t shared_places(const CodegenOptions& options) {
-    return sonde_shared_places(options.max_string, static_cast<uint32_t>(options.max_backtrace));
+uint32_t shared_places(const plan::Plan& plan) {
+    return sonde_shared_places(plan.max_string, static_cast<uint32_t>(plan.max_backtrace));
 }
 
 std::set<const void*> find_holders_of_shared(const hir::Program& program, const plan::Plan& plan) {

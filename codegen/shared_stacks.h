@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <set>
 
-#include "codegen/codegen.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 
@@ -35,7 +34,7 @@ bool is_shared(const plan::Global& array, size_t component);
 // there is no such array.
 uint32_t shared_stacks(const plan::Plan& plan);
 // The number of places (file and offset) that are stored for each shared stack.
-uint32_t shared_places(const CodegenOptions& options);
+uint32_t shared_places(const plan::Plan& plan);
 
 // The variables (Local*, Global*) and arrays (Global*, for their values) that hold shared texts.
 std::set<const void*> find_holders_of_shared(const hir::Program& program, const plan::Plan& plan);

@@ -54,7 +54,7 @@ llvm::Value* row_text(Emitter& e, llvm::Value* row, hir::PointText text) {
 
 uint32_t number_of_text(const PlanState& state, const std::string& text) {
     const std::vector<std::string>& texts = state.program.texts;
-    std::string cut = text.substr(0, state.options.max_string - 1);
+    std::string cut = text.substr(0, state.plan.max_string - 1);
     auto found = std::lower_bound(texts.begin(), texts.end(), cut);
     return found == texts.end() || *found != cut ? 0 : static_cast<uint32_t>(found - texts.begin());
 }
@@ -119,7 +119,7 @@ void define_constants(Emitter& e) {
         old->eraseFromParent();
         fresh->setName(name);
     };
-    uint64_t max = e.state().options.max_string;
+    uint64_t max = e.state().plan.max_string;
     if (e.in_kernel()) // the runtime sets the value before loading
         define("sonde_numbering",
                llvm::ConstantAggregateZero::get(llvm::ArrayType::get(e.i64(), sizeof(sonde_numbering) / 8)),
@@ -145,9 +145,9 @@ void define_constants(Emitter& e) {
         texts.resize(4 * row_cells(e));
         define("sonde_row_texts", cells(e, texts, row_text_bytes));
     }
-    define("sonde_rt_filter", e.getInt32(e.state().options.filter_target));
+    define("sonde_rt_filter", e.getInt32(e.state().plan.filter_target));
     define("sonde_rt_max", e.getInt32(static_cast<uint32_t>(max)));
-    define("sonde_rt_places", e.getInt32(shared_places(e.state().options)));
+    define("sonde_rt_places", e.getInt32(shared_places(e.state().plan)));
     define("sonde_rt_zeros",
            llvm::ConstantAggregateZero::get(llvm::ArrayType::get(e.getInt8Ty(), std::max(e.zeros_size(), max) + max)));
     define("sonde_rt_blanks", llvm::ConstantDataArray::getString(e.getContext(), std::string(max, ' '), true));

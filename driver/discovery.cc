@@ -252,9 +252,9 @@ class Search {
     int rank(const std::string& name) const { return name == word_ ? 0 : name.starts_with(word_) ? 1 : 2; }
 
     std::string target_words() const {
-        if (!options_.command.empty())
-            return fmt::format("-c '{}' ", options_.command);
-        return options_.target_pid ? fmt::format("-x {} ", options_.target_pid) : "";
+        if (!options_.session.command.empty())
+            return fmt::format("-c '{}' ", options_.session.command);
+        return options_.session.target_pid ? fmt::format("-x {} ", options_.session.target_pid) : "";
     }
 
     struct Named {
@@ -492,10 +492,10 @@ static int list_program(Translation& t, const std::string& text) {
 }
 
 bool is_discovery(Translation& t, const Options& options) {
-    const std::string& text = options.list_point;
+    const std::string& text = options.driver.list_point;
     if (text == "*" || text == "**" || text == "kernel.*" || text == "kernel.**")
         return true;
-    if (options.list_variables)
+    if (options.driver.list_variables)
         return false;
     if (asks_for_all_of_program(text))
         return !points_of(t, text).empty();
@@ -506,18 +506,18 @@ bool is_discovery(Translation& t, const Options& options) {
 }
 
 int discover(Translation& t, const Options& options) {
-    if (asks_for_all_of_program(options.list_point))
-        return list_program(t, options.list_point);
-    if (const std::string family = searched_family(t, options.list_point); !family.empty()) {
+    if (asks_for_all_of_program(options.driver.list_point))
+        return list_program(t, options.driver.list_point);
+    if (const std::string family = searched_family(t, options.driver.list_point); !family.empty()) {
         for (const Family& one : families_of_kinds(t))
             if (one.pattern.starts_with(family))
                 print_family(one.pattern, one.what);
         return 0;
     }
-    const std::string word = searched_word(options.list_point);
+    const std::string word = searched_word(options.driver.list_point);
     if (word.find('*') != std::string::npos)
         return list_families(t, word.starts_with("kernel"));
-    return Search(t, options, word, word == options.list_point ? "" : options.list_point).run();
+    return Search(t, options, word, word == options.driver.list_point ? "" : options.driver.list_point).run();
 }
 
 } // namespace sonde

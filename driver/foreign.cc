@@ -18,7 +18,6 @@
 #include "base/result.h"
 #include "base/source.h"
 #include "driver/pass.h"
-#include "driver/pass_options.h"
 #include "driver/tool_point.h"
 #include "frontend/bridge/bridge.h"
 #include "frontend/parse/parser.h"
@@ -30,15 +29,17 @@ namespace {
 
 bridge::BridgeOptions bridge_options(const Options& options) {
     bridge::BridgeOptions out;
-    out.find_path = [target = PointTarget{options.command, options.target_pid}](const std::string& name) {
+    out.find_path = [target =
+                         PointTarget{options.session.command, options.session.target_pid}](const std::string& name) {
         Result<std::string> path = find_library_path(name, target);
         return path ? *std::move(path) : std::string();
     };
-    if (!options.command.empty())
-        if (Result<std::string> path = find_in_path(options.command.substr(0, options.command.find(' '))))
+    if (!options.session.command.empty())
+        if (Result<std::string> path =
+                find_in_path(options.session.command.substr(0, options.session.command.find(' '))))
             out.program = *path;
-    if (options.target_pid)
-        out.program = without_links(fmt::format("/proc/{}/exe", options.target_pid));
+    if (options.session.target_pid)
+        out.program = without_links(fmt::format("/proc/{}/exe", options.session.target_pid));
     return out;
 }
 
@@ -59,13 +60,13 @@ std::string in_shell_quotes(std::string_view word) {
 std::string command_with(const Options& options, const bridge::Bridged& bridged) {
     const std::string_view script =
         std::string_view(bridged.script).substr(0, bridged.script.find_last_not_of('\n') + 1);
-    std::string out = bridged.needs_guru && !options.guru ? "sonde -g" : "sonde";
-    for (size_t i = 0; i < options.words.size(); i++) {
-        const std::string& word = options.words[i];
-        if (word == "-e" && i + 1 < options.words.size()) {
+    std::string out = bridged.needs_guru && !options.translate.guru ? "sonde -g" : "sonde";
+    for (size_t i = 0; i < options.driver.words.size(); i++) {
+        const std::string& word = options.driver.words[i];
+        if (word == "-e" && i + 1 < options.driver.words.size()) {
             out += fmt::format(" -e {}", in_shell_quotes(script));
             i++;
-        } else if (word.starts_with("-e") && word.substr(2) == options.script) {
+        } else if (word.starts_with("-e") && word.substr(2) == options.translate.script) {
             out += fmt::format(" -e {}", in_shell_quotes(script));
         } else {
             out += " " + in_shell_quotes(word);
@@ -87,7 +88,7 @@ std::string check_translation(Translation& t, const Options& options, const brid
     const ast::File* parsed = parse_file(file, t.sources, t.parse_options, t.arena, diags);
     diags.say_held();
     if (!diags.has_errors() && t.library) {
-        SemaOptions as = sema_options(options);
+        Translate as = options.translate;
         as.guru |= bridged.needs_guru;
         t.env.guru |= bridged.needs_guru; // no other script is translated with it
         analyze({parsed}, *t.library, t.env, as, t.arena, diags);
@@ -134,7 +135,7 @@ void report_foreign_points(bridge::Dialect dialect, Range range, const std::stri
 } // namespace
 
 bool explain_foreign(Translation& t, const Options& options) {
-    if (t.files.empty() || !options.tool.empty())
+    if (t.files.empty() || !options.translate.tool.empty())
         return false;
     const FileId file = t.files.front()->id;
     std::string text(t.sources.text(file));
@@ -173,7 +174,7 @@ bool explain_foreign(Translation& t, const Options& options) {
     report.help(lost ? "the same in sonde's language, but for what has no counterpart:"
                      : "the same in sonde's language:");
     fmt::print(stderr, "{}\n", diags.render(in_color(options)));
-    if (options.has_script)
+    if (options.translate.has_script)
         fmt::print(stderr, "{}\n", command_with(options, *bridged));
     else
         fmt::print(stderr, "{}", bridged->script);
@@ -186,7 +187,7 @@ bool explain_foreign(Translation& t, const Options& options) {
 }
 
 bool explain_foreign_points(Translation& t, const Options& options) {
-    const std::string& points = options.list_point;
+    const std::string& points = options.driver.list_point;
     const std::optional<bridge::Dialect> dialect = bridge::guess_dialect(points + " { }");
     const std::string ours = dialect ? translate_points(*dialect, points, options) : "";
     if (ours.empty())
@@ -194,29 +195,29 @@ bool explain_foreign_points(Translation& t, const Options& options) {
     Diagnostics diags(t.sources);
     const FileId file = t.sources.add("<input>", points);
     report_foreign_points(*dialect, {file, 0, static_cast<uint32_t>(points.size())},
-                          fmt::format("the same in sonde's language: sonde {} {}", options.list_variables ? "-L" : "-l",
-                                      in_shell_quotes(ours)),
+                          fmt::format("the same in sonde's language: sonde {} {}",
+                                      options.driver.list_variables ? "-L" : "-l", in_shell_quotes(ours)),
                           options, diags);
     return true;
 }
 
 int print_foreign(const Options& options) {
-    const std::optional<bridge::Dialect> dialect = bridge::find_dialect(options.from);
-    Result<std::string> text = options.script;
-    if (!options.has_script)
-        text = read_script(options.positional.empty() ? "-" : options.positional[0]);
+    const std::optional<bridge::Dialect> dialect = bridge::find_dialect(options.driver.from);
+    Result<std::string> text = options.translate.script;
+    if (!options.translate.has_script)
+        text = read_script(options.translate.positional.empty() ? "-" : options.translate.positional[0]);
     if (!text) {
         say_error(text.error().message);
         return exit_failure;
     }
     Result<bridge::Bridged> bridged = bridge::translate_from(*dialect, *text, bridge_options(options));
     if (!bridged) {
-        say_error(fmt::format("--from={}: {}", options.from, bridged.error().message));
+        say_error(fmt::format("--from={}: {}", options.driver.from, bridged.error().message));
         return exit_failure;
     }
     Sources sources;
     Diagnostics diags(sources);
-    const FileId file = sources.add(options.has_script ? "<input>" : options.positional[0], *text);
+    const FileId file = sources.add(options.translate.has_script ? "<input>" : options.translate.positional[0], *text);
     bool lost = false;
     for (const bridge::Gap& gap : bridged->gaps) {
         lost |= gap.is_lost;

@@ -32,7 +32,7 @@ void print_lines(const std::vector<std::string>& lines, bool raw) {
 
 // -l, -L
 int list_points(Translation& t, const Options& options) {
-    FileId file = t.sources.add("<input>", options.list_point);
+    FileId file = t.sources.add("<input>", options.driver.list_point);
     std::vector<ast::ProbePoint*> points = parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
     t.diags.say_held();
     if (t.diags.has_errors() && explain_foreign_points(t, options))
@@ -41,17 +41,17 @@ int list_points(Translation& t, const Options& options) {
         return t.report(), exit_failure;
     std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");
     std::vector<std::string> lines =
-        sonde::list_points(points, options.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
+        sonde::list_points(points, options.driver.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
     progress.reset();
     t.report();
-    print_lines(lines, options.raw);
+    print_lines(lines, options.session.raw);
     return lines.empty() ? exit_failure : 0;
 }
 
 // --why
 int explain_why(Translation& t, const Options& options) {
-    FileId variable_file = t.sources.add("<variable>", options.why);
-    FileId point_file = t.sources.add("<point>", options.positional[0]);
+    FileId variable_file = t.sources.add("<variable>", options.driver.why);
+    FileId point_file = t.sources.add("<point>", options.translate.positional[0]);
     const ast::TargetExpr* variable = parse_target(variable_file, t.sources, t.parse_options, t.arena, t.diags);
     std::vector<ast::ProbePoint*> points = parse_probe_points(point_file, t.sources, t.parse_options, t.arena, t.diags);
     std::vector<std::string> lines;
@@ -60,14 +60,14 @@ int explain_why(Translation& t, const Options& options) {
                                  t.env, t.diags);
     if (!t.report())
         return exit_failure;
-    print_lines(lines, options.raw);
+    print_lines(lines, options.session.raw);
     return lines.empty() ? exit_failure : 0;
 }
 
 // --dump-functions and its relatives
 int print_inventory(Translation& t, const Options& options) {
-    const Inventory inventory = options.inventory;
-    const bool all = options.verbose[0] > 0;
+    const Inventory inventory = options.driver.inventory;
+    const bool all = options.driver.verbose[0] > 0;
     std::vector<std::string> lines = inventory == Inventory::Functions ? describe_functions(*t.library, all)
                                      : inventory == Inventory::Aliases ? describe_aliases(*t.library)
                                                                        : probe_point_forms();
@@ -79,22 +79,22 @@ int print_inventory(Translation& t, const Options& options) {
 } // namespace
 
 bool is_listing(const Options& options) {
-    return options.list || options.inventory != Inventory::None || !options.why.empty();
+    return options.driver.list || options.driver.inventory != Inventory::None || !options.driver.why.empty();
 }
 
 int list(Translation& t, const Options& options) {
     t.diags.say_held();
-    if (options.list && options.list_point.starts_with('-'))
+    if (options.driver.list && options.driver.list_point.starts_with('-'))
         return say_error(fmt::format("{0}: `{1}` is no probe point; a point follows: sonde {0} 'syscall.open*'",
-                                     options.list_variables ? "-L" : "-l", options.list_point)),
+                                     options.driver.list_variables ? "-L" : "-l", options.driver.list_point)),
                exit_failure;
-    if (!options.output.empty())
+    if (!options.session.output.path.empty())
         warn("-o has no effect on what is listed, which goes to standard output");
-    if (options.format != OutputFormat::Text)
+    if (options.session.output.format != OutputFormat::Text)
         warn("--format has no effect on what is listed, which is text");
-    if (options.list)
+    if (options.driver.list)
         return is_discovery(t, options) ? discover(t, options) : list_points(t, options);
-    return options.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);
+    return options.driver.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);
 }
 
 } // namespace sonde

@@ -26,7 +26,7 @@ int say_failed(int pass) {
 }
 
 PassTimer::PassTimer(int pass, const Options& options)
-    : pass_(pass), verbose_(options.verbose[static_cast<size_t>(pass) - 1]), start_(now()) {}
+    : pass_(pass), verbose_(options.driver.verbose[static_cast<size_t>(pass) - 1]), start_(now()) {}
 
 PassTimer::Times PassTimer::now() {
     rusage usage{};

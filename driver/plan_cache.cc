@@ -84,38 +84,31 @@ std::string own_builds() {
     return builds.all ? builds.ids : "";
 }
 
-std::string make_key(const Options& options, const hir::Program& program, const Sources& sources,
-                     const CodegenOptions& made_with, const std::string& builds) {
+std::string make_key(const Translate& translate, const hir::Program& program, const Sources& sources,
+                     const CodegenFacts& facts, const std::string& builds) {
     KeyText key;
     key.add(builds);
-    // A field that is added does not compile until it is named here.
-    const auto& [max_nesting, max_backtrace, max_string, max_action, max_action_interruptible, max_errors, max_skipped,
-                 ring_bytes, filter_target, groups, timing, tells_context, one_by_one, tells_hits, suppress_errors,
-                 may_goto, kernel_types, syscall_events, uprobe_session, target_program, arrangement, script, module,
-                 c_code] = made_with;
-    for (uint64_t number : {max_nesting, max_backtrace, uint64_t{max_string}, max_action, max_action_interruptible,
-                            max_errors, max_skipped, ring_bytes, uint64_t{arrangement}})
-        key.number(number);
-    for (bool flag : {filter_target, timing, tells_context, one_by_one, tells_hits, suppress_errors, may_goto,
-                      kernel_types, syscall_events, uprobe_session})
+    // A fact that is added does not compile until it is named here. The module of a session without -m has the number
+    // of its process, and with -m it is among the options.
+    const auto& [may_goto, kernel_types, syscall_events, uprobe_session, target_program, groups, script, module, c_code,
+                 kernel, origin] = facts;
+    for (bool flag : {may_goto, kernel_types, syscall_events, uprobe_session})
         key.number(flag);
-    key.number(groups.size());
-    for (const plan::GroupName& group : groups) {
-        key.number(static_cast<uint64_t>(group.kind));
-        key.add(group.name);
-        key.add(group.root);
-    }
     key.add(target_program);
     key.add(c_code ? c_code->bitcode : ""); // with the offsets of the kernel's types
     key.add(script);
-    key.add(options.module); // the other names have the process's number
     for (FileId file = 1; file <= sources.last(); file++) {
         key.add(sources.name(file));
         if (file > stdlib_files().size()) // those before are part of the build
             key.add(sources.text(file));
     }
     key.add(hir::identity(program));
-    plan::Plan rest; // what the program has in a plan's own structures
+    // The parts that are in a plan as they are: it writes the whole of them.
+    plan::Plan rest;
+    rest.translate = translate;
+    rest.groups = groups;
+    rest.kernel = kernel;
+    rest.origin = origin;
     for (const hir::Handler* handler : program.handlers) {
         plan::Probe& probe = rest.probes.emplace_back();
         probe.kind = handler->kind;
@@ -131,11 +124,11 @@ std::string make_key(const Options& options, const hir::Program& program, const 
 } // namespace
 
 PlanCache::PlanCache(const Options& options, const hir::Program& program, const Sources& sources,
-                     const CodegenOptions& made_with)
-    : reads_(options.cache == Cache::On), tells_(options.verbose[2] > 0), has_own_name_(!options.module.empty()),
-      module_(made_with.module) {
+                     const CodegenFacts& facts)
+    : reads_(options.driver.cache == Cache::On), tells_(options.driver.verbose[2] > 0),
+      has_own_name_(!options.translate.module.empty()), module_(facts.module) {
     // With --dump and -p3 the code itself is wanted.
-    if (options.cache == Cache::Off || !options.dump.empty() || options.last_pass == 3)
+    if (options.driver.cache == Cache::Off || !options.driver.dump.empty() || options.driver.last_pass == 3)
         return;
     if (has_lent_rights()) {
         tell("sonde's file has capabilities that its user has not, and an entry has native code");
@@ -150,7 +143,7 @@ PlanCache::PlanCache(const Options& options, const hir::Program& program, const 
         return;
     }
     folder_ = *std::move(folder);
-    key_ = make_key(options, program, sources, made_with, builds);
+    key_ = make_key(options.translate, program, sources, facts, builds);
     Hash hash;
     hash.add({reinterpret_cast<const uint8_t*>(key_.data()), key_.size()});
     name_ = fmt::format("{:016x}{}", hash.value(), CacheFolder::plan_suffix);

@@ -21,9 +21,7 @@ namespace sonde {
 
 class PlanCache {
   public:
-    // `made_with`: the options of pass 3.
-    PlanCache(const Options& options, const hir::Program& program, const Sources& sources,
-              const CodegenOptions& made_with);
+    PlanCache(const Options& options, const hir::Program& program, const Sources& sources, const CodegenFacts& facts);
 
     // The plan, if it was made before; it counts as used now.
     std::optional<plan::Plan> load();

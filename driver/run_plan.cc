@@ -14,8 +14,8 @@
 #include "base/fd.h"
 #include "driver/late_file.h"
 #include "driver/pass.h"
-#include "driver/pass_options.h"
 #include "driver/service.h"
+#include "driver/sinks.h"
 #include "runtime/containers/move_roots.h"
 #include "runtime/engine/session.h"
 #include "runtime/kernel/privileges.h"
@@ -39,23 +39,28 @@ void tell_returns(const plan::Plan& plan) {
 // `armed` is called when every probe is.
 int run_here(const plan::Plan& given, const Options& options, const PlanRun& run, const std::function<void()>& armed) {
     PassTimer timer(5, options);
-    if (options.verbose[4] > 0)
+    if (options.driver.verbose[4] > 0)
         fmt::print(stderr, "Pass 5: starting run.\n");
-    if (options.verbose[4] > 0)
+    if (options.driver.verbose[4] > 0)
         tell_returns(given);
-    SessionOptions session = session_options(options);
-    session.saved_as = run.saved_as;
-    session.inlined_copies = run.inlined_copies;
-    session.several_ways = !options.tool.empty() && options.warnings_off; // as driver/tools.cc says
-    session.armed = [&] {
+    SessionHooks hooks;
+    hooks.saved_as = options.driver.saved_plan;
+    hooks.make_sinks = sink_maker(options);
+    hooks.inlined_copies = run.inlined_copies;
+    // A tool has alternatives of which only one is hit, and it runs with -w.
+    hooks.several_ways = !options.translate.tool.empty() && options.translate.warnings_off;
+    hooks.armed = [&] {
         drop_privileges(given);
         armed();
         tell_manager(fmt::format("READY=1\nSTATUS=tracing: {} probe points", given.rows.size()));
     };
     Watchdog watchdog;
-    session.turned = [&] { watchdog.feed(); };
+    hooks.turned = [&] { watchdog.feed(); };
     bool reloads = false;
-    session.hung_up = [&] { reloads = is_service(); };
+    hooks.hung_up = [&] { reloads = is_service(); };
+    const auto run_once = [&](const plan::Plan& one) {
+        return run_session(one, options.session, options.translate, hooks);
+    };
     // A saved plan's containers may have other processes by now.
     Result<std::optional<plan::Plan>> moved = move_roots(given);
     if (!moved) {
@@ -63,12 +68,12 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
         return say_failed(5);
     }
     const plan::Plan& plan = *moved ? **moved : given;
-    Result<int> status = run_session(plan, session);
+    Result<int> status = run_once(plan);
     constexpr uint32_t most = 4;
     for (uint32_t i = 1; !status && status.error().os_error == kernel_cannot_compile && run.rearrange && i <= most;
          i++) {
         Result<plan::Plan> other = run.rearrange(i);
-        status = other ? run_session(*other, session) : Result<int>(std::move(other).error());
+        status = other ? run_once(*other) : Result<int>(std::move(other).error());
     }
     if (!status) {
         say_error(status.error().message);
@@ -99,7 +104,7 @@ int run_in_background(const plan::Plan& plan, const Options& options, const Plan
             Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
             for (int fd : {STDIN_FILENO, STDOUT_FILENO})
                 dup2(nothing.get(), fd);
-            messages.emplace(options.output + ".err");
+            messages.emplace(options.session.output.path + ".err");
             static_cast<void>(write(writer.get(), "", 1));
         });
         fflush(nullptr);
@@ -120,7 +125,7 @@ int run_in_background(const plan::Plan& plan, const Options& options, const Plan
 } // namespace
 
 int run_plan(const plan::Plan& plan, const Options& options, const PlanRun& run) {
-    return options.background ? run_in_background(plan, options, run) : run_here(plan, options, run, [] {});
+    return options.driver.background ? run_in_background(plan, options, run) : run_here(plan, options, run, [] {});
 }
 
 } // namespace sonde

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "base/result.h"
 #include "driver/options.h"
@@ -13,10 +12,9 @@ namespace sonde {
 
 // What else is known of a plan that runs.
 struct PlanRun {
-    std::string saved_as; // the name of a saved plan; empty: it was made just now
-    // Makes the same plan with code in another arrangement, 1 or more (CodegenOptions); empty: it cannot be made again.
+    // Makes the same plan with code in another arrangement, 1 or more (--arrangement); empty: it cannot be made again.
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
-    // SessionOptions::inlined_copies
+    // SessionHooks::inlined_copies
     std::function<uint64_t(const plan::Point&)> inlined_copies;
 };
 

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/global_value.h"
-#include "driver/relink.h"
+#include "base/label_names.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/containers/groups.h"
 #include "runtime/plan/plan_file.h"
@@ -22,12 +21,12 @@ namespace {
 
 // Where members are is compiled into the handlers.
 Result<void> check_kernel(const plan::Plan& plan) {
-    if (plan.kernel.empty())
+    if (plan.kernel.release.empty())
         return {};
     Result<std::unique_ptr<KernelTypes>> types = KernelTypes::open();
-    if (types && (*types)->fingerprint() == plan.kernel_types) {
+    if (types && (*types)->fingerprint() == plan.kernel.types) {
         Result<void> fits;
-        for (const plan::ModuleTypes& module : plan.module_types)
+        for (const plan::ModuleTypes& module : plan.kernel.modules)
             if (fits.ok())
                 fits = (*types)->check_module(module.name, module.fingerprint);
         return fits;
@@ -38,45 +37,32 @@ Result<void> check_kernel(const plan::Plan& plan) {
         fmt::format("it was translated for the kernel {}, whose types are not those of the running one, {}\n"
                     "  translate it again: here, or elsewhere with `-r` and this kernel's vmlinuz, or a copy of its "
                     "/sys/kernel/btf/vmlinux",
-                    plan.kernel, system.release));
+                    plan.kernel.release, system.release));
 }
 
-} // namespace
-
-bool is_saved_plan(const Options& options) {
-    return !options.has_script && options.tool.empty() && !options.list && options.why.empty() &&
-           !options.positional.empty() && options.positional[0].ends_with(".sonde");
+// Whether the plan was made for the target and the groups that this session has.
+Result<void> check_limits(const plan::Plan& plan, const Options& options) {
+    const std::string& name = options.driver.saved_plan;
+    const Groups& groups = options.translate.groups;
+    const bool has_target = options.session.has_target();
+    if (plan.filter_target && !has_target)
+        return Error(why_no_session_without_target(name));
+    if (!groups.empty() && !plan.filter_groups && !plan.bpf_object.empty())
+        return Error(fmt::format("{0} was made without {1}, and its handlers run for all processes: translate it with "
+                                 "that option, here with `sonde --relink {0} {1} {2}`",
+                                 name, option_of(groups[0].kind), groups[0].name));
+    // With fewer groups, the paths of the others would not belong to any container.
+    if (!groups.empty() && groups.size() < plan.groups.size())
+        return Error(
+            fmt::format("{} was made for {}: give as many groups, or none", name, describe_groups(plan.groups)));
+    if (has_target && !plan.filter_target && !plan.bpf_object.empty())
+        warn(fmt::format("{} was made without -c and -x: its handlers in the kernel run for all processes", name));
+    return {};
 }
 
-Result<std::string> save_plan(plan::Plan& plan, Translation& t, const Options& options, const plan::Origin* origin) {
-    if (const KernelTypes* types = t.env.needed_kernel()) {
-        const std::string& release = t.parse_options.kernel_release;
-        plan.kernel = t.other_kernel && release.empty() ? t.other_kernel->path : release;
-        plan.kernel_types = types->fingerprint();
-        std::set<std::string> modules = t.env.modules_for_c;
-        modules.insert(types->modules_used().begin(), types->modules_used().end());
-        for (const std::string& module : modules) {
-            Result<uint64_t> found = types->module_fingerprint(module);
-            if (!found)
-                return std::move(found).error();
-            plan.module_types.push_back({module, *found});
-        }
-    }
-    if (origin) {
-        plan.origin = *origin;
-    } else {
-        plan.origin = describe_origin(options);
-        plan.origin.scripts = std::move(t.texts.scripts);
-        plan.origin.library = std::move(t.texts.library);
-    }
-    std::string path = (options.module.empty() ? plan.module : options.module) + ".sonde";
-    if (Result<void> saved = plan::save_file(plan, path); !saved)
-        return std::move(saved).error();
-    return path;
-}
-
-Result<void> set_globals(plan::Plan& plan, const Options& options) {
-    for (const auto& [name, value] : options.globals) {
+// -G
+Result<void> set_globals(plan::Plan& plan, const Assignments& globals) {
+    for (const auto& [name, value] : globals) {
         const auto global = std::ranges::find(plan.globals, name, &plan::Global::name);
         if (global == plan.globals.end() || !global->is_settable) {
             warn(fmt::format("-G {}={}: the plan has no global `{}` that can be set", name, value, name));
@@ -93,35 +79,53 @@ Result<void> set_globals(plan::Plan& plan, const Options& options) {
     return {};
 }
 
-void set_groups(plan::Plan& plan, const Options& options) {
-    for (size_t i = 0; i < plan.groups.size() && i < options.groups.size(); i++) {
-        plan.groups[i].kind = options.groups[i].kind;
-        plan.groups[i].name = options.groups[i].name;
+// --container and the like, in place of the plan's own. The roots stay, as points lie below them.
+void set_groups(plan::Plan& plan, const Groups& groups) {
+    for (size_t i = 0; i < groups.size(); i++) {
+        plan::GroupName& group = i < plan.groups.size() ? plan.groups[i] : plan.groups.emplace_back();
+        group.kind = groups[i].kind;
+        group.name = groups[i].name;
     }
-    for (size_t i = plan.groups.size(); i < options.groups.size(); i++)
-        plan.groups.push_back(options.groups[i]);
 }
 
-Result<void> check_saved_plan(const plan::Plan& plan, const Options& options) {
-    const std::string& name = options.positional[0];
-    if (Result<void> fits = check_kernel(plan); !fits)
-        return std::move(fits).error().in(name);
-    // Whether handlers look at the target is compiled into them.
-    if (Result<void> fits = check_target(plan, options, options); !fits)
-        return fits;
-    if (!options.groups.empty() && !plan.filter_groups && !plan.bpf_object.empty())
-        return Error(fmt::format(
-            "{} was made without {}, and its handlers run for all processes: translate it with that "
-            "option, here with `sonde --relink {} {} {}`",
-            name, option_of(options.groups[0].kind), name, option_of(options.groups[0].kind), options.groups[0].name));
-    // With fewer, paths of the others would be left without a container.
-    if (!options.groups.empty() && options.groups.size() < plan.groups.size())
-        return Error(
-            fmt::format("{} was made for {}: give as many, or none for those", name, describe_groups(plan.groups)));
-    const bool has_target = !options.command.empty() || options.target_pid != 0;
-    if (has_target && !plan.filter_target && !plan.bpf_object.empty())
-        warn(fmt::format("{} was made without -c and -x: its handlers in the kernel run for all processes", name));
+// --label, in place of the plan's own.
+Result<void> set_labels(plan::Plan& plan, const Labels& labels) {
+    for (const auto& [array, names] : labels) {
+        const auto global = std::ranges::find_if(
+            plan.globals, [&, &array = array](const plan::Global& one) { return one.is_own && one.name == array; });
+        const std::string why = global == plan.globals.end() ? "the plan has no such array"
+                                                             : why_no_labels(array, global->keys.size(), names);
+        if (!why.empty())
+            return Error(fmt::format("--label {}: {}", array, why));
+        global->labels = names;
+    }
     return {};
+}
+
+} // namespace
+
+Result<std::string> save_plan(const plan::Plan& plan) {
+    const std::string& name = plan.translate.module;
+    std::string path = (name.empty() ? plan.module : name) + ".sonde";
+    if (Result<void> saved = plan::save_file(plan, path); !saved)
+        return std::move(saved).error();
+    return path;
+}
+
+Result<plan::Plan> load_saved_plan(const Options& options) {
+    Result<plan::Plan> plan = plan::load_file(options.driver.saved_plan);
+    if (!plan)
+        return plan;
+    if (Result<void> fits = check_kernel(*plan); !fits)
+        return std::move(fits).error().in(options.driver.saved_plan);
+    if (Result<void> fits = check_limits(*plan, options); !fits)
+        return std::move(fits).error();
+    if (Result<void> set = set_globals(*plan, options.translate.globals); !set)
+        return std::move(set).error();
+    set_groups(*plan, options.translate.groups);
+    if (Result<void> set = set_labels(*plan, options.translate.labels); !set)
+        return std::move(set).error();
+    return plan;
 }
 
 } // namespace sonde

@@ -13,44 +13,27 @@
 namespace sonde {
 namespace {
 
-struct Wanted {
-    std::optional<LiveSettings> live;
-    MetricSettings metrics;
-    PrintSettings printing;
-    PictureSettings pictures;
-    std::string report;
-};
-
-Wanted wanted_sinks(const Options& options) {
-    Wanted out;
-    if (options.live_s)
-        out.live = {*options.live_s, options.raw, options.format == OutputFormat::Json && !options.output.empty()};
-    out.metrics = {options.metrics, options.otlp, options.verbose[4] > 0};
-    out.metrics.otlp.series = options.metrics.series;
-    out.metrics.otlp.settings.ca_file = options.tls_ca;
-    out.printing = {options.format, options.raw, !options.no_global_display};
-    out.pictures = {options.pictures, options.flame_base, options.pprof_push, options.pprof_interval_s};
-    out.pictures.push.ca_file = options.tls_ca;
-    out.report = options.report;
-    return out;
-}
-
-// The order is that in which they see records. The live view comes first: it takes standard output. What sinks print is
-// pushed by --otlp, so that comes before them.
-Result<Sinks> make_sinks(const Wanted& wanted, SessionData& data, Output& output) {
+// The order is that in which they see records. The live view comes first: it takes standard output. --otlp comes
+// before the sinks that print, because it pushes their output.
+Result<Sinks> make_sinks(const Options& options, SessionData& data, Output& output) {
+    const SessionOptions& session = options.session;
+    const SinkOptions& wanted = options.sinks;
     Sinks out;
-    if (wanted.live) {
-        Result<std::unique_ptr<Live>> live = Live::start(data, output, *wanted.live);
+    if (wanted.live_s) {
+        const bool writes_json = session.output.format == OutputFormat::Json && !session.output.path.empty();
+        Result<std::unique_ptr<Live>> live = Live::start(data, output, {*wanted.live_s, session.raw, writes_json});
         if (!live)
             return std::move(live).error();
         out.push_back(*std::move(live));
     }
-    Result<Sinks> metrics = make_metric_sinks(data, output, wanted.metrics);
+    Result<Sinks> metrics =
+        make_metric_sinks(data, output, {wanted.metrics, wanted.otlp, options.driver.verbose[4] > 0});
     if (!metrics)
         return metrics;
     std::ranges::move(*metrics, std::back_inserter(out));
-    out.push_back(make_print_sink(data, output, wanted.printing));
-    Result<Sinks> pictures = make_picture_sinks(data, output, wanted.pictures);
+    out.push_back(make_print_sink(data, output, {session.output.format, session.raw, !wanted.suppress_auto_print}));
+    Result<Sinks> pictures = make_picture_sinks(
+        data, output, {wanted.pictures, wanted.flame_base, wanted.pprof_push, wanted.pprof_interval_s});
     if (!pictures)
         return pictures;
     std::ranges::move(*pictures, std::back_inserter(out));
@@ -62,9 +45,7 @@ Result<Sinks> make_sinks(const Wanted& wanted, SessionData& data, Output& output
 } // namespace
 
 SinkMaker sink_maker(const Options& options) {
-    return [wanted = wanted_sinks(options)](SessionData& data, Output& output) {
-        return make_sinks(wanted, data, output);
-    };
+    return [&options](SessionData& data, Output& output) { return make_sinks(options, data, output); };
 }
 
 } // namespace sonde

@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// A maker of them for a session. It copies what it needs of the options.
+// Returns a function that creates them for a session. `options` must outlive it.
 SinkMaker sink_maker(const Options& options);
 
 } // namespace sonde

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "base/suggest.h"
 #include "driver/option_messages.h"
-#include "driver/own_options.h"
+#include "driver/option_table.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
 #include "frontend/bridge/habits.h"
@@ -188,9 +188,9 @@ class Reader {
             return Error(fmt::format("{} takes no value", name));
         if (option && option->type == ToolValue::Flag)
             return take(*option, "");
-        if (!option && (!is_option_of_tools(name) || find_own_option(name) == OwnOption::None))
+        if (!option && (!is_option_of_tools(name) || !find_option(name)))
             return no_option(name);
-        if (!option && (equals != std::string::npos || find_own_option(name) == OwnOption::Flag)) {
+        if (!option && (equals != std::string::npos || !find_option(name)->takes_next_word())) {
             out_.push_back(word);
             return {};
         }
@@ -208,10 +208,10 @@ class Reader {
         for (size_t letter = 1; letter < word.size(); letter++) {
             std::string name{'-', word[letter]};
             const ToolOption* option = find([&](const ToolOption& one) { return one.letter == word[letter]; });
-            const OwnOption own = option || !is_option_of_tools(name) ? OwnOption::None : find_own_option(name);
-            if (!option && own == OwnOption::None)
+            const OptionRow* own = option || !is_option_of_tools(name) ? nullptr : find_option(name);
+            if (!option && !own)
                 return no_option(name);
-            if (option ? option->type == ToolValue::Flag : own == OwnOption::Flag) {
+            if (option ? option->type == ToolValue::Flag : !own->takes_next_word()) {
                 if (!option)
                     out_.push_back(name);
                 else if (Result<void> taken = take(*option, ""); !taken)
@@ -347,12 +347,8 @@ namespace {
 // `sonde help --flame`
 int explain_option(const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
-    for (const OptionWord& option : own_options())
-        if (option.name == name)
-            return fmt::print("{}{}  {}\n", name,
-                              option.values.empty() ? "" : fmt::format("{{{}}}", fmt::join(option.values, ",")),
-                              option.help),
-                   0;
+    if (const OptionRow* row = find_option(name); row && row->topic != Topic::Hidden)
+        return fmt::print("{}", describe_option(*row, name)), 0;
     const std::string near = nearest_option(name);
     return fail(
         fmt::format("there is no option `{}`{}", name, near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
@@ -376,6 +372,8 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
     }
     if (name == "help" && words.size() == 1)
         return std::vector<std::string>{"--help"};
+    if (name == "help" && words.size() == 2 && words[1] == "options")
+        return fmt::print("{}", describe_options()), 0;
     if (name == "help" && words.size() == 2 && (words[1] == "tools" || !find_tool(words[1]).empty()))
         return expand_tool({words[1], "--help"});
     if (name == "help" && words.size() == 2 && words[1].starts_with('-'))

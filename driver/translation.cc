@@ -87,7 +87,8 @@ void add_library_file(Translation& t, const std::string& name, std::string text,
         t.library->add(file);
 }
 
-Result<void> open_library(Translation& t, const Options& options, const plan::Origin* origin) {
+Result<void> open_library(Translation& t, const Options& options) {
+    const std::optional<plan::Origin>& origin = options.driver.origin;
     t.library.emplace(t.sources, [&t](FileId file) {
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
@@ -99,7 +100,7 @@ Result<void> open_library(Translation& t, const Options& options, const plan::Or
     for (const StdlibFile& file : stdlib_files())
         add_library_file(t, std::string(file.name), std::string(file.text),
                          Library::Names{file.functions, file.globals, file.aliases});
-    for (const std::string& folder : options.folders) {
+    for (const std::string& folder : options.translate.folders) {
         if (origin)
             break;
         std::error_code error;
@@ -160,19 +161,19 @@ Error explain_no_file(const std::string& word, Error error) {
 }
 
 // Adds the script (-e, FILE or -) and the -E extras; fills in the script's arguments.
-Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, const plan::Origin* origin) {
+Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) {
+    const std::optional<plan::Origin>& origin = options.driver.origin;
     std::vector<FileId> ids;
     size_t first_argument = 0;
-    if (options.has_script) {
-        ids.push_back(t.sources.add("<input>", options.script));
-    } else if (!options.tool.empty()) {
-        std::string name = fmt::format("<{}>", options.tool);
-        ids.push_back(t.sources.add(name, origin ? origin->scripts[0].text : std::string(find_tool(options.tool))));
+    if (options.translate.has_script) {
+        ids.push_back(t.sources.add("<input>", options.translate.script));
+    } else if (!options.translate.tool.empty()) {
+        std::string name = fmt::format("<{}>", options.translate.tool);
+        ids.push_back(
+            t.sources.add(name, origin ? origin->scripts[0].text : std::string(find_tool(options.translate.tool))));
         t.texts.scripts.push_back({name, std::string(t.sources.text(ids[0]))});
-    } else if (!options.list && options.why.empty() && !options.positional.empty()) {
-        const std::string& path = options.positional[0];
-        if (origin && origin->scripts.empty())
-            return Error("the plan does not keep its script: translate that again");
+    } else if (!options.driver.list && options.driver.why.empty() && !options.translate.positional.empty()) {
+        const std::string& path = options.translate.positional[0];
         Result<std::string> text = origin ? Result<std::string>(origin->scripts[0].text) : read_script(path);
         if (!text)
             return text.error().os_error == ENOENT ? explain_no_file(path, std::move(text).error())
@@ -184,9 +185,9 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
         ids.push_back(t.sources.add(path == "-" ? "<input>" : path, *std::move(text)));
         first_argument = 1;
     }
-    t.parse_options.args.assign(options.positional.begin() + static_cast<ptrdiff_t>(first_argument),
-                                options.positional.end());
-    for (const std::string& extra : options.extras)
+    t.parse_options.args.assign(options.translate.positional.begin() + static_cast<ptrdiff_t>(first_argument),
+                                options.translate.positional.end());
+    for (const std::string& extra : options.translate.extras)
         ids.push_back(t.sources.add("<input>", extra));
     return ids;
 }
@@ -242,7 +243,8 @@ Result<std::string> read_script(const std::string& path) {
 }
 
 bool in_color(const Options& options) {
-    return options.color == When::Auto ? is_capable_terminal(STDERR_FILENO) : options.color == When::Always;
+    return options.driver.color == When::Auto ? is_capable_terminal(STDERR_FILENO)
+                                              : options.driver.color == When::Always;
 }
 
 Translation::Translation(const Options& options) : in_color_(in_color(options)) {
@@ -250,9 +252,10 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
     uname(&system);
     parse_options.kernel_release = system.release;
     parse_options.arch = system.machine;
-    parse_options.compatible = options.compatible;
-    parse_options.guru = options.guru;
-    parse_options.privileged = options.guru;
+    if (!options.translate.compatible.empty())
+        parse_options.compatible = options.translate.compatible;
+    parse_options.guru = options.translate.guru;
+    parse_options.privileged = options.translate.guru;
     parse_options.macros = &macros;
     parse_options.kernel_config = [this]() -> const KernelConfig& {
         if (!kernel_config_) {
@@ -263,31 +266,32 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
         }
         return *kernel_config_;
     };
-    diags.warnings_off = options.warnings_off;
-    diags.warnings_fatal = options.warnings_fatal;
-    env.guru = options.guru;
-    env.command_path = command_program(options.command);
-    env.target_pid = options.target_pid;
-    env.listing = options.list;
-    groups = options.groups;
+    diags.warnings_off = options.translate.warnings_off;
+    diags.warnings_fatal = options.translate.warnings_fatal;
+    env.guru = options.translate.guru;
+    env.command_path = command_program(options.translate.target_command);
+    env.target_pid = options.session.target_pid;
+    env.listing = options.driver.list;
+    groups = options.translate.groups;
     if (!groups.empty())
         env.find_group_files = [this] { return find_group_files(groups); };
-    if (options.cache == Cache::On)
+    if (options.driver.cache == Cache::On)
         env.kept_texts = [this]() -> KeptTexts* {
             if (!cache_folder_)
                 cache_folder_ = CacheFolder::open();
             return *cache_folder_ ? &**cache_folder_ : nullptr;
         };
     env.try_counter = try_counter;
-    env.listing_variables = options.list_variables;
-    env.listing_addresses = options.verbose[1] > 0;
-    if (options.verbose[1] > 1)
+    env.listing_variables = options.driver.list_variables;
+    env.listing_addresses = options.driver.verbose[1] > 0;
+    if (options.driver.verbose[1] > 1)
         env.on_point = [](const ResolvedPoint& point) {
             if (std::string place = describe_place(point); !place.empty())
                 fmt::print(stderr, "{}\n", place);
         };
-    env.changes_return_addresses = options.attach == "uretprobe" || options.attach == "session";
-    env.kernel_probing = [this, forced = options.attach, as_calls = !options.loops.empty()]() -> const KernelProbing& {
+    env.changes_return_addresses = options.translate.attach == "uretprobe" || options.translate.attach == "session";
+    env.kernel_probing = [this, forced = options.translate.attach,
+                          as_calls = !options.translate.loops.empty()]() -> const KernelProbing& {
         if (!kernel_probing_) {
             kernel_probing_ = other_kernel ? read_kernel_probing(*other_kernel, forced) : find_kernel_probing(forced);
             kernel_probing_->may_goto = kernel_probing_->may_goto && !as_calls;
@@ -304,13 +308,13 @@ bool Translation::report(const Diagnostics& reported) {
     return !reported.has_errors();
 }
 
-Result<void> parse(Translation& t, const Options& options, const plan::Origin* origin) {
-    if (!options.kernel.empty())
-        if (Result<void> opened = open_other_kernel(t, options.kernel); !opened)
+Result<void> parse(Translation& t, const Options& options) {
+    if (!options.driver.kernel.empty())
+        if (Result<void> opened = open_other_kernel(t, options.driver.kernel); !opened)
             return opened;
-    if (Result<void> opened = open_library(t, options, origin); !opened)
+    if (Result<void> opened = open_library(t, options); !opened)
         return opened;
-    Result<std::vector<FileId>> scripts = add_scripts(t, options, origin);
+    Result<std::vector<FileId>> scripts = add_scripts(t, options);
     if (!scripts)
         return std::move(scripts).error();
     for (FileId file : *scripts)

@@ -60,8 +60,9 @@ Result<std::string> read_script(const std::string& path);
 // Whether messages have colours (--color).
 bool in_color(const Options& options);
 
-// Pass 1: indexes the library (-I) and parses the script. `origin`: the texts to take instead of files; null: none.
-// What is wrong with the script is in the diagnostics. Errors: a file, a folder or a kernel that cannot be read.
-Result<void> parse(Translation& t, const Options& options, const plan::Origin* origin);
+// Pass 1: indexes the library (-I) and parses the script. With --relink the texts come from the plan instead
+// of files. What is wrong with the script is in the diagnostics. Errors: a file, a folder or a kernel that cannot be
+// read.
+Result<void> parse(Translation& t, const Options& options);
 
 } // namespace sonde

@@ -37,7 +37,7 @@ void BpfAccounting::count_error(Environment& env, llvm::BasicBlock* told) {
         e_.CreateStore(e_.number(plan::Failed), env.outcome);
     llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors), env.probe);
     llvm::BasicBlock* tell = e_.block("tell");
-    if (bpf_.state.options.suppress_errors) {
+    if (bpf_.state.plan.suppress_errors) {
         e_.CreateCondBr(e_.CreateICmpEQ(of_probe, e_.number(0)), tell, told);
         e_.SetInsertPoint(tell);
         return;
@@ -87,7 +87,7 @@ void BpfAccounting::count_full_returns() {
     // call from its list.
     constexpr int64_t most_returns = 64;
     llvm::Value* full = e_.number(bpf_.saves_entry ? most_returns : most_returns - 1);
-    if (plan::is_uprobe(bpf_.kind) && plan::traits(bpf_.kind).at_return && bpf_.state.options.kernel_types)
+    if (plan::is_uprobe(bpf_.kind) && plan::traits(bpf_.kind).at_return && bpf_.state.facts.kernel_types)
         count_if(e_.CreateICmpNE(e_.routine("sonde_rt_follows_returns", e_.i64(), {full}), e_.number(0)),
                  offsetof(plan::ProbeCounts, nested));
 }
@@ -102,7 +102,7 @@ void BpfAccounting::go_if_saved(llvm::Value* element) {
 }
 
 void BpfAccounting::begin_timing(Environment& env) {
-    timed_ = plan::is_event(bpf_.kind) && bpf_.state.options.timing;
+    timed_ = plan::is_event(bpf_.kind) && bpf_.state.plan.timing;
     if (!timed_)
         return;
     llvm::Value* key = nullptr;

@@ -31,7 +31,7 @@ uint64_t payload_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
     bool wanted = loop.value || (loop.sort_direction != 0 && loop.sort_column == 0);
     if (!wanted || loop.array->type == hir::ValueType::Stats)
         return 0;
-    return loop.array->type == hir::ValueType::String ? bpf.state.options.max_string : 8;
+    return loop.array->type == hir::ValueType::String ? bpf.state.plan.max_string : 8;
 }
 
 // Bytes of an element's copy: the key and the part of the value that the loop reads.
@@ -44,7 +44,7 @@ uint64_t copy_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
 bool is_by_reference(const BpfContext& bpf, const hir::Foreach& loop) {
     constexpr uint64_t largest_copies = 4 << 20, loops = 4; // loops can be nested; each has its own memory
     return scan_slots(*loop.array) * (SONDE_SCAN_ENTRY + copy_bytes(bpf, loop)) >
-           std::min(largest_copies, largest_walks(bpf.state.options) / loops);
+           std::min(largest_copies, largest_walks(bpf.state.facts) / loops);
 }
 
 sonde_scan_spec spec_of(const BpfContext& bpf, const hir::Global& array, uint64_t mask) {
@@ -208,7 +208,7 @@ llvm::Value* BpfArrays::store_long(Environment&, const hir::Global& array, llvm:
 
 llvm::Value* BpfArrays::store_string(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value* slot) {
     return with_created(bpf_, array, key, [&](llvm::Value* element) {
-        helper(e_, probe_read_kernel_str, {e_.offset(element, 8), e_.number(bpf_.state.options.max_string), slot});
+        helper(e_, probe_read_kernel_str, {e_.offset(element, 8), e_.number(bpf_.state.plan.max_string), slot});
     });
 }
 
@@ -271,10 +271,9 @@ uint64_t BpfArrays::scan_bytes(const hir::Foreach& loop) {
     const uint64_t kept = sizeof(sonde_scan_state) + heap_bytes(*loop.array);
     // Keys that are strings are compared up to their end. The verifier assumes that this end is anywhere within the
     // maximum length, so the area needs that much room after the last element.
-    const uint64_t slack = bpf_.state.options.max_string, entries = scan_slots(*loop.array);
+    const uint64_t slack = bpf_.state.plan.max_string, entries = scan_slots(*loop.array);
     if (is_by_reference(bpf_, loop))
-        return kept + entries * SONDE_SCAN_REFERENCE + copy_bytes(bpf_, loop) + 2 * bpf_.state.options.max_string +
-               slack;
+        return kept + entries * SONDE_SCAN_REFERENCE + copy_bytes(bpf_, loop) + 2 * bpf_.state.plan.max_string + slack;
     return kept + entries * (SONDE_SCAN_ENTRY + copy_bytes(bpf_, loop)) + slack;
 }
 

@@ -17,7 +17,7 @@ void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::V
             helper_pointer(e_, plan::call_session_cookie, {bpf_.argument}));
     if (bpf_.state.plan.probes[bpf_.probe].entry_map.empty())
         return;
-    if (plan::is_uprobe(bpf_.kind) && bpf_.state.options.kernel_types)
+    if (plan::is_uprobe(bpf_.kind) && bpf_.state.facts.kernel_types)
         e_.routine("sonde_rt_saves", e_.i64(), {});
     constexpr uint64_t most_bytes = 64; // above that, the kernel's copy is faster
     llvm::Value* saved = map_reference(e_, bpf_.state.plan.probes[bpf_.probe].entry_map);

@@ -28,8 +28,8 @@ constexpr uint64_t walks_of_all = 64 << 20;   // bytes of all slots together; th
 
 } // namespace
 
-uint64_t largest_walks(const CodegenOptions& options) {
-    return options.may_goto ? largest_walk : largest_element; // may_goto: 6.9
+uint64_t largest_walks(const CodegenFacts& facts) {
+    return facts.may_goto ? largest_walk : largest_element; // may_goto: 6.9
 }
 
 uint32_t Maps::count_scans() const {
@@ -40,31 +40,30 @@ std::string Maps::declare() {
     std::string unsupported;
     // Programs that detect mappings send them to the runtime through the ring buffer.
     const bool sends = sends_ || bpf_.state.plan.tables != 0;
-    declare("sonde_events", Ringbuf, 0, 0,
-            sends ? static_cast<uint32_t>(bpf_.state.options.ring_bytes) : smallest_ring);
-    declare("sonde_control", Ringbuf, 0, 0, bpf_.state.options.max_errors > few_errors ? 256 << 10 : 64 << 10);
+    declare("sonde_events", Ringbuf, 0, 0, sends ? static_cast<uint32_t>(bpf_.state.plan.ring_bytes) : smallest_ring);
+    declare("sonde_control", Ringbuf, 0, 0, bpf_.state.plan.max_errors > few_errors ? 256 << 10 : 64 << 10);
     if (frames_)
         declare("sonde_frames", Array, 4, 8 + frame_bytes_ + e_.slot_size(), frames_of_all);
     if (scans_) {
         declare("sonde_scans", Array, 4, 8 + scan_bytes_, count_scans());
-        if (scan_bytes_ > largest_walks(bpf_.state.options))
+        if (scan_bytes_ > largest_walks(bpf_.state.facts))
             unsupported = fmt::format(
                 "a foreach in the kernel sorts all elements, and on this kernel these arrays have too many for that "
                 "({} "
                 "MB of {}): declare a capacity, as in `global a[50000]`, walk in `end` or a timer's probe, or use "
                 "-DMAXNESTING for functions that call themselves",
-                scan_bytes_ >> 20, largest_walks(bpf_.state.options) >> 20);
+                scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
     }
     declare("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
             std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.probes.size())));
     if (counts_stacks_)
         declare("sonde_no_stacks", Array, 4, sizeof(sonde_no_stacks),
                 static_cast<uint32_t>(bpf_.state.plan.probes.size()));
-    if (bpf_.state.options.filter_target)
+    if (bpf_.state.plan.filter_target)
         declare("sonde_targets", Array, 4, 8, plan::most_processes / 64);
-    if (bpf_.state.options.filter_target && bpf_.state.plan.has(plan::is_uprobe))
+    if (bpf_.state.plan.filter_target && bpf_.state.plan.has(plan::is_uprobe))
         declare(SONDE_MOVED_MAP, Hash, 4, sizeof(sonde_moved), 1024);
-    if (bpf_.state.plan.names_groups || !bpf_.state.options.groups.empty()) {
+    if (bpf_.state.plan.names_groups || !bpf_.state.plan.groups.empty()) {
         constexpr uint32_t most_groups = 65536, most_births = 1024;
         declare("sonde_groups", Hash, 8, 8, most_groups);
         declare("sonde_births", Hash, sizeof(sonde_group_birth), 8, most_births);
@@ -84,8 +83,7 @@ std::string Maps::declare() {
     }
     if (const uint32_t stacks = bpf_.state.plan.tables & plan::UnwindTable ? shared_stacks(bpf_.state.plan) : 0) {
         declare("sonde_shared", Hash, sizeof(sonde_identity),
-                bpf_.state.options.max_string + sizeof(sonde_shared) + 16ull * shared_places(bpf_.state.options),
-                stacks);
+                bpf_.state.plan.max_string + sizeof(sonde_shared) + 16ull * shared_places(bpf_.state.plan), stacks);
         declare("sonde_owners", Hash, sizeof(sonde_identity), sizeof(sonde_identity), stacks);
         declare("sonde_unshared", Array, 4, 8, 1); // counts hits whose stack did not fit into the maps above
     }
@@ -105,7 +103,7 @@ std::string Maps::declare() {
         declare("sonde_counted", Array, 4, sizeof(sonde_counted), counters);
         declare("sonde_counts_of", LruHash, 8, 8, 65536);
     }
-    if (bpf_.state.options.timing)
+    if (bpf_.state.plan.timing)
         declare("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
                 std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
     for (const plan::Global& g : bpf_.state.plan.globals)

@@ -14,7 +14,7 @@ namespace sonde {
 constexpr uint32_t frames_of_all = 32, scans_of_all = 8; // largest number of slots
 
 // The largest memory, in bytes, for all loops over arrays of one handler's run.
-uint64_t largest_walks(const CodegenOptions& options);
+uint64_t largest_walks(const CodegenFacts& facts);
 
 class Maps {
   public:

@@ -64,7 +64,7 @@ OneHit::Neighbours OneHit::neighbours() {
     const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
     Neighbours out;
     // The entry part of a session program only saves values.
-    if (bpf_.saves_entry || bpf_.state.options.one_by_one || !is_candidate(own))
+    if (bpf_.saves_entry || bpf_.state.translate.unoptimized || !is_candidate(own))
         return out;
     for (const Place& place : places_of(own)) {
         const auto& [first, last] = places().at(place);
@@ -119,7 +119,7 @@ void OneHit::go_if_running() {
 
 bool OneHit::is_any_shared() {
     if (!is_any_shared_)
-        is_any_shared_ = !bpf_.state.options.one_by_one && std::ranges::any_of(places(), [](const auto& place) {
+        is_any_shared_ = !bpf_.state.translate.unoptimized && std::ranges::any_of(places(), [](const auto& place) {
             return place.second.first != place.second.second;
         });
     return *is_any_shared_;

@@ -172,14 +172,14 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
     go_if(bpf, e.CreateICmpNE(cell, e.number(0)));
     llvm::Value *wide = e.CreateAnd(cell, e.number(has_inner_calls)), *here = wide;
     // Without the kernel's types, a 32-bit call can only be recognized by the code segment, and is skipped.
-    if (!bpf.state.options.kernel_types) {
+    if (!bpf.state.facts.kernel_types) {
         go_if(bpf, e.CreateICmpEQ(e.CreateAnd(field(SONDE_REGS_CS), e.number(0xffff)), e.number(SONDE_USER_CS)));
     } else {
         env.in_32_bit_call = e.routine("sonde_rt_in_compat_call", e.i64(), {regs});
         llvm::Value* is_narrow = e.CreateICmpNE(env.in_32_bit_call, e.number(0));
         here = e.CreateSelect(is_narrow, e.CreateLShr(cell, e.number(half_cell)), wide);
     }
-    if (bpf.state.options.kernel_types && !cells.inner.empty()) {
+    if (bpf.state.facts.kernel_types && !cells.inner.empty()) {
         llvm::Value* place = e.stack(8);
         e.CreateStore(here, place);
         llvm::BasicBlock *inside = e.block("inner_call"), *found = e.block("call");

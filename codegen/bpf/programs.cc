@@ -37,7 +37,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     bpf_.kind = handler.kind;
     bpf_.probe = probe;
     bpf_.saves_entry = symbol != planned.symbol;
-    bpf_.at_syscall_event = bpf_.state.options.syscall_events && is_at_syscalls(handler);
+    bpf_.at_syscall_event = bpf_.state.facts.syscall_events && is_at_syscalls(handler);
     bpf_.looks_at_counters = needs.counter;
     llvm::Function* function = nullptr;
     if (bpf_.legs.wanted) {
@@ -97,9 +97,9 @@ void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
         go_if(bpf_, e_.CreateICmpNE(env.task, e_.number(0)));
     // A packet does not belong to a process.
     bool let_in = bpf_.legs.wanted && !bpf_.saves_entry; // its entry has filtered it
-    if (bpf_.state.options.filter_target && !plan::is_about_no_task(bpf_.kind) && !let_in)
+    if (bpf_.state.plan.filter_target && !plan::is_about_no_task(bpf_.kind) && !let_in)
         filter_target(bpf_, parts_.task, parts_.accounting, env);
-    if (!bpf_.state.options.groups.empty() && !plan::is_about_no_task(bpf_.kind) && !let_in)
+    if (!bpf_.state.plan.groups.empty() && !plan::is_about_no_task(bpf_.kind) && !let_in)
         filter_groups(bpf_, parts_.accounting, env);
     find_row(bpf_, parts_.task, parts_.registers, handler, program, env);
 }
@@ -184,7 +184,7 @@ llvm::Value* BpfPrograms::unknown_zero(Environment& env) {
 
 void BpfPrograms::loop_head(llvm::BasicBlock* limit) {
     llvm::BasicBlock* go = e_.block("go");
-    if (bpf_.state.options.may_goto) {
+    if (bpf_.state.facts.may_goto) {
         auto* type = llvm::FunctionType::get(e_.getVoidTy(), false);
         auto* assembly = llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true);
         e_.CreateCallBr(type, assembly, go, {limit}, {});
@@ -217,7 +217,7 @@ void BpfPrograms::copy_calls_at_forks() {
 
 std::string BpfPrograms::finish() {
     e_.merge_scratch();
-    if (bpf_.state.options.kernel_types && plan::saves_calls(bpf_.state.plan))
+    if (bpf_.state.facts.kernel_types && plan::saves_calls(bpf_.state.plan))
         copy_calls_at_forks();
     if (bpf_.writes_registers)
         order_context_words(e_.module());

@@ -110,7 +110,7 @@ void BpfTask::execname(Environment& env, llvm::Value* slot) {
     with_task(
         e_, env,
         [&] {
-            if (bpf_.state.options.kernel_types)
+            if (bpf_.state.facts.kernel_types)
                 e_.routine("sonde_rt_current_comm", e_.i64(), {slot});
             else
                 helper(e_, get_current_comm, {slot, e_.number(16)});

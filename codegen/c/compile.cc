@@ -371,8 +371,8 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
         report.help("read what it reads from the structures themselves, or use a function of the script's library");
 }
 
-Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const CodegenOptions& options,
-                                            const CKernel& kernel, Diagnostics& diags) {
+Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const Translate& translate,
+                                            const CodegenFacts& facts, const CKernel& kernel, Diagnostics& diags) {
     std::vector<const hir::Function*> functions;
     for (const hir::Function* function : program.functions)
         if (function->c_code.range.valid())
@@ -380,9 +380,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     if (functions.empty() && program.c_blocks.empty())
         return std::optional<CCode>();
     const EndsWithoutMemory ends_without_memory;
-    uint32_t power = 8;
-    while (power < options.max_string)
-        power *= 2;
+    const uint32_t power = translate.string_size();
 
     const uint32_t compatible = version_code(kernel.compatible);
     std::set<std::string> names = {"list_head", "hlist_head", "hlist_node"};
@@ -463,7 +461,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const C
     if (functions.empty())
         return std::optional<CCode>();
     Result<std::optional<CCode>> code = secure_c_code(
-        out->bitcode, functions, {power, 2 * uint64_t{power} + 64, options.may_goto, options.max_action}, diags);
+        out->bitcode, functions, {power, 2 * uint64_t{power} + 64, facts.may_goto, translate.max_action()}, diags);
     if (code && *code)
         (*code)->modules = types.used();
     return code;

@@ -25,7 +25,7 @@ struct CKernel {
 
 // Compiles all C functions that the program calls; nullopt if it calls none, or after errors in the script, which are
 // reported to `diags`. `options`: must be the same as for the handlers. Errors: no suitable clang.
-Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const CodegenOptions& options,
-                                            const CKernel& kernel, Diagnostics& diags);
+Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const Translate& translate,
+                                            const CodegenFacts& facts, const CKernel& kernel, Diagnostics& diags);
 
 } // namespace sonde

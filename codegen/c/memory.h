@@ -16,7 +16,7 @@ namespace sonde {
 struct CLimits {
     uint64_t max_string = 512; // MAXSTRINGLEN, in bytes; a power of two
     uint64_t slot_bytes = 0;   // bytes of a string's slot, which is larger
-    bool may_goto = true;      // CodegenOptions::may_goto
+    bool may_goto = true;      // CodegenFacts::may_goto
     uint64_t turns = 1000;     // MAXACTION: iterations of all loops of one call together
 };
 

@@ -181,7 +181,7 @@ class HostMemory final : public Memory {
     }
     void symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value*) override {
         e_.routine("sonde_host_symbol", e_.getVoidTy(),
-                   {env.context, slot, e_.number(e_.state().options.max_string), address, style});
+                   {env.context, slot, e_.number(e_.state().plan.max_string), address, style});
     }
     void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
                        llvm::Value* work) override {
@@ -212,13 +212,11 @@ class HostTask final : public Task {
         }
     }
     void execname(Environment&, llvm::Value* slot) override {
-        e_.routine("sonde_host_execname", e_.getVoidTy(),
-                   {slot, e_.number(std::min(16u, e_.state().options.max_string))});
+        e_.routine("sonde_host_execname", e_.getVoidTy(), {slot, e_.number(std::min(16u, e_.state().plan.max_string))});
     }
     void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) override {
-        e_.routine(
-            "sonde_host_group_text", e_.getVoidTy(),
-            {env.context, slot, e_.number(e_.state().options.max_string), e_.number(static_cast<int64_t>(kind))});
+        e_.routine("sonde_host_group_text", e_.getVoidTy(),
+                   {env.context, slot, e_.number(e_.state().plan.max_string), e_.number(static_cast<int64_t>(kind))});
     }
     llvm::Value* clock(Environment& env, hir::Clock which) override {
         llvm::Value* now = e_.routine(which == hir::Clock::Cycles     ? "sonde_host_cycles"

@@ -87,7 +87,7 @@ llvm::Value* hand_environment(Lowerer& l, const hir::Function& function) {
 
 void lower_c_body(Lowerer& l, const hir::Function& function) {
     Emitter& e = l.e;
-    const CFunction& c_code = e.state().options.c_code->functions.at(function.name);
+    const CFunction& c_code = e.state().facts.c_code->functions.at(function.name);
     if (c_code.writes.valid())
         note_write(l, c_code.writes, "bpf_probe_write_user");
     if (c_code.kernel_call.valid())

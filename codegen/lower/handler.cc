@@ -161,7 +161,7 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     const bool tells_hit = e.in_kernel() && e.state().plan.tells_hits && plan::tells_hits(handler.kind);
     need.frame = need.frame || gathers || tells_hit;
     plan::Probe& out = e.state().plan.probes[probe];
-    SessionLegs legs = split_legs(handler, out, e.state().options, need.counter);
+    SessionLegs legs = split_legs(handler, out, e.state(), need.counter);
     out.is_session = legs.wanted;
     if (!handler.entry_values.empty() && !legs.wanted)
         out.entry_program = handler.name + "_entry";

@@ -87,7 +87,7 @@ struct Lowerer : BodyState {
     std::unordered_map<const hir::Function*, LoweredFunction> functions;
     std::string problem; // the first problem that fail() reported
 
-    uint64_t max_string() const { return e.state().options.max_string; }
+    uint64_t max_string() const { return e.state().plan.max_string; }
     // Reports a feature that the target lacks, at this range of the script.
     void fail(Range range, const std::string& what);
     // Branches to the block unless the current block has ended already.

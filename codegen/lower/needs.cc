@@ -25,9 +25,9 @@ bool uses_matches(const hir::Expr& expr) {
 
 // C needs a frame for the text of an error, and for its own strings.
 bool c_needs_frame(const PlanState& state, const hir::Function& function) {
-    if (!function.c_code.range.valid() || !state.options.c_code)
+    if (!function.c_code.range.valid() || !state.facts.c_code)
         return false;
-    const CFunction& c_code = state.options.c_code->functions.at(function.name);
+    const CFunction& c_code = state.facts.c_code->functions.at(function.name);
     return c_code.uses_text || c_code.slots > 0;
 }
 

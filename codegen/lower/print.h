@@ -27,7 +27,7 @@ llvm::Value* lower_print(Lowerer& l, const hir::Print& expr);
 void print_into(Lowerer& l, const hir::Print& expr, llvm::Value* slot);
 // Sends the record of a hit (plan::Format::is_hit).
 void send_hit(Lowerer& l);
-// Sends a Print record, with the context that CodegenOptions::tells_context requests.
+// Sends a Print record, with the context that plan::Plan::tells_context requests.
 void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest);
 // Sends a record: header, longs, and `rest` (strings with their NUL, or blocks of a known size). `type`: a
 // plan::RecordType. `format`: a number of PlanState::add_format, or 0.

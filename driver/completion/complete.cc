@@ -14,8 +14,8 @@
 #include "base/processes.h"
 #include "driver/completion/points.h"
 #include "driver/completion/shell_line.h"
+#include "driver/option_table.h"
 #include "driver/options.h"
-#include "driver/own_options.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
 #include "driver/tools.h"
@@ -36,35 +36,23 @@ struct Answer {
     Beside beside = Beside::Nothing;
 };
 
-// What the value of an option is.
-enum class Value { Script, Point, Command, Process, File, Folder, Other };
-struct ValueRow {
-    std::string_view option;
+// What the value of an option is, by a word in its placeholder.
+enum class Value : uint8_t { Script, Point, Command, Process, File, Folder, Other };
+struct Placeholder {
+    std::string_view word;
     Value value;
 };
-constexpr ValueRow value_rows[] = {
-    {"-e", Value::Script},
-    {"-E", Value::Script},
-    {"-l", Value::Point},
-    {"-L", Value::Point},
-    {"-c", Value::Command},
-    {"-x", Value::Process},
-    {"-o", Value::File},
-    {"-d", Value::File},
-    {"--report", Value::File},
-    {"--flame", Value::File},
-    {"--folded", Value::File},
-    {"--flame-against", Value::File},
-    {"--timeline", Value::File},
-    {"--heatmap", Value::File},
-    {"--pprof", Value::File},
-    {"--metrics-token-file", Value::File},
-    {"--metrics-tls", Value::File},
-    {"--tls-ca", Value::File},
-    {"-r", Value::File},
-    {"-I", Value::Folder},
-    {"--target-namespaces", Value::Process},
+constexpr Placeholder placeholders[] = {
+    {"SCRIPT", Value::Script}, {"POINT", Value::Point}, {"COMMAND", Value::Command},
+    {"PID", Value::Process},   {"FILE", Value::File},   {"FOLDER", Value::Folder},
 };
+
+Value value_of(const OptionRow& row) {
+    for (const Placeholder& one : placeholders)
+        if (row.argument.find(one.word) != row.argument.npos)
+            return one.value;
+    return Value::Other;
+}
 
 // ---- the line
 // -----------------------------------------------------------------------------------------------------------
@@ -99,7 +87,8 @@ bool takes_value(const Request& request, const std::string& name) {
         if (const ToolOption* option = find_tool_option(head, name))
             return option->type != ToolValue::Flag;
     }
-    return find_own_option(name) == OwnOption::Value;
+    const OptionRow* row = find_option(name);
+    return row && row->takes_next_word();
 }
 
 Request read_request(ShellLine line) {
@@ -142,15 +131,14 @@ Request read_request(ShellLine line) {
 std::optional<Translation>& open_translation(std::optional<Translation>& t, const Request& request, Options& options,
                                              bool with_variables) {
     options = Options();
-    options.compatible = systemtap_version;
-    options.warnings_off = true;
-    options.command = request.target.command;
-    options.target_pid = request.target.pid;
-    options.folders = request.folders;
-    options.list = true;
-    options.list_variables = with_variables;
+    options.translate.warnings_off = true;
+    options.session.command = options.translate.target_command = request.target.command;
+    options.session.target_pid = request.target.pid;
+    options.translate.folders = request.folders;
+    options.driver.list = true;
+    options.driver.list_variables = with_variables;
     t.emplace(options);
-    if (!parse(*t, options, nullptr))
+    if (!parse(*t, options))
         t.reset();
     return t;
 }
@@ -266,11 +254,12 @@ Answer complete_option_value(const Request& request, const std::string& option) 
             find_tool_option(read_tool_head(find_tool(request.tool)), option))
             return {};
     }
-    for (const OptionWord& one : own_options())
-        if (one.name == option && !one.values.empty())
-            return {complete_listed("", one.values, request.line.word), Beside::Nothing};
-    const auto* row = std::ranges::find(value_rows, option, &ValueRow::option);
-    return row == std::end(value_rows) ? Answer() : complete_value(request, row->value);
+    const OptionRow* row = find_option(option);
+    if (!row)
+        return {};
+    if (const std::vector<std::string> choices = row->choices(); !choices.empty())
+        return {complete_listed("", choices, request.line.word), Beside::Nothing};
+    return complete_value(request, value_of(*row));
 }
 
 Answer complete_option(const Request& request) {
@@ -280,11 +269,9 @@ Answer complete_option(const Request& request) {
         if (name.starts_with(text) && std::ranges::find(out.words, name, &Completion::text) == out.words.end())
             out.words.push_back({name, help, true});
     };
-    const std::vector<OptionWord> own = own_options();
     if (const size_t equals = text.find('='); text.starts_with("--") && equals != std::string::npos) {
-        for (const OptionWord& one : own)
-            if (one.name == text.substr(0, equals))
-                out.words = complete_listed(text.substr(0, equals + 1), one.values, text.substr(equals + 1));
+        if (const OptionRow* row = find_option(text.substr(0, equals)))
+            out.words = complete_listed(text.substr(0, equals + 1), row->choices(), text.substr(equals + 1));
         return out;
     }
     if (!request.tool.empty()) {
@@ -302,9 +289,10 @@ Answer complete_option(const Request& request) {
             offer(name, "explain the tool");
         offer("--source", "print the script");
     }
-    for (const OptionWord& one : own)
-        if (request.tool.empty() || is_option_of_tools(one.name))
-            offer(one.name, one.help);
+    for (const OptionRow& row : option_table())
+        for (const std::string& name : row.all_names())
+            if (row.topic != Topic::Hidden && (request.tool.empty() || is_option_of_tools(name)))
+                offer(name, std::string(row.help));
     return out;
 }
 
@@ -330,6 +318,8 @@ Answer complete_argument(const Request& request) {
     const bool asks_help = request.words.size() == 1 && request.words[0] == "help";
     if (asks_help)
         out.beside = Beside::Nothing;
+    if (asks_help && std::string_view("options").starts_with(request.line.word))
+        out.words.push_back({"options", "list all options", true});
     if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});

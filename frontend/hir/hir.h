@@ -70,9 +70,11 @@ struct Global {
     bool used_in_kernel = false; // used by a kernel handler or by a function that one calls
     // Used by a host handler or by a function that one calls.
     bool used_in_host = false;
-    bool is_own = false;           // declared by the script, not by the library
-    bool auto_print = false;       // written but never read, so sonde prints it at the end
-    bool print_as_pointer = false; // auto_print shows its numbers in hexadecimal, because they are addresses
+    bool is_own = false;             // declared by the script, not by the library
+    bool auto_print = false;         // written but never read, so sonde prints it at the end
+    bool print_as_pointer = false;   // auto_print shows its numbers in hexadecimal, because they are addresses
+    bool only_grows = false;         // the script only adds numbers to it, none of them negative
+    std::vector<std::string> labels; // names of the key's parts for metrics, from a comment or from --label
     // A scalar that `-G` can set when a saved plan runs; the initial value here is only the default.
     bool is_settable = false;
     bool is_array() const { return !keys.empty(); }

@@ -257,7 +257,7 @@ void Key::describe(const Local& local) {
 void Key::describe(const Global& global) {
     const auto& [name, range, index, type, keys, key_bounds, key_names, key_roles, capacity, has_own_capacity, wrap,
                  initial_long, initial_string, address_of, stats, used_in_kernel, used_in_host, is_own, auto_print,
-                 print_as_pointer, is_settable] = global;
+                 print_as_pointer, only_grows, labels, is_settable] = global;
     all(name, range, index, type, keys.size(), key_bounds.size());
     for (ValueType key : keys)
         add(key);
@@ -268,8 +268,11 @@ void Key::describe(const Global& global) {
         add(key);
     for (const plan::KeyRole role : key_roles)
         add(role);
+    all(labels.size());
+    for (const std::string& label : labels)
+        add(label);
     all(capacity, has_own_capacity, wrap, initial_long, initial_string, address_of, stats, used_in_kernel, used_in_host,
-        is_own, auto_print, print_as_pointer, is_settable);
+        is_own, auto_print, print_as_pointer, only_grows, is_settable);
 }
 
 void Key::describe(const Function& function) {

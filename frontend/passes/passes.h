@@ -22,6 +22,8 @@ void forward_texts(hir::Program& program);
 void drop_forwarded(std::vector<hir::Local*>& locals, size_t first);
 // key_roles.cc: finds the key components that hold stacks or processes, and sets Global::key_roles.
 void find_key_roles(hir::Program& program);
+// counters.cc: finds globals that the script only adds to, and sets Global::only_grows.
+void find_counters(hir::Program& program);
 // intern.cc: replaces strings in array keys by numbers where all of them are known, and sets Program::texts.
 // `max_string` is MAXSTRINGLEN, in bytes.
 void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string);

@@ -28,7 +28,7 @@ bool declares_counter(const ast::Probe& probe) {
 } // namespace
 
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
-                      const SemaOptions& options, Arena& arena, Diagnostics& diags) {
+                      const Translate& options, Arena& arena, Diagnostics& diags) {
     SemaContext context(library, env, options, arena, diags);
     Notes notes;
     Names names(context, notes);
@@ -75,6 +75,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     check_own_task(program, notes.heads, diags);
     analyze_usage(program, names, notes, context);
     finish_histograms(notes);
+    name_keys(program, context);
     order_functions(program, context);
     if (diags.has_errors())
         return nullptr;
@@ -82,8 +83,9 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     if (!options.unoptimized)
         forward_texts(program);
     find_key_roles(program);
+    find_counters(program);
     if (!options.unoptimized)
-        intern_texts(program, arena, options.max_string);
+        intern_texts(program, arena, options.max_string());
     names.mark_settable_globals();
     bound_keys(program);
     plan_exclusion(program);

@@ -131,8 +131,8 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
     hir::Global& global = *global_of(source);
     plan::StatsNeeds wanted;
     wanted.histogram = expr.extractor == ast::Extractor::HistLog ? plan::StatsNeeds::Log : plan::StatsNeeds::Linear;
-    wanted.elision = b.context.options.hist_elision;
-    wanted.bar_width = b.context.options.hist_width;
+    wanted.elision = b.context.options.limits.hist_elision;
+    wanted.bar_width = b.context.options.limits.hist_width;
     if (expr.params.size() == 3) {
         wanted.low = expr.params[0];
         wanted.high = expr.params[1];
@@ -142,7 +142,7 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
         // Two of the buckets are for values below and above the range.
         const uint64_t span = static_cast<uint64_t>(wanted.high) - static_cast<uint64_t>(wanted.low);
         const uint64_t buckets = span / static_cast<uint64_t>(wanted.width) + 1,
-                       most = b.context.options.max_buckets - 2;
+                       most = b.context.options.limits.max_buckets - 2;
         if (buckets > most) {
             b.context
                 .report_once(

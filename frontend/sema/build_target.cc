@@ -144,7 +144,7 @@ hir::Expr* build_var_at_entry(Body& b, const ast::TargetExpr& expr) {
 // the error is dropped.
 hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
     Binder with = make_binder(b, expr.range);
-    if (b.context.options.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !b.inside_entry &&
+    if (b.context.var_at_entry && expr.base == ast::TargetExpr::Var && with.at_entry && !b.inside_entry &&
         !b.function() && !address && target_type(expr) == ValueType::Long &&
         !b.context.diags.sources().is_tapset(b.file))
         return build_var_at_entry(b, expr);

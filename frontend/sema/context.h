@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "frontend/parse/parser.h"
 #include "frontend/sema/sema.h"
 
 namespace sonde {
@@ -15,8 +16,13 @@ namespace sonde {
 // Does not own the objects that it refers to.
 class SemaContext {
   public:
-    SemaContext(Library& library, ProbeEnvironment& env, const SemaOptions& options, Arena& arena, Diagnostics& diags)
-        : library(library), env(env), options(options), arena(arena), diags(diags) {}
+    SemaContext(Library& library, ProbeEnvironment& env, const Translate& options, Arena& arena, Diagnostics& diags)
+        : library(library), env(env), options(options), arena(arena), diags(diags) {
+        ParseOptions language;
+        if (!options.compatible.empty())
+            language.compatible = options.compatible;
+        var_at_entry = language.older_than("4.1");
+    }
 
     // Reports each problem once per id and place. Without this, an error would be repeated for each probe point,
     // because bodies are built for each point, and types are inferred in rounds.
@@ -29,10 +35,11 @@ class SemaContext {
 
     Library& library;
     ProbeEnvironment& env;
-    const SemaOptions& options;
+    const Translate& options;
     Arena& arena;
     Diagnostics& diags;
-    int trying = 0; // if not 0, a trial (@defined) is running, and its reports are dropped
+    bool var_at_entry = false; // --compatible up to 4.0: `@var` in .return is the value at the entry
+    int trying = 0;            // if not 0, a trial (@defined) is running, and its reports are dropped
 
   private:
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;

@@ -79,7 +79,8 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     in_.notes.heads[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
-    if (in_.context.options.kernel_host_probes && !is_never(handler->kind) && !plan::is_file(handler->kind))
+    if (in_.context.options.host_probes == HandlerPlace::Kernel && !is_never(handler->kind) &&
+        !plan::is_file(handler->kind))
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;

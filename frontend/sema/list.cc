@@ -18,7 +18,7 @@ std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& p
     ast::File file;
     file.id = alias.range.file;
     file.probes = {&probe};
-    SemaOptions options;
+    Translate options;
     options.unoptimized = true; // unused variables are the ones to list
     options.skip_bad_variables = true;
     Diagnostics::Suppress quiet(diags);
@@ -47,7 +47,7 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
         aliases->probes.clear();
         files.push_back(aliases);
     }
-    SemaOptions options;
+    Translate options;
     SemaContext context(library, env, options, arena, diags);
     Notes notes;
     Names names(context, notes);
@@ -76,7 +76,7 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
 
 std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& points, Library& library,
                                            ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
-    SemaOptions options;
+    Translate options;
     SemaContext context(library, env, options, arena, diags);
     Notes notes;
     Names names(context, notes);

@@ -277,7 +277,7 @@ void Names::mark_settable_globals() const {
 // Applies -G name=value. A number is also valid for a string variable, so only a text that is not a number determines
 // the variable's type.
 void Names::apply_overrides(FileId main_file) {
-    for (const auto& [name, value] : c_.options.global_overrides) {
+    for (const auto& [name, value] : c_.options.globals) {
         hir::Global* global = find_global(name, main_file);
         const bool hidden = global && std::any_of(globals_.begin(), globals_.end(), [&](const auto& entry) {
                                 return entry.hir == global && entry.ast->is_private;
@@ -296,7 +296,7 @@ void Names::apply_overrides(FileId main_file) {
         }
         if (!use_as(*global, Shape::Scalar, global->range))
             continue;
-        const GlobalValue given = read_global_value(value, c_.options.max_string);
+        const GlobalValue given = read_global_value(value, c_.options.max_string());
         if (global->type == hir::ValueType::Unknown && !given.number) {
             global->type = hir::ValueType::String;
             notes_.fixed_at[global] = global->range;

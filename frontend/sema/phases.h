@@ -27,6 +27,8 @@ void check_side_effects(const hir::Program& program, const Notes& notes, SemaCon
 void analyze_usage(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context);
 // usage.cc: determines the contents of the records for printed histograms. Requires analyze_usage().
 void finish_histograms(const Notes& notes);
+// key_labels.cc: names the parts of array keys for metrics, and sets Global::labels.
+void name_keys(hir::Program& program, SemaContext& context);
 // usage.cc: sorts functions so that callees come before callers, and marks recursive functions.
 void order_functions(hir::Program& program, SemaContext& context);
 

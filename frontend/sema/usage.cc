@@ -167,18 +167,17 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
             global->keys.push_back(hir::ValueType::Long);
         }
         if (global->is_array() && global->capacity == 0)
-            global->capacity = context.options.max_map_entries;
+            global->capacity = context.options.limits.max_map_entries;
         if (global->type == hir::ValueType::Stats) {
             const bool wanted = std::ranges::any_of(context.options.keeps_quantiles, [&](const std::string& name) {
                 return name.empty() || name == global->name;
             });
-            global->stats.unicode = context.options.hist_unicode;
+            global->stats.unicode = context.options.histogram == HistogramStyle::Unicode;
             // The data for percentiles takes 15 KB per statistic.
             constexpr uint64_t most_elements = 2048;
             const bool for_metrics = context.options.keeps_distributions && !global->stats.buckets() &&
                                      (!global->is_array() || global->capacity <= most_elements);
-            global->stats.quantiles |=
-                wanted || for_metrics || (context.options.hist_unicode && global->stats.buckets());
+            global->stats.quantiles |= wanted || for_metrics || (global->stats.unicode && global->stats.buckets());
         }
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);

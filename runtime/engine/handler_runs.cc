@@ -54,7 +54,7 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
     session.errors.hold();
     do
         run_handler(session, rings, *probes[at++]);
-    while (at < probes.size() && !session.options.one_by_one && is_same_point(*probes[first], *probes[at]) &&
+    while (at < probes.size() && !session.translate.unoptimized && is_same_point(*probes[first], *probes[at]) &&
            !session.data.aborted);
     session.errors.release();
     return at;

@@ -130,7 +130,7 @@ void Session::count_losses() {
 void Session::say_unhit() {
     constexpr size_t most_lines = 10;
     const Marks marks(plan, data.memory);
-    const bool has_target = !options.command.empty() || options.target_pid != 0;
+    const bool has_target = options.has_target();
     const bool everybody = !has_target && !plan.filter_groups;
     const bool was_any = any_hit(plan, marks);
     if (!data.kernel || failed || ((exited || everybody) && was_any))
@@ -144,14 +144,14 @@ void Session::say_unhit() {
             target.files.look_at_all();
     }
     std::vector<std::string> lines = explain_unhit(
-        {plan, marks, target.files, target.probed, whose, everybody, target.program, options.inlined_copies});
-    if ((options.several_ways || everybody) && !lines.empty() && !was_any) {
+        {plan, marks, target.files, target.probed, whose, everybody, target.program, hooks.inlined_copies});
+    if ((hooks.several_ways || everybody) && !lines.empty() && !was_any) {
         const size_t more = lines.size() - 1;
         const std::string others = more == 0   ? ""
                                    : more == 1 ? ", nor was 1 more point"
                                                : fmt::format(", nor were {} more points", more);
         return warn(fmt::format("nothing was seen: {}{}", lines[0], others),
-                    options.several_ways ? Weight::Answer : Weight::Advice);
+                    hooks.several_ways ? Weight::Answer : Weight::Advice);
     }
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)
         warn(lines[i]);
@@ -164,7 +164,7 @@ void Session::report() {
     uint64_t skipped = data.words->skipped;
     if (data.words->errors || skipped)
         warn(fmt::format("Number of errors: {}, skipped probes: {}", data.words->errors, skipped), Weight::Answer);
-    if (options.timing && data.kernel)
+    if (translate.timing && data.kernel)
         accounting.say_hits();
 }
 

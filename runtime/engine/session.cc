@@ -143,8 +143,8 @@ bool ends_by_itself(const plan::Plan& plan) {
 // use.
 class Run {
   public:
-    Run(const plan::Plan& plan, const SessionOptions& options)
-        : plan_(plan), options_(options), session_(plan, options) {}
+    Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks)
+        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks) {}
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -184,6 +184,7 @@ class Run {
 
     const plan::Plan& plan_;
     const SessionOptions& options_;
+    const SessionHooks& hooks_;
     rlimit files_before_{}; // the original limit of open files, for the command
     Session session_;
     std::optional<ProbedFiles> probed_;
@@ -212,7 +213,7 @@ Result<void> Run::begin_output() {
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
-    Result<Sinks> sinks = options_.make_sinks(session_.data, session_.output);
+    Result<Sinks> sinks = hooks_.make_sinks(session_.data, session_.output);
     if (!sinks)
         return std::move(sinks).error();
     session_.sinks = *std::move(sinks);
@@ -248,7 +249,7 @@ Result<void> Run::load() {
     // Check first if the probes can be attached, since loading takes time.
     if (Result<void> possible = check_probing(plan_); !possible)
         return possible;
-    Result<ProbedFiles> probed = ProbedFiles::open(plan_, options_.saved_as);
+    Result<ProbedFiles> probed = ProbedFiles::open(plan_, hooks_.saved_as);
     if (!probed)
         return std::move(probed).error();
     probed_ = *std::move(probed);
@@ -260,7 +261,7 @@ Result<void> Run::load() {
     if (!interrupter)
         return std::move(interrupter).error();
     session_.interrupter = *std::move(interrupter);
-    ways_ = find_ways(plan_, options_.attach == "perf_event");
+    ways_ = find_ways(plan_, session_.translate.attach == "perf_event");
     if (Result<void> prepared = prepare(session_, ways_); !prepared)
         return prepared;
     return session_.data.kernel ? rings_.open(session_) : Result<void>();
@@ -354,7 +355,7 @@ Result<void> Run::trace_events() {
     session_.turn_sinks(now_ns(), true);
     command_.release();
     session_.messages->settle(hurry());
-    options_.armed();
+    hooks_.armed();
     pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command);
@@ -400,9 +401,9 @@ void Run::pump() {
         if (signals_->take_end()) {
             session_.exiting = session_.interrupted = true;
             if (signals_->was_hung_up())
-                options_.hung_up();
+                hooks_.hung_up();
         }
-        options_.turned();
+        hooks_.turned();
         if (command_.pid() && command_.poll()) {
             rings_.drain();
             session_.exiting = true;
@@ -511,7 +512,7 @@ Result<int> Run::end() {
     };
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         keep(sink->finish(hurry()));
-    if (options_.timing)
+    if (session_.translate.timing)
         session_.tell_sinks(SinkText::HitTimes, session_.data.hit_report.text(plan_, session_.data.kernel.get()));
     finish_output(session_, *signals_);
     session_.count_losses();
@@ -539,7 +540,8 @@ Result<int> Run::end() {
 
 } // namespace
 
-Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
+Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,
+                        const SessionHooks& hooks) {
     if (std::string why = why_no_changes(plan.changes); !why.empty())
         return Error(why);
     if (!plan.writes.empty())
@@ -550,7 +552,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options) {
                             plan.writes, why));
     if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
         return Error("sonde cannot tell which processes are meant: " + why);
-    return Run(plan, options).run();
+    return Run(plan, options, translate, hooks).run();
 }
 
 } // namespace sonde

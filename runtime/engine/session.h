@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "options/translate.h"
 #include "runtime/plan/plan.h"
 #include "runtime/sinks/sink.h"
 #include "runtime/text/accounting.h"
@@ -16,26 +17,19 @@
 
 namespace sonde {
 
-// The options of a session. Letters in comments are those of the command line.
+// Options that decide how a session runs a plan (options/session.def).
 struct SessionOptions {
-    std::string command;            // -c: a shell command; starts when every probe is armed
-    int64_t target_pid = 0;         // -x
-    std::vector<std::string> files; // -d: files whose symbols handlers need from the start
-    OutputFile output;              // -o, -S
+#define VALUE(type, member, initial) type member = initial;
+#define OPTION(type, member, initial, ...) type member = initial;
+#include "options/session.def"
+
+    bool has_target() const { return !command.empty() || target_pid != 0; }
+};
+
+// Facts that a session needs from its caller, and events that it reports to its caller.
+struct SessionHooks {
     SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // creates the consumers of events
-    double time_limit_s = 0;                                              // -T; 0: no limit
     std::string saved_as; // name of the saved plan; empty: the plan was just compiled
-    // --output-wait: how many seconds the session waits at its end for a reader of the output that has stopped reading.
-    // The default is 2 seconds after a signal or -T, and 300 seconds otherwise.
-    std::optional<double> output_wait_s;
-    bool raw = false; // --raw: do not escape control characters on a terminal
-    int verbose = 0;
-    bool timing = false; // -t
-    // -u: an error of a handler ends the session before the other handlers of the same point run.
-    bool one_by_one = false;
-    // --overload: disarm probes from this cost on, in percent of one processor; infinity: never.
-    std::optional<double> overload;
-    LossKinds tolerated; // --lossy-ok: losses that do not change the exit status
     // The script's points are alternatives for one kind of event. Do not warn if some of them were never hit, but warn
     // if none was hit.
     bool several_ways = false;
@@ -48,8 +42,6 @@ struct SessionOptions {
     std::function<void()> turned = [] {};
     // Called when SIGHUP ends the session.
     std::function<void()> hung_up = [] {};
-    std::string attach = ""; // "perf_event" forces the oldest mechanism, "uretprobe" the one before sessions; empty:
-                             // the newest one that works
 };
 
 // Runs a session and returns its exit status:
@@ -60,6 +52,9 @@ struct SessionOptions {
 // Returns an error if a program could not be loaded or a probe could not be attached. If the verifier has rejected a
 // program, the message has the script's line. Nothing remains attached. The error code kernel_cannot_compile
 // (runtime/load/load.h) is possible.
-Result<int> run_session(const plan::Plan& plan, const SessionOptions& options);
+//
+// The session reads only those options of `translate` that the plan does not decide: -t, -u and --attach.
+Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate = {},
+                        const SessionHooks& hooks = {});
 
 } // namespace sonde

@@ -48,12 +48,16 @@ struct TracedTarget {
 
 class Session {
   public:
-    Session(const plan::Plan& plan, const SessionOptions& options) : plan(plan), options(options) {}
+    Session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,
+            const SessionHooks& hooks)
+        : plan(plan), options(options), translate(translate), hooks(hooks) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
     const plan::Plan& plan;
     const SessionOptions& options;
+    const Translate& translate;
+    const SessionHooks& hooks;
     Output output;
     std::unique_ptr<Messages> messages; // declared after `output`, because it may use the same writer
     std::unique_ptr<HeldBack> held_back;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "options/translate.h"
 #include "runtime/plan/batch.h"
 #include "runtime/plan/calls_32.h"
 #include "runtime/plan/group_names.h"
@@ -351,6 +352,12 @@ struct ModuleTypes {
     std::string name;
     uint64_t fingerprint = 0;
 };
+// The kernel for whose types the handlers were translated. `release` is empty if they use none.
+struct KernelBuild {
+    std::string release;
+    uint64_t types = 0;               // identifies the build
+    std::vector<ModuleTypes> modules; // modules whose types the handlers use, sorted by name
+};
 
 // A file that the plan probes, as it was during translation.
 struct ProbedFile {
@@ -361,27 +368,13 @@ struct ProbedFile {
     std::vector<ProbedCode> code; // sorted by offset, without duplicates
 };
 
-// ---- control groups -----------------------------------------------------------------------------------------------
-
-// The kinds of names for a control group (cgroup v2).
-enum class GroupKind : uint8_t { Container, Pod, Unit, Cgroup };
-// A group that the session is limited to. The plan contains the name, which is looked up when a session begins.
-struct GroupName {
-    GroupKind kind = GroupKind::Container;
-    std::string name;
-    // The root folder of the container's file system during translation, such as "/proc/42/root". The paths of points
-    // that were found there begin with this. Empty: no path does.
-    std::string root;
-};
-
 // The input of the translation, from which --relink translates the script again for other builds of the probed files.
 struct NamedText {
     std::string name, text;
 };
 struct Origin {
-    std::vector<std::string> words; // of the command line, including those of the file with default options
-    std::string folder;             // the working directory, for relative paths in the words
-    std::vector<NamedText> scripts; // the script's text, if the words name a file
+    std::string folder;             // the working directory, for relative paths in the script and its options
+    std::vector<NamedText> scripts; // the script's text, unless -e has it
     std::vector<NamedText> library; // the files of the folders given by -I
 };
 
@@ -421,14 +414,11 @@ struct Plan {
     std::vector<Counter> counters;
     std::vector<std::string> texts; // sorted; keys refer to them by index
     std::string module;             // the session's name; the folder of its control files contains it
-    // The kernel for whose types the handlers were translated; empty if they use none. `kernel_types` identifies its
-    // build.
-    std::string kernel;
-    uint64_t kernel_types = 0;
-    std::vector<ModuleTypes> module_types; // modules whose types the handlers use, sorted by name
-    std::vector<ProbedFile> files;         // sorted by path
-    Origin origin;                         // for saved plans
-    std::vector<GroupName> groups;         // the session is limited to these; empty: no limit
+    KernelBuild kernel;             // the kernel for whose types the handlers were translated
+    std::vector<ProbedFile> files;  // sorted by path
+    Translate translate;            // the options of the translation
+    Origin origin;                  // for saved plans
+    std::vector<GroupName> groups;  // the session is limited to these; empty: no limit
 
     uint64_t marks_size() const;                                          // a power of two
     bool has_subjects() const;                                            // of any probe

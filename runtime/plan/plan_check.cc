@@ -1,5 +1,7 @@
 #include "runtime/plan/plan_check.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/instruction_hazards.h"
@@ -58,6 +60,21 @@ bool in_data(const Plan& plan, uint64_t offset) {
 
 bool known_row(const Plan& plan, const Point& point) { return point.row < plan.rows.size(); }
 
+// Limits and choices of the options, which --relink takes as they are.
+bool consistent(const Translate& translate) {
+    const auto in_range = [](uint64_t value, uint64_t initial, int64_t least, int64_t most) {
+        const auto number = static_cast<int64_t>(value);
+        return value == initial || (number >= least && number <= most);
+    };
+    bool fits = translate.histogram <= HistogramStyle::Unicode && translate.host_probes <= HandlerPlace::Kernel &&
+                translate.ring_bytes >= 1 << 20 && translate.ring_bytes <= 1 << 30;
+#define LIMIT(member, initial, name, least, most)                                                                      \
+    fits = fits && in_range(translate.limits.member, initial, least, most);
+#include "options/translate.def"
+    return fits && std::ranges::all_of(translate.groups,
+                                       [](const GroupName& group) { return group.kind <= GroupKind::Cgroup; });
+}
+
 Result<void> check_probe(const Plan& plan, const Probe& probe) {
     auto wrong_probe = [&](const char* what) { return wrong(fmt::format("the probe at `{}` {}", probe.place, what)); };
     if (static_cast<uint64_t>(probe.kind) >= kind_count)
@@ -93,6 +110,8 @@ Result<void> check(const Plan& plan) {
     if (plan.marks && (plan.marks < sizeof(SessionWords) || plan.marks > plan.data_size ||
                        plan.data_size - plan.marks < mark_kinds * plan.marks_size()))
         return wrong("no room for its marks");
+    if (!consistent(plan.translate))
+        return wrong("its options are out of range");
     if (plan.counters.size() > most_counters)
         return wrong("too many counters");
     for (const Global& global : plan.globals)

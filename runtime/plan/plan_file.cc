@@ -173,17 +173,29 @@ template <typename A> void members(A& a, ProbedCode& v) {
     all(a, v.offset, v.bytes, v.length, v.encoding, v.hazard, v.instead, v.nearest);
 }
 template <typename A> void members(A& a, ModuleTypes& v) { all(a, v.name, v.fingerprint); }
+template <typename A> void members(A& a, KernelBuild& v) { all(a, v.release, v.types, v.modules); }
 template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.code); }
 template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }
-template <typename A> void members(A& a, Origin& v) { all(a, v.words, v.folder, v.scripts, v.library); }
+template <typename A> void members(A& a, Origin& v) { all(a, v.folder, v.scripts, v.library); }
 template <typename A> void members(A& a, GroupName& v) { all(a, v.kind, v.name, v.root); }
+template <typename A> void members(A& a, Assignment& v) { all(a, v.name, v.value); }
+template <typename A> void members(A& a, ArrayLabels& v) { all(a, v.array, v.names); }
+template <typename A> void members(A& a, Limits& v) {
+#define LIMIT(member, ...) field(a, v.member);
+#include "options/translate.def"
+}
+template <typename A> void members(A& a, Translate& v) {
+#define VALUE(type, member, ...) field(a, v.member);
+#define OPTION(type, member, ...) field(a, v.member);
+#include "options/translate.def"
+}
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
         v.max_action_interruptible, v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.changes,
         v.filter_target, v.filter_groups, v.names_groups, v.timing, v.tells_context, v.tells_hits, v.suppress_errors,
         v.names_module, v.marks);
     all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
-        v.kernel_types, v.module_types, v.files, v.origin, v.groups);
+        v.files, v.translate, v.origin, v.groups);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 

@@ -495,7 +495,8 @@ TEST(Session, PrintsGlobalsToAFile) {
     text.auto_print = true;
     plan.globals = {number, text};
     SessionOptions options;
-    options.make_sinks = [](SessionData& data, Output& output) -> Result<Sinks> {
+    SessionHooks hooks;
+    hooks.make_sinks = [](SessionData& data, Output& output) -> Result<Sinks> {
         Sinks sinks;
         sinks.push_back(make_print_sink(data, output, {}));
         return sinks;
@@ -503,14 +504,14 @@ TEST(Session, PrintsGlobalsToAFile) {
     options.time_limit_s = 0.01;
     options.output.path =
         (std::filesystem::temp_directory_path() / ("sonde-test-" + std::to_string(getpid()))).string();
-    Result<int> status = run_session(plan, options);
+    Result<int> status = run_session(plan, options, {}, hooks);
     ASSERT_TRUE(status.ok());
     Result<std::string> printed = read_file(options.output.path);
     std::filesystem::remove(options.output.path);
     ASSERT_TRUE(printed.ok());
     EXPECT_EQ(*printed, "n=0xff\nt=\"a \\\"b\\\"\\n\"\n");
     options.output.path = "/dev/full";
-    status = run_session(plan, options);
+    status = run_session(plan, options, {}, hooks);
     ASSERT_TRUE(status.ok());
     EXPECT_EQ(*status, 1);
 }

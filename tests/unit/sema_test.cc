@@ -25,7 +25,7 @@ struct Analysis {
     std::vector<const ast::File*> files;
     hir::Program* program = nullptr;
 
-    explicit Analysis(const std::string& script, const SemaOptions& options = {},
+    explicit Analysis(const std::string& script, const Translate& options = {},
                       const std::vector<std::string>& library_texts = {}, const std::string& extra = "") {
         parse_options.kernel_release = "6.1.0";
         parse_options.arch = "x86_64";
@@ -465,8 +465,8 @@ TEST(Sema, NeverIsCheckedAndDropped) {
 }
 
 TEST(Sema, HostProbesInTheKernelOnDemand) {
-    SemaOptions options;
-    options.kernel_host_probes = true;
+    Translate options;
+    options.host_probes = HandlerPlace::Kernel;
     const char* script = "global g  probe begin { g = 1 println(g) }";
     Analysis in_host(script), in_kernel(script, options);
     ASSERT_ANALYZED(in_host);
@@ -530,23 +530,23 @@ TEST(Sema, LibraryNamesComeInWhenUsed) {
 }
 
 TEST(Sema, OverridesSetGlobals) {
-    SemaOptions options;
-    options.global_overrides = {{"n", "0x10"}, {"s", "text"}, {"digits", "12"}};
+    Translate options;
+    options.globals = {{"n", "0x10"}, {"s", "text"}, {"digits", "12"}};
     Analysis a("global n, s = \"old\", digits  probe begin { println(n + 1, s, digits . \"x\") }", options);
     ASSERT_ANALYZED(a);
     EXPECT_EQ(a.all(), "");
     EXPECT_EQ(a.global("n").initial_long, 16);
     EXPECT_EQ(a.global("s").initial_string, "text");
     EXPECT_EQ(a.global("digits").initial_string, "12");
-    options.global_overrides = {{"nn", "1"}};
+    options.globals = {{"nn", "1"}};
     EXPECT_EQ(Analysis("global n  probe begin { println(n + 1) }", options).all(),
               "no-such-global -; never-assigned t:1:8");
-    options.global_overrides = {{"n", "x"}};
+    options.globals = {{"n", "x"}};
     EXPECT_EQ(Analysis("global n = 1  probe begin { println(n + 1) }", options).all(), "type-mismatch t:1:8");
 }
 
 TEST(Sema, UnoptimizedKeepsWhatIsUnused) {
-    SemaOptions options;
+    Translate options;
     options.unoptimized = true;
     Analysis a("global g, arr[8]  probe begin { x = 1 }", options);
     ASSERT_ANALYZED(a);

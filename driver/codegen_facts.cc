@@ -1,0 +1,128 @@
+#include "driver/codegen_facts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/processes.h"
+#include "codegen/session_legs.h"
+#include "frontend/types/kernel_types.h"
+#include "runtime/kernel/features.h"
+#include "runtime/kernel/preemption.h"
+
+namespace sonde {
+namespace {
+
+bool any_handler(const hir::Program& program, bool (*wanted)(const hir::Handler&)) {
+    return std::ranges::any_of(program.handlers, [&](const hir::Handler* handler) { return wanted(*handler); });
+}
+
+// The session's name.
+std::string module_of(const Options& options) {
+    const std::string& name = options.translate.module;
+    return !name.empty()                   ? name.substr(name.rfind('/') + 1)
+           : options.driver.last_pass == 4 ? "sonde"
+                                           : fmt::format("sonde_{}", getpid());
+}
+
+// The kernel whose types the handlers know, if they need any.
+Result<plan::KernelBuild> find_kernel_build(Translation& t) {
+    plan::KernelBuild out;
+    const KernelTypes* types = t.env.needed_kernel();
+    if (!types)
+        return out;
+    const std::string& release = t.parse_options.kernel_release;
+    out.release = t.other_kernel && release.empty() ? t.other_kernel->path : release;
+    out.types = types->fingerprint();
+    std::set<std::string> modules = t.env.modules_for_c;
+    modules.insert(types->modules_used().begin(), types->modules_used().end());
+    for (const std::string& module : modules) {
+        Result<uint64_t> found = types->module_fingerprint(module);
+        if (!found)
+            return std::move(found).error();
+        out.modules.push_back({module, *found});
+    }
+    return out;
+}
+
+} // namespace
+
+CKernel kernel_for_c(Translation& t) {
+    CKernel out;
+    out.release = t.parse_options.kernel_release;
+    out.compatible = t.parse_options.compatible;
+    auto bytes = [&t](const std::string& module) -> Result<std::string> {
+        Result<KernelTypes*> kernel = t.env.kernel();
+        if (!kernel)
+            return kernel.error();
+        return (*kernel)->btf_bytes(module);
+    };
+    out.btf = [&t, bytes] {
+        t.env.relies_on_kernel = true;
+        return bytes("");
+    };
+    out.modules.names = [&t] {
+        Result<KernelTypes*> kernel = t.env.kernel();
+        return kernel ? (*kernel)->modules() : std::vector<std::string>();
+    };
+    out.modules.btf = bytes;
+    if (t.other_kernel)
+        out.modules.state = "installed";
+    return out;
+}
+
+CodegenFacts find_codegen_facts(const Options& options, const Translation& t, const hir::Program& program) {
+    const Translate& translate = options.translate;
+    const bool any_in_kernel = any_handler(program, [](const hir::Handler& handler) { return handler.in_kernel; });
+    CodegenFacts facts;
+    facts.groups = t.groups;
+    facts.may_goto =
+        any_in_kernel && translate.loops.empty() &&
+        (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
+    // A perf event has room for 64 programs, of all sessions.
+    constexpr int most_at_event = 24;
+    const auto at_syscalls =
+        std::ranges::count_if(program.handlers, [](const hir::Handler* handler) { return is_at_syscalls(*handler); });
+    facts.syscall_events =
+        at_syscalls > 0 && (translate.attach == "perf_event" ||
+                            (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));
+    facts.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+    facts.uprobe_session =
+        any_handler(program, fits_session) && translate.attach == "session" &&
+        (t.other_kernel ? read_features(t.other_kernel->types).uprobe_session : has_uprobe_session());
+    facts.target_program = t.env.command_path;
+    if (options.session.target_pid != 0 && options.session.command.empty())
+        facts.target_program = process_program(options.session.target_pid);
+    facts.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
+    facts.module = module_of(options);
+    return facts;
+}
+
+Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const CCode* c_code) {
+    facts.c_code = c_code;
+    if (c_code)
+        t.env.modules_for_c = c_code->modules;
+    if (options.driver.last_pass != 4)
+        return {};
+    Result<plan::KernelBuild> kernel = find_kernel_build(t);
+    if (!kernel)
+        return std::move(kernel).error();
+    facts.kernel = *std::move(kernel);
+    if (options.driver.origin) {
+        facts.origin = *options.driver.origin;
+    } else {
+        std::error_code ignored;
+        facts.origin = t.texts;
+        facts.origin.folder = std::filesystem::current_path(ignored).string();
+    }
+    return {};
+}
+
+} // namespace sonde
