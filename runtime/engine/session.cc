@@ -8,6 +8,8 @@
 // 6. stop: disable the handlers, detach all probes
 // 7. end: run end handlers, write the results, count the losses
 //
+// --dry-run ends after step 4. The attachments are then destroyed, and the stopped command is killed.
+//
 // The order guarantees complete counts. The command starts only when every probe is armed, so its first instruction is
 // seen. Handlers in the kernel check SessionWords::state, so they run only after all begin handlers and before the
 // first end handler.
@@ -149,9 +151,13 @@ class Run {
     Run& operator=(const Run&) = delete;
 
     Result<int> run() {
-        for (auto step : {&Run::begin_output, &Run::load, &Run::start_command, &Run::arm, &Run::trace})
+        for (auto step : {&Run::begin_output, &Run::load, &Run::start_command, &Run::arm})
             if (Result<void> done = (this->*step)(); !done)
                 return std::move(done).error();
+        if (options_.dry_run)
+            return 0;
+        if (Result<void> traced = trace(); !traced)
+            return std::move(traced).error();
         stop();
         return end();
     }
@@ -213,11 +219,12 @@ Result<void> Run::begin_output() {
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
-    Result<Sinks> sinks = hooks_.make_sinks(session_.data, session_.output);
+    // A dry run has no sinks and opens no output file, so it does not delete the results of an earlier session.
+    Result<Sinks> sinks = options_.dry_run ? Sinks() : hooks_.make_sinks(session_.data, session_.output);
     if (!sinks)
         return std::move(sinks).error();
     session_.sinks = *std::move(sinks);
-    if (Result<void> opened = session_.output.open(options_.output); !opened)
+    if (Result<void> opened = session_.output.open(options_.dry_run ? OutputFile() : options_.output); !opened)
         return opened;
     Result<std::unique_ptr<Messages>> messages =
         Messages::start(session_.output.writer(), session_.output.is_same_file_as(STDERR_FILENO), options_.raw);
