@@ -137,13 +137,14 @@ std::string write_member(Writing& w, const Node& node) {
             return "cmdline_str()";
         if (node.text == "pr_fname")
             return "execname()";
-        return w.gap(node, "of a process there is `cmdline_str()`, `execname()`, `ppid()`");
+        return w.gap(node,
+                     "sonde does not have this field of a process; use `cmdline_str()`, `execname()` or `ppid()`");
     }
     if (base.kind == NodeKind::Variable && (node.text == "0" || node.text == "1") &&
         w.facts.variables.contains(base.text + "." + node.text))
         return node.text == "0" ? variable_name(base.text, w.facts) : variable_name(base.text + "_value", w.facts);
     if (isdigit(static_cast<unsigned char>(node.text[0])))
-        return w.gap(node, "there are no tuples here: a value is a number or a string");
+        return w.gap(node, "sonde has no tuples: a value is a number or a string");
     if (is_file_name(node))
         return fmt::format("fullpath_struct_file(task_current(), task_fd_lookup(task_current(), {}))",
                            write(w, *base.parts[1]));
@@ -179,7 +180,7 @@ std::string write_prefix(Writing& w, const Node& node) {
     const bool in_program = is_in_program(operand, w);
     const Node& address = operand.kind == NodeKind::Cast ? *operand.parts[0] : operand;
     if (!integer && !type.empty() && !type.ends_with('*'))
-        return w.gap(node, "a structure's value is its members' here: `->`");
+        return w.gap(node, "read a structure's members with `->`");
     return read_integer(write_pointer(w, address), integer ? integer->bytes : 8, integer && integer->is_signed,
                         in_program);
 }
@@ -196,9 +197,9 @@ std::string write_index(Writing& w, const Node& node) {
         return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
     }
     if (base.kind == NodeKind::Name && base.text == "fds")
-        return w.gap(node, "of an open file there is its path: `fds[FD].fi_pathname`");
+        return w.gap(node, "sonde reads only the path of an open file: `fds[FD].fi_pathname`");
     if (base.kind == NodeKind::Name)
-        return w.gap(node, "arrays of a script are globals here: `global seen`, `seen[key]`");
+        return w.gap(node, "declare an array as a global: `global seen`, `seen[key]`");
     if (value_of(base, w.facts, *w.point) == Value::Text)
         return fmt::format("stringat({}, {})", write_text(w, base), write(w, *node.parts[1]));
     return fmt::format("{}[{}]", write(w, base, true), write(w, *node.parts[1]));
@@ -215,10 +216,10 @@ std::string write_map(Writing& w, const Node& node) {
     case Collects::Most:
         return fmt::format("@max({})", element);
     case Collects::Statistics:
-        return w.gap(node, "of a statistic, a number is taken: `@avg(x)`, `@count(x)`, `@sum(x)`");
+        return w.gap(node, "read a number from a statistic: `@avg(x)`, `@count(x)`, `@sum(x)`");
     case Collects::Powers:
     case Collects::Linear:
-        return w.gap(node, "a histogram is printed, or its buckets are read: `@hist_log(x)[n]`");
+        return w.gap(node, "print the histogram, or read a bucket: `@hist_log(x)[n]`");
     default:
         return element;
     }
@@ -305,25 +306,25 @@ constexpr Renamed renamed[] = {
     {"discard", "discard", 1, 1},
 };
 constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
-    {"cat", "the file's name is a text here: `system(\"cat FILE\")` runs a program that prints it"},
-    {"kaddr", "no function here gives a symbol's address; `@var(\"NAME\", \"kernel\")` reads a variable of the kernel"},
-    {"uaddr", "no function here gives a symbol's address; `@var(\"NAME\", \"PATH\")` reads a variable of a program"},
-    {"macaddr", "no function here writes a hardware address; `%M` of printf prints bytes: `printf(\"%.6M\", address)`"},
-    {"cgroupid", "no function here gives the number of a control group by its path"},
-    {"cgroup_path", "no function here gives a control group's path"},
+    {"cat", "use `system(\"cat FILE\")` to print a file"},
+    {"kaddr",
+     "sonde has no function for a symbol's address; `@var(\"NAME\", \"kernel\")` reads a variable of the kernel"},
+    {"uaddr", "sonde has no function for a symbol's address; `@var(\"NAME\", \"PATH\")` reads a variable of a program"},
+    {"macaddr", "sonde has no function for hardware addresses; print the bytes with `%M`: `printf(\"%.6M\", address)`"},
+    {"cgroupid", "sonde has no function for the number of a control group"},
+    {"cgroup_path", "sonde has no function for a control group's path"},
     {"override",
-     "`probe kernel.function(\"NAME\").return { $return = VALUE }` decides it, with -g, and the function then "
-     "does not run"},
-    {"unwatch", "a watchpoint stays for the whole session here"},
-    {"skboutput", "packets cannot be written to a file here"},
-    {"buf", "bytes are printed from their address here: `printf(\"%.16M\", address)`, with `#` for a program's"},
-    {"strstr", "`strpos(s, t)` gives where a text is in another"},
-    {"basename", "no function here gives a path's last part"},
-    {"copyin", "memory is read by its type here: `user_int32(address)`"},
-    {"llquantize", "histograms here are by powers of two or linear"},
-    {"stddev", "`@variance(x)` gives the square of it"},
-    {"alloca", "there is no memory of one's own in a handler here"},
-    {"speculate", "`speculate(id, text)` keeps a text here, and nothing else is speculative"},
+     "use `probe kernel.function(\"NAME\").return { $return = VALUE }` with -g; the function then does not run"},
+    {"unwatch", "a watchpoint lasts for the whole session"},
+    {"skboutput", "sonde cannot write packets to a file"},
+    {"buf", "print bytes from their address: `printf(\"%.16M\", address)`, with `#` for a program's memory"},
+    {"strstr", "`strpos(s, t)` returns the position of a string in another"},
+    {"basename", "sonde has no function for a path's last component"},
+    {"copyin", "read memory by its type: `user_int32(address)`"},
+    {"llquantize", "histograms are by powers of two or linear"},
+    {"stddev", "`@variance(x)` is the square of the standard deviation"},
+    {"alloca", "a handler cannot allocate memory"},
+    {"speculate", "only text can be speculative: `speculate(id, text)`"},
 };
 
 // strcmp() and strncmp(), which return 0 for equal texts; empty for other calls.
@@ -376,21 +377,19 @@ std::string write_call(Writing& w, const Node& node) {
     if ((name == "uptr" || name == "kptr") && has(1, 1))
         return write_pointer(w, *args[0]);
     if (name == "kstack" || (is_dtrace && name == "stack"))
-        return args.empty()
-                   ? "backtrace()"
-                   : (w.gaps.push_back(
-                          {node.begin, node.end,
-                           "`kstack` with a number of frames: `backtrace()` takes none, `-D MAXBACKTRACE=N` limits it",
-                           false}),
-                      "backtrace()");
+        return args.empty() ? "backtrace()"
+                            : (w.gaps.push_back({node.begin, node.end,
+                                                 "`kstack` with a number of frames: `backtrace()` takes no number; "
+                                                 "limit it with `-D MAXBACKTRACE=N`",
+                                                 false}),
+                               "backtrace()");
     if (name == "ustack")
-        return args.empty()
-                   ? "ubacktrace()"
-                   : (w.gaps.push_back(
-                          {node.begin, node.end,
-                           "`ustack` with a number of frames: `ubacktrace()` takes none, `-D MAXBACKTRACE=N` limits it",
-                           false}),
-                      "ubacktrace()");
+        return args.empty() ? "ubacktrace()"
+                            : (w.gaps.push_back({node.begin, node.end,
+                                                 "`ustack` with a number of frames: `ubacktrace()` takes no number; "
+                                                 "limit it with `-D MAXBACKTRACE=N`",
+                                                 false}),
+                               "ubacktrace()");
     if (name == "reg" && has(1, 1) && args[0]->kind == NodeKind::String)
         return fmt::format("{}(\"{}\")", w.point->in_program ? "u_register" : "register", args[0]->text);
     if (const std::string compared = write_comparison(w, node, "!="); !compared.empty())
@@ -427,7 +426,7 @@ std::string write_call(Writing& w, const Node& node) {
         return fmt::format("&@cast(0, \"{}\"{})->{}", without_tag(args[0]->text),
                            w.point->in_program ? "" : ", \"kernel\"", args[1]->text);
     if (name == "bswap" && has(1, 1))
-        return w.gap(node, "`ntohs(x)`, `ntohl(x)` and `ntohll(x)` exchange two, four and eight bytes");
+        return w.gap(node, "`ntohs(x)`, `ntohl(x)` and `ntohll(x)` swap two, four and eight bytes");
     if (name == "has_key" && has(2, 2))
         return fmt::format("({} in {})", write(w, *args[1], true), w.map_of(*args[0]).name);
     if (name == "join" && has(1, 2)) {
@@ -449,8 +448,8 @@ std::string write_call(Writing& w, const Node& node) {
             return fmt::format("{}({})", one.ours, list);
         }
     if (find_collector(name, w.dialect) != Collects::Nothing)
-        return w.gap(node, "what collects is assigned to a map");
-    return w.gap(node, fmt::format("there is no function `{}` of {} arguments here", name, args.size()));
+        return w.gap(node, "assign an aggregation to a map");
+    return w.gap(node, fmt::format("sonde has no function `{}` with {} arguments", name, args.size()));
 }
 
 std::string write_binary(Writing& w, const Node& node) {
@@ -611,15 +610,17 @@ std::string write_format(Writing& w, const std::vector<NodePtr>& parts, size_t f
             format += fmt::format("%{}s", flags);
             list += fmt::format(", {}({})", conversion == 'A' ? "usymname" : "symname", write(w, value));
         } else {
-            w.gaps.push_back({parts[first]->begin, parts[first]->end,
-                              fmt::format("`{}`: there is no such directive here; `%d` prints the number", directive)});
+            w.gaps.push_back(
+                {parts[first]->begin, parts[first]->end,
+                 fmt::format("`{}`: printf does not have this directive; `%d` prints the number", directive)});
             format += "%d";
             list += ", " + write(w, value);
         }
     }
     for (; next < parts.size(); next++)
         w.gaps.push_back({parts[next]->begin, parts[next]->end,
-                          fmt::format("`{}`: the format has no directive for it", w.original(*parts[next])), true});
+                          fmt::format("`{}`: the format has no directive for this value", w.original(*parts[next])),
+                          true});
     return fmt::format("\"{}\"{}", format, list);
 }
 
@@ -654,7 +655,7 @@ std::string write(Writing& w, const Node& node, bool inner) {
             return "8";
         return fmt::format("&@cast(0, \"{}\"{})[1]", without_tag(node.text), w.point->in_program ? "" : ", \"kernel\"");
     case NodeKind::Tuple:
-        return w.gap(node, "there are no tuples here; as keys of an array they stand without parentheses");
+        return w.gap(node, "sonde has no tuples; write the keys of an array without parentheses");
     case NodeKind::Prefix:
         return write_prefix(w, node);
     case NodeKind::Postfix:
@@ -671,7 +672,7 @@ std::string write(Writing& w, const Node& node, bool inner) {
         out = fmt::format("{} {} {}", write(w, *node.parts[0]), node.text, write(w, *node.parts[1]));
         break;
     default:
-        return w.gap(node, "a statement is no value");
+        return w.gap(node, "a statement has no value");
     }
     return inner ? "(" + out + ")" : out;
 }

@@ -28,17 +28,17 @@ constexpr Habit functions[] = {
      "a histogram is of a global: `global s`, then `s <<< value`, and `print(@hist_linear(s, 0, 100, 10))` prints it"},
     {"stats", "a statistic is a global: `global s`, then `s <<< value`, and it is printed at the end"},
     {"kstack",
-     "`print_backtrace()` prints the kernel's stack; `backtrace()` is it as a key, which `print_syms()` prints"},
-    {"ustack",
-     "`print_ubacktrace()` prints the program's stack; `ubacktrace()` is it as a key, which `print_usyms()` prints"},
+     "`print_backtrace()` prints the kernel's stack; `backtrace()` is the stack as a key, which `print_syms()` prints"},
+    {"ustack", "`print_ubacktrace()` prints the program's stack; `ubacktrace()` is the stack as a key, which "
+               "`print_usyms()` prints"},
     {"ksym", "`symname(address)` is the name of the kernel's symbol"},
     {"usym", "`usymname(address)` is the name of a program's symbol"},
     {"ntop", "`ip_ntop(address)` writes an IPv4 address, `format_ipaddr(address, family)` both kinds"},
     {"join", "`cmdline_str()` is the command line of the process"},
     {"strncmp", "`substr(text, 0, n) == \"...\"` compares the first n characters"},
-    {"strcontains", "`isinstr(text, part)` tells whether a text has a part"},
-    {"strftime", "`tz_ctime(gettimeofday_s())` is the time as a text"},
-    {"time", "`tz_ctime(gettimeofday_s())` is the time as a text"},
+    {"strcontains", "`isinstr(text, part)` is 1 if the text contains the part"},
+    {"strftime", "`tz_ctime(gettimeofday_s())` is the time as a string"},
+    {"time", "`tz_ctime(gettimeofday_s())` is the time as a string"},
     {"clear", "`delete x` empties an array"},
     {"zero", "`delete x` empties an array"},
     {"printa", "`foreach (key in x-) printf(\"%s %d\\n\", key, x[key])` prints an array"},
@@ -50,20 +50,20 @@ constexpr Habit functions[] = {
     {"puts", "`println(text)` prints a line"},
     {"echo", "`println(text)` prints a line"},
     {"say", "`println(text)` prints a line"},
-    {"strcat", "`a . b` puts texts together"},
-    {"concat", "`a . b` puts texts together"},
-    {"strcmp", "`a == b` compares texts"},
-    {"strdup", "`a = b` copies a text"},
-    {"len", "`strlen(text)` is a text's length; an array's elements are counted by `foreach`"},
-    {"length", "`strlen(text)` is a text's length; an array's elements are counted by `foreach`"},
-    {"atoi", "`strtol(text, 10)` is the number in a text"},
-    {"int", "`strtol(text, 10)` is the number in a text"},
-    {"now",
-     "`gettimeofday_s()` is the time, with `_ms`, `_us` and `_ns` as well; `tz_ctime(gettimeofday_s())` its text"},
-    {"gettimeofday",
-     "`gettimeofday_s()` is the time, with `_ms`, `_us` and `_ns` as well; `tz_ctime(gettimeofday_s())` its text"},
-    {"sleep", "a handler never waits: what comes later is a probe of its own, `probe timer.s(1)`"},
-    {"usleep", "a handler never waits: what comes later is a probe of its own, `probe timer.ms(10)`"},
+    {"strcat", "`a . b` joins strings"},
+    {"concat", "`a . b` joins strings"},
+    {"strcmp", "`a == b` compares strings"},
+    {"strdup", "`a = b` copies a string"},
+    {"len", "`strlen(text)` is a string's length; count an array's elements with `foreach`"},
+    {"length", "`strlen(text)` is a string's length; count an array's elements with `foreach`"},
+    {"atoi", "`strtol(text, 10)` is the number in a string"},
+    {"int", "`strtol(text, 10)` is the number in a string"},
+    {"now", "`gettimeofday_s()` is the time, with `_ms`, `_us` and `_ns` as well; `tz_ctime(gettimeofday_s())` is the "
+            "time as a string"},
+    {"gettimeofday", "`gettimeofday_s()` is the time, with `_ms`, `_us` and `_ns` as well; "
+                     "`tz_ctime(gettimeofday_s())` is the time as a string"},
+    {"sleep", "a handler cannot wait; write a second probe for the later part, `probe timer.s(1)`"},
+    {"usleep", "a handler cannot wait; write a second probe for the later part, `probe timer.ms(10)`"},
     {"getpid", "`pid()` is the number of the process"},
     {"gettid", "`tid()` is the number of the thread"},
     {"getuid", "`uid()` is the number of the user"},
@@ -71,17 +71,17 @@ constexpr Habit functions[] = {
     {"getenv", "`env_var(\"NAME\")` is a variable of the environment"},
     {"env", "`env_var(\"NAME\")` is a variable of the environment"},
     {"sizeof", "`@cast_sizeof(\"struct NAME\")` is the size of a type"},
-    {"offsetof", "`@offsetof(\"struct NAME\", MEMBER)` is where a member lies"},
-    {"container_of", "`@container_of(p, \"struct NAME\", MEMBER)` is what a member is part of"},
+    {"offsetof", "`@offsetof(\"struct NAME\", MEMBER)` is a member's offset"},
+    {"container_of", "`@container_of(p, \"struct NAME\", MEMBER)` is the structure that contains the member"},
     {"bt", "`print_ubacktrace()` prints the program's stack, `print_backtrace()` the kernel's"},
     {"stack", "`print_backtrace()` prints the kernel's stack, `print_ubacktrace()` the program's"},
     {"print_hist", "`print(@hist_log(s))` prints a histogram of `s <<< value`"},
-    {"elif", "it is `else if (...)` here"},
-    {"elsif", "it is `else if (...)` here"},
-    {"unless", "it is `if (!(...))` here"},
-    {"until", "it is `while (!(...))` here"},
+    {"elif", "write `else if (...)`"},
+    {"elsif", "write `else if (...)`"},
+    {"unless", "write `if (!(...))`"},
+    {"until", "write `while (!(...))`"},
     {"loop", "loops are `while (...)`, `for (i = 0; i < 3; i++)` and `foreach (key in array)`"},
-    {"switch", "there is no `switch`: write `if (x == 1) ... else if (x == 2) ...`"},
+    {"switch", "the language has no `switch`; write `if (x == 1) ... else if (x == 2) ...`"},
     {"throw", "`error(\"text\")` raises an error, which `try { } catch (text) { }` catches"},
     {"raise_error", "`error(\"text\")` raises an error, which `try { } catch (text) { }` catches"},
     {"quit", "`exit()` ends the session"},
@@ -118,30 +118,30 @@ constexpr Habit names[] = {
 
 // Names that our parser takes for variables, and that are keywords in other languages.
 constexpr Habit words[] = {
-    {"int", "a variable needs no type: leave `int` out"},
-    {"long", "a variable needs no type: leave `long` out"},
-    {"string", "a variable needs no type: leave `string` out"},
-    {"struct", "a variable needs no type; a pointer's is `@cast(pointer, \"struct NAME\")->member`"},
-    {"exit", "what a function takes stands in parentheses: `exit()`"},
-    {"char", "a variable needs no type: leave `char` out"},
-    {"unsigned", "a variable needs no type: leave `unsigned` out"},
-    {"uint64_t", "a variable needs no type: leave `uint64_t` out"},
-    {"u64", "a variable needs no type: leave `u64` out"},
-    {"const", "a variable needs no declaration: leave `const` out"},
-    {"static", "what lasts longer than its handler is a global: `global x`, outside of the probes"},
-    {"var", "a variable needs no declaration: leave `var` out"},
-    {"let", "a variable needs no declaration: leave `let` out"},
-    {"my", "a variable needs no declaration: leave `my` out"},
-    {"local", "a variable needs no declaration: leave `local` out"},
-    {"then", "leave `then` out: `if (...) statement`"},
-    {"do", "there is no `do`: write `while (1) { ... if (...) break }`"},
-    {"goto", "there is no `goto`"},
-    {"switch", "there is no `switch`: write `if (x == 1) ... else if (x == 2) ...`"},
+    {"int", "a variable needs no type; remove `int`"},
+    {"long", "a variable needs no type; remove `long`"},
+    {"string", "a variable needs no type; remove `string`"},
+    {"struct", "a variable needs no type; read a member with `@cast(pointer, \"struct NAME\")->member`"},
+    {"exit", "write a function's arguments in parentheses: `exit()`"},
+    {"char", "a variable needs no type; remove `char`"},
+    {"unsigned", "a variable needs no type; remove `unsigned`"},
+    {"uint64_t", "a variable needs no type; remove `uint64_t`"},
+    {"u64", "a variable needs no type; remove `u64`"},
+    {"const", "a variable needs no declaration; remove `const`"},
+    {"static", "a variable that outlives its handler is a global: `global x`, outside of the probes"},
+    {"var", "a variable needs no declaration; remove `var`"},
+    {"let", "a variable needs no declaration; remove `let`"},
+    {"my", "a variable needs no declaration; remove `my`"},
+    {"local", "a variable needs no declaration; remove `local`"},
+    {"then", "remove `then`: `if (...) statement`"},
+    {"do", "the language has no `do`; write `while (1) { ... if (...) break }`"},
+    {"goto", "the language has no `goto`"},
+    {"switch", "the language has no `switch`; write `if (x == 1) ... else if (x == 2) ...`"},
     {"throw", "`error(\"text\")` raises an error, which `try { } catch (text) { }` catches"},
     {"pass", "an empty block is `{ }`"},
-    {"printf", "what a function takes stands in parentheses: `printf(\"%d\\n\", x)`"},
-    {"println", "what a function takes stands in parentheses: `println(x)`"},
-    {"print", "what a function takes stands in parentheses: `println(x)`"},
+    {"printf", "write a function's arguments in parentheses: `printf(\"%d\\n\", x)`"},
+    {"println", "write a function's arguments in parentheses: `println(x)`"},
+    {"print", "write a function's arguments in parentheses: `println(x)`"},
     {"echo", "`println(text)` prints a line"},
 };
 
@@ -154,18 +154,18 @@ constexpr Habit points[] = {
     {"uprobe", "`process(\"PATH\").function(\"NAME\")` is a function of a program"},
     {"uretprobe", "`process(\"PATH\").function(\"NAME\").return` is a function's return"},
     {"usdt", "`process(\"PATH\").mark(\"NAME\")` is a static mark"},
-    {"interval", "`timer.s(1)`, `timer.ms(100)` go off by time"},
+    {"interval", "`timer.s(1)`, `timer.ms(100)` fire at an interval"},
     {"profile", "`timer.profile.hz(99)` samples all processors"},
     {"software", "`perf.sw.NAME` counts the kernel's events"},
     {"hardware", "`perf.hw.NAME` counts the processor's events"},
     {"watchpoint", "`process(\"PATH\").data(\"NAME\").write` watches memory"},
     {"iter", "`kernel.iter(\"task\")` is hit for each thread"},
-    {"every", "`timer.s(1)`, `timer.ms(100)` go off by time"},
-    {"tick", "`timer.s(1)`, `timer.ms(100)` go off by time"},
-    {"start", "`begin` is where the session begins, `process(\"PATH\").begin` where a program does"},
+    {"every", "`timer.s(1)`, `timer.ms(100)` fire at an interval"},
+    {"tick", "`timer.s(1)`, `timer.ms(100)` fire at an interval"},
+    {"start", "`begin` runs when the session begins, `process(\"PATH\").begin` when a program begins"},
     {"function",
      "`process(\"PATH\").function(\"NAME\")` is a function of a program, `kernel.function(\"NAME\")` of the kernel"},
-    {"pid", "`process(PID)` is a process by its number"},
+    {"pid", "`process(PID)` names a process by its number"},
     {"syscall", "`syscall.openat` is a system call, by its name"},
     {"mark", "`process(\"PATH\").mark(\"NAME\")` is a static mark"},
     {"python", "`process(\"PATH\").mark(\"function__entry\")` is a mark of Python"},
@@ -200,19 +200,19 @@ struct SyntaxHabit {
 constexpr std::string_view no_type =
     "a variable needs no type or declaration: write `x = 1`; a parameter's type is after its name, `x:long`";
 constexpr SyntaxHabit syntax[] = {
-    {"", "and", "`&&` is that here"},
-    {"", "or", "`||` is that here"},
-    {"not", "", "`!` is that here"},
-    {"", "eq", "`==` compares texts and numbers"},
-    {"", "ne", "`!=` compares texts and numbers"},
-    {"", "**", "there is no operator for powers: multiply, or shift for powers of 2 (`1 << 10`)"},
-    {"", "*", "what a pointer points at is `$x[0]`, a member `$x->member`"},
-    {"", "~", "`=~` compares a text with a regular expression"},
-    {"<", ">", "`!=` is that here"},
+    {"", "and", "write `&&`"},
+    {"", "or", "write `||`"},
+    {"not", "", "write `!`"},
+    {"", "eq", "`==` compares strings and numbers"},
+    {"", "ne", "`!=` compares strings and numbers"},
+    {"", "**", "the language has no operator for powers; multiply, or shift for powers of 2 (`1 << 10`)"},
+    {"", "*", "write `$x[0]` for a pointer's target, `$x->member` for a member"},
+    {"", "~", "`=~` compares a string with a regular expression"},
+    {"<", ">", "write `!=`"},
     {"==", "=", "`==` compares"},
     {"!=", "=", "`!=` compares"},
     {"", "as", "a loop over an array is `foreach (key in array)`"},
-    {"", "then", "leave `then` out"},
+    {"", "then", "remove `then`"},
     {"=", "{", "an array is empty at the beginning: `global a`, then `a[key] = value`"},
     {"int", "", no_type},
     {"char", "", no_type},
@@ -228,8 +228,9 @@ struct CommandHabit {
 constexpr std::string_view samples =
     "`sonde profile -c COMMAND` samples where processor time goes, `--flame FILE.svg` draws it";
 constexpr std::string_view counts =
-    "`sonde syscount -c COMMAND` counts system calls; what the kernel counts is `perf.sw.*` in a script";
-constexpr std::string_view calls = "`sonde trace PROGRAM:FUNCTION` prints calls of a function, and stops nothing";
+    "`sonde syscount -c COMMAND` counts system calls; a script reads the kernel's counters with `perf.sw.*`";
+constexpr std::string_view calls =
+    "`sonde trace PROGRAM:FUNCTION` prints calls of a function, without stopping the program";
 constexpr CommandHabit commands[] = {
     {"record", "", samples},
     {"report", "", "`sonde profile -c COMMAND` samples where processor time goes, and prints it at the end"},
@@ -240,10 +241,10 @@ constexpr CommandHabit commands[] = {
     {"attach", "", "`-x PID` limits a script or a tool to a process"},
     {"list", "", "`sonde -l 'PATTERN'` lists probe points"},
     {"ltrace", "", "`sonde -e 'probe process.plt { println($$name) }' -c COMMAND` prints calls of libraries"},
-    {"bpftrace", "", "a script of bpftrace stands after -e, and is answered with the same for sonde"},
-    {"dtrace", "", "a script of DTrace stands after -e, and is answered with the same for sonde"},
-    {"stap", "", "its options and scripts are sonde's: leave `stap` out"},
-    {"staprun", "", "a saved plan stands by itself: `sonde NAME.sonde`"},
+    {"bpftrace", "", "pass a bpftrace script after -e; sonde prints its translation"},
+    {"dtrace", "", "pass a DTrace script after -e; sonde prints its translation"},
+    {"stap", "", "sonde takes the same options and scripts; remove `stap`"},
+    {"staprun", "", "run a saved plan by its name alone: `sonde NAME.sonde`"},
     {"gdb", "", calls},
     {"lldb", "", calls},
     {"perf", "record", samples},
@@ -253,9 +254,8 @@ constexpr CommandHabit commands[] = {
     {"perf", "stat", counts},
     {"perf", "trace", "`sonde strace -c COMMAND` prints system calls with their arguments and results"},
     {"perf", "list", "`sonde -l '*'` lists the families of probe points, `sonde -l WORD` searches them"},
-    {"perf", "lock", "`sonde lockstat -c COMMAND` tells which mutexes threads wait for"},
-    {"perf", "sched",
-     "`sonde runqlat` tells how long threads wait for a processor, `sonde offcpu` what else they wait for"},
+    {"perf", "lock", "`sonde lockstat -c COMMAND` shows which mutexes threads wait for"},
+    {"perf", "sched", "`sonde runqlat` shows how long threads wait for a processor, `sonde offcpu` their other waits"},
     {"perf", "ftrace", "`sonde trace FUNCTION` prints calls, `sonde funclatency FUNCTION` how long they take"},
     {"perf", "", "`sonde --from=perf -e 'perf probe ...'` translates a probe, `sonde tools` lists the tools"},
     {"trace-cmd", "",
@@ -263,9 +263,9 @@ constexpr CommandHabit commands[] = {
     {"ftrace", "", "`sonde trace FUNCTION` prints calls, `sonde funclatency FUNCTION` how long they take"},
     // Names without a tool of ours: a script.
     {"strace", "", "`sonde strace -c COMMAND` prints system calls, `sonde syscount -c COMMAND` counts them"},
-    {"sonde", "", "only what its -e has in quotes stands here"},
+    {"sonde", "", "pass only the text in quotes after its -e"},
     {"trace", "", "`sonde trace POINT` prints calls and hits"},
-    {"echo", "", "a line of kprobe_events or uprobe_events stands by itself, and is answered with the same for sonde"},
+    {"echo", "", "pass a line of kprobe_events or uprobe_events by itself; sonde prints its translation"},
 };
 constexpr std::string_view tracers[] = {"bpftrace", "dtrace", "stap",      "staprun", "gdb",
                                         "lldb",     "ltrace", "trace-cmd", "ftrace"};
@@ -293,16 +293,15 @@ std::string function_habit(std::string_view name) {
 std::string name_habit(std::string_view name) {
     const bool argument = name.size() == 4 && name.starts_with("arg") && name[3] >= '0' && name[3] <= '9';
     if (argument)
-        return fmt::format("`long_arg({})` is the function's argument of that place, and `$NAME` the one of that name",
-                           name[3] - '0' + 1);
+        return fmt::format("`long_arg({})` is the function's argument by position, `$NAME` by name", name[3] - '0' + 1);
     if (name == "retval")
-        return "`$return` is the result, in a probe of `.return`; `retval` is that of a system call";
+        return "`$return` is the result in a .return probe, `retval` a system call's result";
     if (name == "args")
         return "`$NAME` is the argument of that name; `sonde -L POINT` lists them";
     if (const auto word = std::ranges::find(words, name, &Habit::word); word != std::end(words))
         return std::string(word->ours);
     const auto found = std::ranges::find(names, name, &Habit::word);
-    return found == std::end(names) ? "" : fmt::format("`{}` is that here", found->ours);
+    return found == std::end(names) ? "" : fmt::format("write `{}`", found->ours);
 }
 
 std::string statement_habit(std::string_view name) {
@@ -312,7 +311,7 @@ std::string statement_habit(std::string_view name) {
 
 std::string argument_habit(std::string_view name) {
     if (name == "timer")
-        return "`timer.s(1)`, `timer.ms(100)` go off by time";
+        return "`timer.s(1)`, `timer.ms(100)` fire at an interval";
     if (name == "profile")
         return "`timer.profile.hz(99)` samples each processor 99 times a second";
     return "";

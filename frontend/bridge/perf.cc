@@ -101,14 +101,14 @@ class Definition {
             if (group.starts_with("sdt_"))
                 group.erase(0, 4);
             if (colon == std::string::npos)
-                return note(gaps, fmt::format("`{}`: a mark is `%sdt_PROVIDER:NAME`", place)), "";
+                return note(gaps, fmt::format("`{}`: write a mark as `%sdt_PROVIDER:NAME`", place)), "";
             return fmt::format("{}.provider({}).mark({})", process_.empty() ? "process" : process_, quoted(group),
                                quoted(place.substr(colon + 1)));
         }
         if (place.find(';') != std::string::npos)
-            return note(gaps, fmt::format("`{}`: a place is not found by a pattern of its source line here; give the "
-                                          "line: `FILE:LINE`",
-                                          place)),
+            return note(gaps,
+                        fmt::format("`{}`: sonde does not search source lines by a pattern; give the line: `FILE:LINE`",
+                                    place)),
                    "";
         if (place.ends_with("%return")) {
             returns_ = true;
@@ -117,8 +117,8 @@ class Definition {
         if (const size_t plus = place.find('+');
             plus != std::string::npos && place.find("operator") == std::string::npos) {
             if (place.substr(plus) != "+0" && place.substr(plus) != "+0x0")
-                return note(gaps, fmt::format("`{}`: a place inside of a function is named by its line here, or by its "
-                                              "address: `.statement(0xADDRESS)`",
+                return note(gaps, fmt::format("`{}`: name a place inside of a function by its line or its address: "
+                                              "`.statement(0xADDRESS)`",
                                               place)),
                        "";
             place.resize(plus);
@@ -177,7 +177,7 @@ class Definition {
         } else if (type == "u64") {
             directive = "%u";
         } else if (type.starts_with("b") && type.find('@') != std::string::npos) {
-            note(gaps, fmt::format("`{}`: bits are taken with `>>` and `&` here", text));
+            note(gaps, fmt::format("`{}`: extract bits with `>>` and `&`", text));
         }
         if (expression == "$comm")
             directive = "%s";
@@ -193,16 +193,16 @@ class Definition {
             return {"", "the name is missing"};
         if (text == "$retval")
             return returns_ ? Fetch{process_.empty() ? "$return" : "returnval()", ""}
-                            : Fetch{"", "a result is known at `%return`"};
+                            : Fetch{"", "a result is known only at `%return`"};
         if (text == "$comm")
             return {"execname()", ""};
         if (text.starts_with("$arg") && is_number(text.substr(4)))
-            return in_body_ ? Fetch{"", "inside of a function its arguments are `$NAME` here"}
+            return in_body_ ? Fetch{"", "inside of a function, write `$NAME` for an argument"}
                             : Fetch{fmt::format("long_arg({})", text.substr(4)), ""};
         if (text.starts_with("$stack")) {
             const std::string number = text.substr(6);
             if (!number.empty() && !is_number(number))
-                return {"", "there is no such word here"};
+                return {"", "sonde does not have this word"};
             const std::string sp = fmt::format("{}(\"rsp\")", process_.empty() ? "register" : "u_register");
             return {number.empty()
                         ? sp
@@ -214,11 +214,11 @@ class Definition {
         if (text[0] == '\\' || isdigit(static_cast<unsigned char>(text[0])))
             return {text.substr(text[0] == '\\'), ""};
         if (text[0] == '@')
-            return {"", "a variable of the file is `@var(\"NAME\")` here"};
+            return {"", "write `@var(\"NAME\")` for a variable of the file"};
         if (text[0] == '+' || text[0] == '-') {
             const size_t open = text.find('(');
             if (open == std::string::npos || !text.ends_with(')'))
-                return {"", "memory is read as `+OFFSET(ADDRESS)`"};
+                return {"", "write `+OFFSET(ADDRESS)` to read memory"};
             const bool user = text.starts_with("+u") || text.starts_with("-u") || !process_.empty();
             std::string offset = text.substr(0, open);
             std::erase(offset, 'u');
@@ -247,7 +247,7 @@ class Definition {
                 return !isalnum(static_cast<unsigned char>(c)) &&
                        std::string_view("_.->[]").find(c) == std::string_view::npos;
             }))
-            return {"", "this is no variable with members"};
+            return {"", "this is not a variable with members"};
         return {out, ""};
     }
 
@@ -266,7 +266,7 @@ static Result<ShellWord> kprobe_event(const std::vector<ShellWord>& words, std::
         colon == std::string::npos ? "" : event.substr(std::max(colon, event.find('/') + 1 ? event.find('/') : 0) + 1);
     if (symbol.starts_with('/'))
         return Error(
-            fmt::format("`{}` is a place in a file; a function of a program is `-x PATH FUNCTION` here", symbol));
+            fmt::format("`{}` is a place in a file; write `-x PATH FUNCTION` for a function of a program", symbol));
     if (const size_t in = symbol.find(':'); in != std::string::npos) {
         module = symbol.substr(0, in);
         symbol.erase(0, in + 1);
@@ -330,7 +330,7 @@ Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& optio
                                                                "-n", "--dry-run", "-k", "--no-inlines"};
             if (std::ranges::find(harmless, std::string_view(word)) == harmless.end())
                 return Error(fmt::format(
-                    "`{}` adds no probe; what is read here is `-x PATH`, `-m MODULE`, `--add` and a definition", word));
+                    "`{}` adds no probe; sonde reads `-x PATH`, `-m MODULE`, `--add` and a definition", word));
         } else {
             plain.text += (plain.text.empty() ? "" : " ") + word;
             plain.begin = plain.end == 0 ? words[at].begin : plain.begin;
@@ -340,7 +340,8 @@ Result<Bridged> translate_perf(std::string_view text, const BridgeOptions& optio
     if (!plain.text.empty())
         definitions.push_back(plain);
     if (definitions.empty())
-        return Error("there is no definition: `FUNCTION VARIABLE`, `FUNCTION%return $retval`, `FUNCTION:LINE`");
+        return Error(
+            "the definition is missing; write `FUNCTION VARIABLE`, `FUNCTION%return $retval` or `FUNCTION:LINE`");
     Bridged out;
     for (const ShellWord& one : definitions)
         out.script += Definition(one, process, module).translate(out.gaps);

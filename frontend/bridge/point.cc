@@ -63,7 +63,7 @@ OurPoint kernel_point(PointKind kind, const std::string& module, const std::stri
     if (function.empty())
         return gap("the function's name is missing");
     if (function.find('+') != std::string::npos || function.starts_with("0x"))
-        return gap("a place inside of a kernel's function is `kernel.statement(\"NAME@FILE:LINE\")` here, by its line");
+        return gap("name a place inside of a kernel function by its line: `kernel.statement(\"NAME@FILE:LINE\")`");
     OurPoint point;
     point.kind = kind;
     const bool in_kernel = module.empty() || module == "vmlinux" || module == "kernel" || module == "genunix";
@@ -76,7 +76,7 @@ OurPoint program_point(PointKind kind, const std::string& process, const std::st
     if (function.empty())
         return gap("the function's name is missing");
     if (function.find('+') != std::string::npos && function.find("operator") == std::string::npos)
-        return gap("a place inside of a function is `.statement(\"NAME@FILE:LINE\")` here, by its line, or "
+        return gap("name a place inside of a function by its line, `.statement(\"NAME@FILE:LINE\")`, or its address, "
                    "`.statement(0xADDRESS)`");
     OurPoint point;
     point.kind = kind;
@@ -90,7 +90,7 @@ OurPoint program_point(PointKind kind, const std::string& process, const std::st
 OurPoint syscall_point(const std::string& name, bool at_return) {
     OurPoint point;
     if (name.find_first_of("?[") != std::string::npos)
-        return gap("a pattern of system calls has `*` only here: `syscall.open*`");
+        return gap("a pattern of system calls can contain only `*`: `syscall.open*`");
     if (name == "*" || name.empty()) {
         point.kind = at_return ? PointKind::AnySyscallReturn : PointKind::AnySyscallEntry;
         point.text = at_return ? "syscall_any.return" : "syscall_any";
@@ -113,11 +113,11 @@ OurPoint syscall_point(const std::string& name, bool at_return) {
 OurPoint timer_point(const std::string& unit, const std::string& count, bool on_all) {
     const std::optional<int64_t> number = number_of(count);
     if (!number || *number == 0)
-        return gap(fmt::format("`{}` is no number above 0", count));
+        return gap(fmt::format("`{}` is not a number above 0", count));
     OurPoint point;
     if (!on_all) {
         if (unit != "hz" && unit != "s" && unit != "ms" && unit != "us" && unit != "ns")
-            return gap(fmt::format("`{}` is no unit of time", unit));
+            return gap(fmt::format("`{}` is not a unit of time", unit));
         point.text = fmt::format("timer.{}({})", unit, *number);
         return point;
     }
@@ -127,7 +127,7 @@ OurPoint timer_point(const std::string& unit, const std::string& count, bool on_
          {std::pair{"s", int64_t{1}}, {"ms", int64_t{1000}}, {"us", int64_t{1000000}}, {"ns", int64_t{1000000000}}})
         if (unit == name) {
             if (*number > per_second || per_second % *number)
-                return gap("samples are taken a whole number of times a second here: `timer.profile.freq(HZ)`");
+                return gap("a sampling frequency is a whole number of times a second: `timer.profile.freq(HZ)`");
             rate = per_second / *number;
         }
     point.text = fmt::format("timer.profile.freq({})", rate);
@@ -165,7 +165,7 @@ OurPoint counter_point(const std::vector<std::string>& parts, bool hardware) {
                 if (count = number_of(parts[2].substr(0, digits)); count)
                     *count *= nanoseconds;
         if (!count)
-            return gap(fmt::format("`{}` is no number", parts[2]));
+            return gap(fmt::format("`{}` is not a number", parts[2]));
         point.text += fmt::format(".sample({})", *count);
     }
     return point;
@@ -182,13 +182,13 @@ OurPoint mark_point(const std::vector<std::string>& parts, const BridgeOptions& 
         point.text =
             fmt::format("{}.mark({})", process_of(parts[1], options), quoted(parts.size() == 3 ? parts[2] : "*"));
     else
-        return gap("a mark is `usdt:PATH:PROVIDER:NAME`");
+        return gap("write a mark as `usdt:PATH:PROVIDER:NAME`");
     return point;
 }
 
 OurPoint tracepoint_point(const std::vector<std::string>& parts) {
     if (parts.size() != 3)
-        return gap("a tracepoint is `tracepoint:SYSTEM:NAME`");
+        return gap("write a tracepoint as `tracepoint:SYSTEM:NAME`");
     OurPoint point;
     if (parts[1] == "syscalls" && parts[2].starts_with("sys_enter_"))
         return syscall_point(parts[2].substr(10), false);
@@ -204,11 +204,11 @@ OurPoint tracepoint_point(const std::vector<std::string>& parts) {
 
 OurPoint watchpoint(const std::vector<std::string>& parts) {
     if (parts.size() != 4 || parts[1].find('+') != std::string::npos)
-        return gap("a watchpoint is at an address here, or at a variable: `process(\"PATH\").data(\"NAME\").write`");
+        return gap("a watchpoint needs an address or a variable: `process(\"PATH\").data(\"NAME\").write`");
     OurPoint point;
     const bool kernel = parts[1].starts_with("0xffff");
     if (parts[3] != "w" && parts[3] != "rw" && parts[3] != "wr")
-        return gap("a watchpoint is for writes (`w`) or for reads and writes (`rw`)");
+        return gap("a watchpoint detects writes (`w`) or reads and writes (`rw`)");
     point.kind = PointKind::Entry;
     point.in_program = !kernel;
     point.text = fmt::format("{}.data({}).length({}).{}", kernel ? "kernel" : "process", parts[1], parts[2],
@@ -258,7 +258,7 @@ OurPoint dtrace_timer(const std::string& name) {
          {std::pair{"m", 60}, {"min", 60}, {"h", 3600}, {"hour", 3600}, {"d", 86400}, {"day", 86400}})
         if (unit == theirs && number && *number < 100000)
             return timer_point("s", std::to_string(*number * seconds), on_all);
-    return gap(fmt::format("`{}` is no unit of time", unit));
+    return gap(fmt::format("`{}` is not a unit of time", unit));
 }
 
 // pid$target:libc:malloc:entry
@@ -267,7 +267,7 @@ OurPoint pid_point(const std::vector<std::string>& parts, const BridgeOptions& o
     const std::string& where = parts[3];
     const std::string function = parts[2].empty() ? "*" : parts[2]; // an empty field means all
     if (where != "entry" && where != "return")
-        return gap("a place inside of a function is `.statement(\"NAME@FILE:LINE\")` here");
+        return gap("name a place inside of a function by its line: `.statement(\"NAME@FILE:LINE\")`");
     // The target's own program, a file by its name, or a process by its number.
     std::string process = who == "$target" ? "process" : fmt::format("process({})", who);
     std::string library = parts[1];
@@ -317,7 +317,7 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
         else if (provider == "END" || provider == "end")
             point.text = "end";
         else
-            return gap(fmt::format("`{}` is no probe of bpftrace", spec));
+            return gap(fmt::format("`{}` is not a probe of bpftrace", spec));
         return point;
     }
     // C++ names contain colons.
@@ -335,7 +335,7 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
             return program_point(known.kind, process_of(parts[1], options), "*");
         if (in_program)
             return parts.size() == 3 ? program_point(known.kind, process_of(parts[1], options), parts[2])
-                                     : gap("a program's function is `uprobe:PATH:FUNCTION`");
+                                     : gap("write a program's function as `uprobe:PATH:FUNCTION`");
         return parts.size() == 3 ? kernel_point(known.kind, parts[1], parts[2])
                                  : kernel_point(known.kind, "", parts[1]);
     }
@@ -365,14 +365,14 @@ OurPoint point_of_bpftrace(const std::string& spec, const BridgeOptions& options
         return watchpoint(parts);
     if (provider == "iter" || provider == "it") {
         if (parts.size() > 2)
-            return gap("an iterator is over all of its kind here");
+            return gap("an iterator visits all objects of its kind");
         point.kind = PointKind::Iterator;
         point.text = fmt::format("kernel.iter({})", quoted(parts[1]));
         return point;
     }
     if (provider == "self")
-        return gap("signals to the tracer itself are no probe here; `kill -INT` ends it, and `probe end` runs");
-    return gap(fmt::format("there is no `{}` here", provider));
+        return gap("sonde has no probe for signals to itself; `kill -INT` ends the session, and `probe end` runs");
+    return gap(fmt::format("sonde has no `{}` probes", provider));
 }
 
 namespace {
@@ -400,7 +400,7 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
     while (parts.size() < 4)
         parts.insert(parts.begin(), "");
     if (parts.size() > 4)
-        return gap("a probe is `PROVIDER:MODULE:FUNCTION:NAME`");
+        return gap("write a probe as `PROVIDER:MODULE:FUNCTION:NAME`");
     const std::string &provider = parts[0], &name = parts[3];
     if (name == "BEGIN" || name == "END" || name == "ERROR") {
         point.text = name == "BEGIN" ? "begin" : name == "END" ? "end" : "error";
@@ -415,7 +415,7 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
         return pid_point(parts, options);
     if (provider == "fbt" || provider == "rawfbt") {
         if (name != "entry" && name != "return")
-            return gap("`fbt` has entries and returns");
+            return gap("`fbt` has only `entry` and `return`");
         return kernel_point(name == "return" ? PointKind::TypedReturn : PointKind::TypedEntry, parts[1],
                             parts[2].empty() ? "*" : parts[2]);
     }
@@ -434,7 +434,7 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
             return point;
         }
     if (provider == "lockstat" || provider.starts_with("plockstat"))
-        return gap("locks that are waited for are in a tool here: `sonde lockstat -c COMMAND`");
+        return gap("use a tool to trace waiting for locks: `sonde lockstat -c COMMAND`");
     // A static mark in a process: provider$target or provider1234.
     size_t digits = provider.size();
     while (digits > 0 && isdigit(static_cast<unsigned char>(provider[digits - 1])))
@@ -455,7 +455,7 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
                                  quoted(mark));
         return point;
     }
-    return gap(fmt::format("there is no provider `{}` with a probe `{}` here", provider, name));
+    return gap(fmt::format("sonde has no provider `{}` with a probe `{}`", provider, name));
 }
 
 } // namespace

@@ -84,7 +84,7 @@ class Reader {
                 read_clause(tree);
         }
         if (problem_.empty() && tree.clauses.empty())
-            fail(at_, "there is no probe in it");
+            fail(at_, "it has no probe");
         if (!problem_.empty())
             return Error(fmt::format("{}: {}", place_of(text_, problem_at_), problem_));
         return tree;
@@ -317,7 +317,7 @@ class Reader {
             const bool known = spec.text.find(':') != std::string::npos || spec.text.find('-') != std::string::npos ||
                                std::ranges::find(plain_probes, spec.text) != plain_probes.end();
             if (!known)
-                return fail(spec.begin, fmt::format("`{}` is no probe", spec.text));
+                return fail(spec.begin, fmt::format("`{}` is not a probe", spec.text));
             clause.points.push_back(std::move(spec));
             skip();
             if (look() != ',')
@@ -415,7 +415,7 @@ class Reader {
         if (!is_dtrace_ && accept("let"))
             return read_let();
         if (is_dtrace_ && std::ranges::find(type_words, peek_text()) != type_words.end())
-            fail(begin, "declarations stand between clauses");
+            fail(begin, "write declarations between clauses");
         NodePtr node = read_expression();
         end_statement();
         return node;
@@ -779,7 +779,7 @@ class Reader {
         if (e != std::string::npos && e + 1 < digits.size()) {
             const std::string zeros = digits.substr(e + 1);
             if (zeros.size() > 2 || zeros.find_first_not_of("0123456789") != std::string::npos || std::stoi(zeros) > 18)
-                fail(begin, fmt::format("`{}` is no number", digits));
+                fail(begin, fmt::format("`{}` is not a number", digits));
             else
                 digits = digits.substr(0, e) + std::string(static_cast<size_t>(std::stoi(zeros)), '0');
         }
@@ -790,7 +790,7 @@ class Reader {
                 break;
             }
         if (digits.find_first_not_of(hex ? "0123456789abcdefABCDEFxX" : "0123456789") != std::string::npos)
-            fail(begin, fmt::format("`{}` is no number", digits));
+            fail(begin, fmt::format("`{}` is not a number", digits));
         return make(NodeKind::Number, begin, digits);
     }
 

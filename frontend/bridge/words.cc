@@ -44,17 +44,17 @@ constexpr Row dtrace_words[] = {
     {"curcpu", "cpu()"},
 };
 constexpr Row gaps[] = {
-    {"vtimestamp", "no function here gives the time that a thread has run; `task_stime()` and `task_utime()` give its "
-                   "processor time"},
-    {"ncpus", "no word here gives the number of processors"},
-    {"numaid", "no function here gives a processor's node"},
-    {"username", "no function here gives a user's name; `uid()` gives the number"},
-    {"ctx", "a handler here has `$variables` in place of a context"},
-    {"zonename", "there are no zones on Linux"},
-    {"cwd", "no word here gives the working folder"},
-    {"stackdepth", "no word here counts a stack's frames"},
-    {"ucaller", "`uaddr()` is where a program is; its callers are in `ubacktrace()`"},
-    {"caller", "callers are in `backtrace()`"},
+    {"vtimestamp",
+     "sonde has no function for a thread's running time; `task_stime()` and `task_utime()` return its processor time"},
+    {"ncpus", "sonde has no word for the number of processors"},
+    {"numaid", "sonde has no function for a processor's node"},
+    {"username", "sonde has no function for a user's name; `uid()` returns the number"},
+    {"ctx", "a handler has no context; it reads `$variables`"},
+    {"zonename", "Linux has no zones"},
+    {"cwd", "sonde has no word for the working folder"},
+    {"stackdepth", "sonde has no word for the number of a stack's frames"},
+    {"ucaller", "`uaddr()` is the program's current address; `ubacktrace()` has its callers"},
+    {"caller", "`backtrace()` has the callers"},
 };
 
 const Row* find(const auto& rows, std::string_view name) {
@@ -70,7 +70,7 @@ Word result_word(const OurPoint& point) {
         return {"retval", ""};
     if (is_return(point.kind))
         return {point.in_program ? "returnval()" : "$return", ""};
-    return {"", "a result is known where a function returns"};
+    return {"", "a result is known only when a function returns"};
 }
 
 // arg0: number 0
@@ -82,12 +82,12 @@ Word argument_word(int number, Dialect dialect, const OurPoint& point, bool as_p
     case PointKind::TypedReturn:
         if (dialect == Dialect::Dtrace && number == 1)
             return result_word(point);
-        return {"", "at a return, an argument is `$NAME` here, as it was at the entry"};
+        return {"", "at a return, write `$NAME` for an argument's value at the entry"};
     case PointKind::SyscallReturn:
     case PointKind::AnySyscallReturn:
         if (dialect == Dialect::Dtrace && number < 2)
             return result_word(point);
-        return {"", "at a return, an argument is `$NAME` here, as it was at the entry"};
+        return {"", "at a return, write `$NAME` for an argument's value at the entry"};
     case PointKind::Sample:
         // The address where the processor was, in the kernel or in a program.
         if (dialect == Dialect::Dtrace && number < 2)
@@ -99,8 +99,8 @@ Word argument_word(int number, Dialect dialect, const OurPoint& point, bool as_p
     case PointKind::Tracepoint:
         return {"",
                 point.tracepoint.empty()
-                    ? fmt::format("what this probe knows has names here: `sonde -L '{}'` lists them", point.text)
-                    : fmt::format("a tracepoint's arguments are `$NAME` here: `sonde -L '{}'` lists them", point.text)};
+                    ? fmt::format("this probe's variables have names: `sonde -L '{}'` lists them", point.text)
+                    : fmt::format("write a tracepoint's arguments as `$NAME`: `sonde -L '{}'` lists them", point.text)};
     default:
         return {fmt::format("{}({})", as_pointer ? "pointer_arg" : "long_arg", number + 1), ""};
     }
@@ -116,7 +116,7 @@ Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bo
         return result_word(point);
     if (is_dtrace && name == "errno") {
         if (point.kind != PointKind::SyscallReturn && point.kind != PointKind::AnySyscallReturn)
-            return {"", "an error is known where a system call returns"};
+            return {"", "an error is known only when a system call returns"};
         return {"(retval < 0 ? -retval : 0)", ""};
     }
     const bool any_syscall = point.kind == PointKind::AnySyscallEntry || point.kind == PointKind::AnySyscallReturn;
@@ -141,9 +141,9 @@ Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bo
     if (name == "probe" && !is_dtrace && named)
         return {"pp()", ""};
     if (is_dtrace && name == "probemod")
-        return {"", "no word here gives a probe's module; `pn()` gives the point"};
+        return {"", "sonde has no word for a probe's module; `pn()` is the probe point"};
     if (is_dtrace && name == "probeprov")
-        return {"", "no word here gives a provider; `pn()` gives the point"};
+        return {"", "sonde has no word for a provider; `pn()` is the probe point"};
     if (const Row* row = find(both, name))
         return {std::string(row->ours), ""};
     const Row* row = is_dtrace ? find(dtrace_words, name) : find(bpftrace_words, name);
@@ -151,7 +151,7 @@ Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bo
         return {std::string(row->ours), ""};
     if (const Row* none = find(gaps, name))
         return {"", std::string(none->ours)};
-    return {"", "this name is not known here"};
+    return {"", "sonde does not know this name"};
 }
 
 std::string argument_named(std::string_view name, const OurPoint& point) {

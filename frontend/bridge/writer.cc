@@ -87,17 +87,18 @@ class ScriptWriter {
                               aside.what == "union" || aside.what == "enum" || aside.what == "this" ||
                               aside.what == "self" || aside.what == "int" || aside.what == "import" ||
                               aside.what == "string" || aside.what == "uint64_t";
-        const char* why = aside.what == "#include" ? "types come from debug information here"
+        const char* why = aside.what == "#include" ? "sonde reads types from debug information"
                           : aside.what == "struct" || aside.what == "union" || aside.what == "enum"
-                              ? "types come from debug information here"
-                          : aside.what == "import"  ? "functions of the library are there without it"
+                              ? "sonde reads types from debug information"
+                          : aside.what == "import"  ? "sonde finds functions of the library without an import"
                           : harmless                ? ""
-                          : aside.what == "#define" ? "`@define NAME %( ... %)` is a macro here"
-                          : aside.what == "let"     ? "a map's size is a number here: `global NAME[1000]`"
-                          : aside.what == "config"  ? "options are words of the command line here"
-                          : aside.what == "fn"      ? "a function is `function NAME:long(a:long) { return a }` here"
-                          : aside.what == "macro"   ? "a macro is `@define NAME(x) %( @x + 1 %)`, used as `@NAME(1)`"
-                                                    : "it has no counterpart here";
+                          : aside.what == "#define" ? "write a macro as `@define NAME %( ... %)`"
+                          : aside.what == "let"     ? "write a map's size as a number: `global NAME[1000]`"
+                          : aside.what == "config"  ? "pass options on the command line"
+                          : aside.what == "fn"      ? "write a function as `function NAME:long(a:long) { return a }`"
+                          : aside.what == "macro"
+                              ? "write a macro as `@define NAME(x) %( @x + 1 %)`, and use it as `@NAME(1)`"
+                              : "sonde has no counterpart";
         if (*why)
             w_.gaps.push_back(
                 {aside.begin, aside.end, fmt::format("`{}`: {}", first_line(aside.begin, aside.end), why), !harmless});
@@ -298,7 +299,7 @@ class ScriptWriter {
         const std::string key = variable_name(node.text, facts_), value = variable_name(node.text + "_value", facts_);
         if (map.keys.size() != 1)
             return statement_of(w_.gap(
-                node, fmt::format("the loop is `foreach ([a, b] in {})` here, with a name for each key", map.name)));
+                node, fmt::format("write the loop as `foreach ([a, b] in {})`, with a name for each key", map.name)));
         Lines body;
         const auto uses_value = w_.original(node).find(".1") != std::string_view::npos;
         if (uses_value)
@@ -310,10 +311,9 @@ class ScriptWriter {
     Lines write_assignment(const Node& node) {
         const Node &left = *node.parts[0], &right = *node.parts[1];
         if (left.kind == NodeKind::Index || left.kind == NodeKind::Member || left.kind == NodeKind::Name)
-            return statement_of(
-                w_.gap(node, left.kind == NodeKind::Index
-                                 ? "arrays of a script are globals here: `global seen`, `seen[key] = value`"
-                                 : "names without `this->` or `self->` are globals here: `global n`"));
+            return statement_of(w_.gap(node, left.kind == NodeKind::Index
+                                                 ? "declare an array as a global: `global seen`, `seen[key] = value`"
+                                                 : "a name without `this->` or `self->` is a global: `global n`"));
         if (!is_map(left))
             return {fmt::format("{} {} {}", write(w_, left), node.text, write(w_, right))};
         const std::string element = write_element(w_, left);
@@ -330,7 +330,7 @@ class ScriptWriter {
     Lines write_collecting(const Node& left, const std::string& element, const Node& call, Collects collects) {
         const MapFacts& map = w_.map_of(left);
         if (map.collects != collects)
-            return statement_of(w_.gap(call, fmt::format("`{}` collects in another way already", map.name)));
+            return statement_of(w_.gap(call, fmt::format("`{}` already has another aggregation", map.name)));
         if (collects == Collects::Count)
             return {element + "++"};
         if (call.parts.empty())
@@ -340,12 +340,11 @@ class ScriptWriter {
             return {fmt::format("{} += {}", element, value)};
         if (collects == Collects::Linear && map.ranges.empty())
             return statement_of(
-                w_.gap(call, "a linear histogram needs its least value, its largest and a width, as numbers"));
+                w_.gap(call, "a linear histogram needs numbers for its least value, its largest value and its width"));
         if (collects == Collects::Powers && call.parts.size() > 1)
-            w_.gaps.push_back(
-                {call.begin, call.end,
-                 fmt::format("`{}`: a histogram's rows are powers of two here, none between", w_.original(call)),
-                 false});
+            w_.gaps.push_back({call.begin, call.end,
+                               fmt::format("`{}`: a histogram's rows are powers of two only", w_.original(call)),
+                               false});
         return {fmt::format("{} <<< {}", element, value)};
     }
 
@@ -365,8 +364,7 @@ class ScriptWriter {
                                      : fmt::format("system(\"cat \" . sprintf({}))", write_format(w_, args, 0))};
         if (name == "override" && args.size() == 1 && overrides_) {
             w_.gaps.push_back(
-                {node.begin, node.end,
-                 fmt::format("`{}`: it needs `-g` here, as whatever changes the kernel", w_.original(node)), false});
+                {node.begin, node.end, fmt::format("`{}`: changing the kernel needs `-g`", w_.original(node)), false});
             w_.needs_guru = true;
             return {fmt::format("$return = {}", write(w_, *args[0]))};
         }
@@ -377,9 +375,10 @@ class ScriptWriter {
         if ((name == "print" || name == "printa" || name == "trace") && !args.empty())
             return write_print(node);
         if (name == "zero" && args.size() == 1 && is_map(*args[0]) && !w_.map_of(*args[0]).keys.empty())
-            w_.gaps.push_back({node.begin, node.end,
-                               fmt::format("`{}`: elements are deleted here, and not kept as 0", w_.original(node)),
-                               false});
+            w_.gaps.push_back(
+                {node.begin, node.end,
+                 fmt::format("`{}`: sonde deletes the elements instead of keeping them as 0", w_.original(node)),
+                 false});
         if ((name == "clear" || name == "zero") && args.size() == 1 && is_map(*args[0]))
             return {"delete " + w_.map_of(*args[0]).name};
         if (name == "delete" && !args.empty() && is_map(*args[0])) {
@@ -396,10 +395,10 @@ class ScriptWriter {
              (name == "normalize" && w_.map_of(*args[0]).divisor == args[1]->text)))
             return {};
         if (name == "trunc" || name == "normalize" || name == "denormalize" || name == "setopt")
-            return statement_of(
-                w_.gap(node, name == "trunc" ? "of an array the largest are printed here: `foreach (k in x- limit 10)`"
-                             : name == "normalize" ? "a value is divided where it is printed here"
-                                                   : "it has no counterpart here"));
+            return statement_of(w_.gap(node, name == "trunc"
+                                                 ? "print an array's largest elements with `foreach (k in x- limit 10)`"
+                                             : name == "normalize" ? "divide a value where you print it"
+                                                                   : "sonde has no counterpart"));
         if (name == "kstack" || (name == "stack" && w_.dialect == Dialect::Dtrace))
             return write(w_, node), Lines{"print_backtrace()"};
         if (name == "ustack")
@@ -408,15 +407,13 @@ class ScriptWriter {
             return {fmt::format("println({})", write(w_, node))};
         if (w_.dialect == Dialect::Dtrace && (name == "stop" || (name == "raise" && args.size() == 1))) {
             w_.gaps.push_back(
-                {node.begin, node.end,
-                 fmt::format("`{}`: it needs `-g` here, as whatever changes a program", w_.original(node)), false});
+                {node.begin, node.end, fmt::format("`{}`: changing a program needs `-g`", w_.original(node)), false});
             w_.needs_guru = true;
             return {name == "stop" ? "raise(19)" : fmt::format("raise({})", write_signal(*args[0]))};
         }
         if (name == "signal" && args.size() == 1) {
             w_.gaps.push_back(
-                {node.begin, node.end,
-                 fmt::format("`{}`: it needs `-g` here, as whatever changes a program", w_.original(node)), false});
+                {node.begin, node.end, fmt::format("`{}`: changing a program needs `-g`", w_.original(node)), false});
             w_.needs_guru = true;
             return {fmt::format("raise({})", args[0]->kind == NodeKind::String ? number_of_signal(args[0]->text)
                                                                                : write(w_, *args[0]))};
@@ -427,7 +424,7 @@ class ScriptWriter {
         if (!node.parts.empty() && node.parts[0]->text != "0")
             w_.gaps.push_back(
                 {node.begin, node.end,
-                 fmt::format("`{}`: the exit status is 0 here, or 1 after an error: `error(TEXT)`", w_.original(node)),
+                 fmt::format("`{}`: the exit status is 0, or 1 after an error: `error(TEXT)`", w_.original(node)),
                  false});
         return {"exit()"};
     }
@@ -469,7 +466,7 @@ class ScriptWriter {
         const Node& value = *args[0];
         if (args.size() > 1 && !is_map(value))
             w_.gaps.push_back(
-                {args[1]->begin, node.end, fmt::format("`{}`: one value is printed", w_.original(*args[1])), true});
+                {args[1]->begin, node.end, fmt::format("`{}`: sonde prints one value", w_.original(*args[1])), true});
         if (is_map(value) && value.parts.empty() && value.kind == NodeKind::Map) {
             ShowOptions options;
             if (args.size() > 1)
@@ -500,7 +497,7 @@ class ScriptWriter {
     // printa("%-20s %@d\n", @x): the keys in order, and the value at %@.
     Lines write_printa(const Node& node) {
         if (node.parts.size() != 2 || !is_map(*node.parts[1]))
-            return statement_of(w_.gap(node, "`printa` takes a format and one map here"));
+            return statement_of(w_.gap(node, "`printa` takes a format and one map"));
         const Node& which = *node.parts[1];
         const MapFacts& map = w_.map_of(which);
         const bool histogram = map.collects == Collects::Powers || map.collects == Collects::Linear;
