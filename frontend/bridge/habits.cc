@@ -211,14 +211,14 @@ constexpr SyntaxHabit syntax[] = {
     {"<", ">", "write `!=`"},
     {"==", "=", "`==` compares"},
     {"!=", "=", "`!=` compares"},
-    {"", "as", "a loop over an array is `foreach (key in array)`"},
+    {"", "as", "write a loop over an array as `foreach (key in array)`"},
     {"", "then", "remove `then`"},
-    {"=", "{", "an array is empty at the beginning: `global a`, then `a[key] = value`"},
+    {"=", "{", "an array starts empty: `global a`, then `a[key] = value`"},
     {"int", "", no_type},
     {"char", "", no_type},
     {"unsigned", "", no_type},
     {"const", "", no_type},
-    {"struct", "", "a cast is `@cast(pointer, \"struct NAME\")->member`"},
+    {"struct", "", "write a cast as `@cast(pointer, \"struct NAME\")->member`"},
 };
 
 // Commands of other tracers, with the second word for those that have subcommands.

@@ -104,9 +104,9 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             break;
         default:
             if (!isgraph(static_cast<unsigned char>(d.conversion)))
-                return Error(fmt::format("`{}` has no conversion letter; those are d i u x X o p c s b m M %",
+                return Error(fmt::format("`{}` has no conversion letter; the conversions are d i u x X o p c s b m M %",
                                          format.substr(percent, at - 1 - percent)));
-            return Error(fmt::format("`{}` is no directive; conversions are d i u x X o p c s b m M %",
+            return Error(fmt::format("`{}` is not a directive; the conversions are d i u x X o p c s b m M %",
                                      format.substr(percent, at - percent)));
         }
         out.push_back(std::move(d));

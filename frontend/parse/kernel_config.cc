@@ -39,7 +39,7 @@ Result<KernelConfig> read_kernel_config(const std::string& release, bool is_runn
             text.append(buffer, static_cast<size_t>(got));
         return parse_kernel_config(text);
     }
-    return Error(fmt::format("no configuration of kernel {} is installed", release));
+    return Error(fmt::format("the configuration of kernel {} is not installed", release));
 }
 
 } // namespace sonde

@@ -79,7 +79,7 @@ std::string foreign_declaration(const Parser& p) {
     const bool is_command = std::ranges::find(commands, std::string_view(word.text)) != std::end(commands);
     if (is_command && !next.on_line && !p.at_end()) {
         const std::string name = word.text + (next.is("-") && word.text == "trace" ? "-cmd" : "");
-        return fmt::format("a command line stands here, and no script; {}", bridge::command_habit(name, next.text));
+        return fmt::format("this is a command line, not a script; {}", bridge::command_habit(name, next.text));
     }
     if (next.kind != TokenKind::Identifier || next.on_line)
         return "";
@@ -87,19 +87,19 @@ std::string foreign_declaration(const Parser& p) {
         return std::ranges::find(words, std::string_view(word.text)) != std::end(words);
     };
     if (is_one_of(breakpoints) && p.peek(2).is_keyword("if"))
-        return fmt::format("what a breakpoint is for needs no stop: `probe process(\"PATH\").function(\"{}\") {{ if "
+        return fmt::format("use a probe instead of a breakpoint: `probe process(\"PATH\").function(\"{}\") {{ if "
                            "(CONDITION) println($$parms) }}`, with a `$` in front of the program's variables",
                            next.text);
     if (is_one_of(breakpoints))
-        return fmt::format("what a breakpoint is for needs no stop: `probe process(\"PATH\").function(\"{}\") {{ "
+        return fmt::format("use a probe instead of a breakpoint: `probe process(\"PATH\").function(\"{}\") {{ "
                            "println($$parms) print_ubacktrace() }}`",
                            next.text);
     if (is_one_of(imports))
-        return "nothing is imported: all functions of the library are there";
+        return "remove the import: all functions of the library are available";
     if (p.peek(2).is("(") && (is_one_of(functions) || is_one_of(types)))
-        return fmt::format("a function is `function {}(x) {{ return x }}`", next.text);
+        return fmt::format("write a function as `function {}(x) {{ return x }}`", next.text);
     if (is_one_of(variables) || is_one_of(types))
-        return fmt::format("a variable of the whole script is `global {}`", next.text);
+        return fmt::format("declare a variable of the whole script as `global {}`", next.text);
     return "";
 }
 
@@ -132,10 +132,10 @@ void parse_declaration(Parser& p, File& file) {
             report.help(help);
         } else if (length > 0) {
             const Range range{p.file, first.range.begin, p.peek(length - 1).range.end};
-            report.help(fmt::format("`probe` stands before a probe point: `probe {} {{`",
+            report.help(fmt::format("write `probe` before a probe point: `probe {} {{`",
                                     p.diags.sources().text(p.file).substr(range.begin, range.end - range.begin)));
         } else if (file.is_empty() && first.kind == TokenKind::Identifier) {
-            report.help("statements stand in the handler of a probe: `probe begin { println(\"hello\") exit() }`");
+            report.help("write statements in a probe's handler: `probe begin { println(\"hello\") exit() }`");
         }
     }
 }
@@ -163,7 +163,7 @@ bool parse_global(Parser& p, File& file, bool is_private) {
         Range size = p.peek().range;
         if (p.peek().is("]")) {
             p.fail_expected("the array's capacity")
-                .help(fmt::format("an array is declared as `global {0}`; `global {0}[1000]` has room for 1000 elements",
+                .help(fmt::format("declare an array as `global {0}`; `global {0}[1000]` has room for 1000 elements",
                                   name->text));
             return false;
         }
@@ -173,7 +173,7 @@ bool parse_global(Parser& p, File& file, bool is_private) {
             return false;
         if (*capacity < 1 || *capacity > INT32_MAX)
             p.diags.report(DiagId::BadDeclaration, size,
-                           fmt::format("an array's capacity is from 1 to {}, not {}", INT32_MAX, *capacity));
+                           fmt::format("an array's capacity must be from 1 to {}, not {}", INT32_MAX, *capacity));
         else
             global->capacity = capacity;
         global->wrap = p.accept("%") || global->wrap;
@@ -194,8 +194,7 @@ bool parse_global(Parser& p, File& file, bool is_private) {
         const bool list = value.is("[");
         DiagBuilder report = p.fail_expected("a literal number or string as the initial value");
         if (list)
-            report.help(
-                fmt::format("an array is empty at the beginning: `global {0}`, then `{0}[key] = value`", name->text));
+            report.help(fmt::format("an array starts empty: `global {0}`, then `{0}[key] = value`", name->text));
         return false;
     }
     if (global->capacity || global->wrap)
@@ -227,9 +226,9 @@ bool parse_params(Parser& p, Function& function) {
         const Token &first = p.peek(), &second = p.peek(1);
         if (second.kind == TokenKind::Identifier &&
             (first.kind == TokenKind::Identifier || first.is_keyword("long") || first.is_keyword("string"))) {
-            p.fail(first.range, fmt::format("`{}` is no parameter's name", first.text))
-                .help(fmt::format("a parameter's type is after its name, `long` or `string`, or not there: `{}:{}`",
-                                  second.text, first.text == "string" || first.text == "char" ? "string" : "long"));
+            p.fail(first.range, fmt::format("`{}` is not a parameter's name", first.text))
+                .help(fmt::format("write a parameter's type, `long` or `string`, after its name: `{}:{}`", second.text,
+                                  first.text == "string" || first.text == "char" ? "string" : "long"));
             return false;
         }
         const Token* name = p.expect_name("a parameter's name");
@@ -242,7 +241,7 @@ bool parse_params(Parser& p, Function& function) {
             if (other.name == parameter.name) {
                 p.diags
                     .report(DiagId::BadDeclaration, parameter.range,
-                            fmt::format("parameter `{}` is there twice", parameter.name))
+                            fmt::format("the parameter `{}` is declared twice", parameter.name))
                     .note(other.range, "first here");
                 break;
             }
@@ -261,7 +260,7 @@ bool parse_priority(Parser& p, Function& function) {
         return false;
     if (*priority < 0 || *priority > INT32_MAX)
         p.diags.report(DiagId::BadDeclaration, p.since(range),
-                       fmt::format("a function's priority is from 0 to {}, not {}", INT32_MAX, *priority));
+                       fmt::format("a function's priority must be from 0 to {}, not {}", INT32_MAX, *priority));
     else
         function.priority = priority;
     return true;
@@ -309,22 +308,22 @@ void fail_before_block(Parser& p, const ProbePoint& point) {
     // `probe { ... }` was parsed as the alternatives of a point: `{a,b}.c`.
     if (p.last().is("}") && p.diags.sources().text(point.range).starts_with('{')) {
         p.fail({p.file, point.range.begin, point.range.begin + 1}, "expected a probe point, got `{`")
-            .help("a point stands before its block: `probe begin { ... }`");
+            .help("write the probe point before its block: `probe begin { ... }`");
         return;
     }
     const std::string_view before = p.diags.sources().text(point.range);
     DiagBuilder report = p.fail_expected("`{` to begin a block");
     if (token.is("/") || token.text == "when" || token.text == "where")
-        report.help("a condition stands in the handler: `{ if (...) ... }`");
+        report.help("write the condition in the handler: `{ if (...) ... }`");
     else if (token.is(";"))
-        report.help("no `;` stands between a point and its block");
+        report.help("remove the `;` between the probe point and its block");
     else if (token.kind == TokenKind::String)
-        report.help(fmt::format("a point's argument stands in parentheses: `{}({})`", before,
+        report.help(fmt::format("write a probe point's argument in parentheses: `{}({})`", before,
                                 p.diags.sources().text(token.range)));
     else if (p.last().is(")") && token.glued)
-        report.help(fmt::format("the parts of a point are joined by `.`: `{}.{}`", before, token.text));
+        report.help(fmt::format("join the parts of a probe point with `.`: `{}.{}`", before, token.text));
     else if (token.kind == TokenKind::Identifier || token.kind == TokenKind::Keyword)
-        report.help("several points have commas between them; the handler stands between `{` and `}`");
+        report.help("separate probe points with commas, and write the handler between `{` and `}`");
 }
 
 void parse_probe(Parser& p, File& file) {
@@ -360,10 +359,10 @@ void parse_alias(Parser& p, File& file, Range begin, std::vector<ProbePoint*> na
     }
     for (const ProbePoint* name : alias->names) {
         if (name->optional || name->sufficient)
-            p.diags.report(DiagId::BadDeclaration, name->range, "an alias's name takes no `?` and no `!`");
+            p.diags.report(DiagId::BadDeclaration, name->range, "an alias's name cannot have a `?` or a `!`");
         if (name->condition)
-            p.diags.report(DiagId::BadDeclaration, name->condition->range, "an alias's name takes no condition")
-                .help("write it after the point that the alias stands for");
+            p.diags.report(DiagId::BadDeclaration, name->condition->range, "an alias's name cannot have a condition")
+                .help("write the condition after the alias's own probe point");
     }
     BlockStmt* first = parse_block(p);
     if (!first)
@@ -374,7 +373,8 @@ void parse_alias(Parser& p, File& file, Range begin, std::vector<ProbePoint*> na
         if (!second)
             return;
         if (epilogue_only)
-            p.diags.report(DiagId::BadDeclaration, second->range, "an alias with `+=` has one block, the epilogue");
+            p.diags.report(DiagId::BadDeclaration, second->range,
+                           "an alias with `+=` has only one block, the epilogue");
         alias->epilogue = second;
     }
     alias->range = p.since(begin);

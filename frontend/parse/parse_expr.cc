@@ -191,7 +191,7 @@ Expr* parse_binary(Parser& p, int loosest) {
             return nullptr;
         if ((row->op == BinaryOp::Match || row->op == BinaryOp::NotMatch) && right->kind != ExprKind::String)
             p.diags.report(DiagId::Syntax, right->range,
-                           fmt::format("the right side of `{}` has to be a string literal", row->text));
+                           fmt::format("the right side of `{}` must be a string literal", row->text));
         left = p.grow(p.make<BinaryExpr>(Range::join(left->range, right->range), row->op, op_range, left, right),
                       {left, right});
         tightest = row->level;
@@ -370,7 +370,7 @@ Expr* parse_print(Parser& p, const Token& name) {
                 p.fail_expected(fmt::format("a string literal as the first argument of `{}`", name.text));
             if (kind == "printf")
                 report.help(
-                    "the format comes first: `printf(\"%d %s\\n\", number, text)`; `println(value)` needs none");
+                    "the format comes first: `printf(\"%d %s\\n\", number, text)`; `println(value)` needs no format");
             return nullptr;
         }
         p.take();

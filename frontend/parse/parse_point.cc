@@ -30,9 +30,9 @@ std::vector<ProbePoint*> parse_points_only(Parser& p) {
     if (parse_points(p, points) && !p.at_end()) {
         DiagBuilder report = p.fail_expected("`,` or the end of the probe points");
         if (points.size() == 1 && points[0]->components.size() == 1 && points[0]->components[0].name == "probe")
-            report.help("a point stands here by itself: leave `probe` out, and what is in braces");
+            report.help("pass only the probe point, without `probe` and the block in braces");
         else if (p.peek().is("{"))
-            report.help("a point stands here by itself: leave out what is in braces");
+            report.help("pass only the probe point, without the block in braces");
     }
     return points;
 }
@@ -128,14 +128,14 @@ bool parse_component_list(Parser& p, std::vector<Components>& alternatives) {
             if (!p.peek().is("}")) {
                 p.fail_expected("`}` after the alternatives")
                     .note(open, "opened here")
-                    .help("a block stands after a probe point: `probe begin { ... }`");
+                    .help("write the block after the probe point: `probe begin { ... }`");
                 return false;
             }
             p.take();
             // `{open,close}*` looks like shell syntax, but would need another meaning.
             if (const Token& next = p.peek(); next.glued && (next.is("*") || next.kind == TokenKind::Identifier)) {
                 p.fail(next.range, fmt::format("`{}` cannot follow alternatives, which are whole words", next.text))
-                    .help("write it into each of them: `syscall.{open*,close*}`");
+                    .help("write the suffix into each alternative: `syscall.{open*,close*}`");
                 return false;
             }
         } else {
@@ -183,11 +183,11 @@ bool parse_component(Parser& p, PointComponent& component) {
     } else {
         DiagBuilder report = p.fail_expected("a literal number or string as the probe point's argument");
         if (arg.is(")"))
-            report.help(fmt::format("without an argument there are no parentheses: `{}`", component.name));
+            report.help(fmt::format("without an argument, write no parentheses: `{}`", component.name));
         else if (arg.kind == TokenKind::Identifier && p.peek(1).is(")"))
-            report.help(fmt::format("a string stands between quotes: `{}(\"{}\")`", component.name, arg.text));
+            report.help(fmt::format("write a string in quotes: `{}(\"{}\")`", component.name, arg.text));
         else if (arg.is(".") || arg.is("/") || arg.is("~") || arg.kind == TokenKind::Identifier)
-            report.help("a string stands between quotes: `process(\"./a.out\")`");
+            report.help("write a string in quotes: `process(\"./a.out\")`");
         return false;
     }
     component.arg_range = p.since(arg.range);

@@ -95,7 +95,7 @@ BlockStmt* parse_block(Parser& p) {
             DiagBuilder report = p.fail_expected("a statement or `}`");
             report.note(begin, "the block begins here");
             if (inside)
-                report.help("probes, globals and functions are declared outside of each other");
+                report.help("declare probes, globals and functions at the top level");
             return block;
         }
         size_t before = p.taken();
@@ -154,7 +154,7 @@ Stmt* parse_stmt(Parser& p) {
         return parse_foreach(p, token.range);
     if (p.accept_keyword("break") || p.accept_keyword("continue")) {
         if (p.loops == 0)
-            p.diags.hold(DiagId::Syntax, token.range, fmt::format("`{}` is in no loop", token.text));
+            p.diags.hold(DiagId::Syntax, token.range, fmt::format("`{}` is not in a loop", token.text));
         p.accept(";");
         if (token.text == "break")
             return p.make<BreakStmt>(token.range);
@@ -182,7 +182,7 @@ Stmt* parse_stmt(Parser& p) {
 
 Stmt* parse_return(Parser& p, Range begin) {
     if (!p.in_function)
-        p.diags.report(DiagId::Syntax, begin, "`return` is in no function").help("`next` leaves a probe handler");
+        p.diags.report(DiagId::Syntax, begin, "`return` is not in a function").help("`next` leaves a probe handler");
     Expr* value = nullptr;
     if (!p.peek().is(";") && !p.peek().is("}") && !(value = parse_expr(p)))
         return nullptr;
@@ -202,7 +202,7 @@ Stmt* parse_delete(Parser& p, Range begin) {
             p.diags.hold(DiagId::Syntax, target->range,
                          fmt::format("`delete` takes an array, an element or a global, not `{}`", to_source(*target)));
         if (target->kind == ExprKind::Call)
-            report.help("an element is `array[key]`");
+            report.help("write an element as `array[key]`");
     }
     return p.make<DeleteStmt>(range, target);
 }
@@ -252,7 +252,8 @@ Stmt* parse_for(Parser& p, Range begin) {
     const size_t parenthesis = p.peek().is("(") ? 1 : 0;
     if (p.peek(parenthesis).kind == TokenKind::Identifier && p.peek(parenthesis + 1).is_keyword("in")) {
         p.fail(p.peek(parenthesis + 1).range, "a loop of `for` takes no `in`")
-            .help("a loop over an array is `foreach (key in array)`, one over numbers `for (i = 0; i < 3; i++)`");
+            .help("write a loop over an array as `foreach (key in array)`, one over numbers as `for (i = 0; i < 3; "
+                  "i++)`");
         return nullptr;
     }
     if (!p.expect("(", "after `for`"))
@@ -286,7 +287,7 @@ Stmt* parse_foreach(Parser& p, Range begin) {
         const bool second = p.peek().is(",");
         DiagBuilder report = p.fail_expected("`in` after the keys");
         if (second)
-            report.help("`foreach (value = key in array)` has the value, too; the parts of a key stand in brackets: "
+            report.help("`foreach (value = key in array)` also sets the value; write the parts of a key in brackets: "
                         "`foreach ([a, b] in array)`");
         return nullptr;
     }
@@ -308,7 +309,7 @@ void parse_sort_sign(Parser& p, ForeachStmt& loop, int column) {
         return;
     const Token& sign = p.take();
     if (loop.sort_direction)
-        p.diags.report(DiagId::Syntax, sign.range, "only one `+` or `-` can say how to sort");
+        p.diags.report(DiagId::Syntax, sign.range, "only one `+` or `-` can set the sort order");
     loop.sort_direction = sign.text[0] == '+' ? 1 : -1;
     loop.sort_column = column;
 }

@@ -132,9 +132,10 @@ std::optional<int64_t> expect_percentage(Parser& p) {
     if (*whole < 0 || *whole > 100 || digits.size() > 4 || !is_decimal ||
         (*whole == 100 && digits.find_first_not_of('0') != std::string::npos)) {
         p.diags
-            .report(DiagId::BadStatistic, p.since(begin),
-                    fmt::format("a percentile is from 0 to 100, with at most 4 digits after the period, not {}{}{}",
-                                *whole, digits.empty() ? "" : ".", digits))
+            .report(
+                DiagId::BadStatistic, p.since(begin),
+                fmt::format("a percentile must be from 0 to 100, with at most 4 digits after the period, not {}{}{}",
+                            *whole, digits.empty() ? "" : ".", digits))
             .help("@percentile(s, 99), @percentile(s, 99.9)");
         return 0;
     }
@@ -297,13 +298,13 @@ void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name) {
         params.resize(most);
     } else if (variance && !params.empty() && (params[0] < 0 || params[0] > 62)) {
         p.diags.report(DiagId::BadStatistic, statistic.range,
-                       fmt::format("the bit shift of `@variance` is from 0 to 62, not {}", params[0]));
+                       fmt::format("the bit shift of `@variance` must be from 0 to 62, not {}", params[0]));
         params[0] = 0;
     } else if (!linear) {
         return;
     } else if (params[2] <= 0 || params[1] < params[0]) {
         p.diags.report(DiagId::BadStatistic, statistic.range,
-                       "these bounds give no histogram: high must not be below low, and the width is above 0");
+                       "these are not a histogram's bounds: high must not be below low, and the width must be above 0");
     } else {
         return;
     }

@@ -107,7 +107,7 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
         report.help(fmt::format("`${0}` stands for the argument's characters, `@{0}` for the same as a string",
                                 token.argument));
     else if (token.is(":") && what == "an expression")
-        report.help("`:` stands in `c ? a : b` only: `=` assigns, and there are no labels and no `switch`");
+        report.help("`:` is valid only in `c ? a : b`; the language has no labels and no `switch`, and `=` assigns");
     else if (const std::string habit = bridge::syntax_habit(taken() > 0 ? last().text : "", token.text);
              token.kind != TokenKind::String && !habit.empty())
         report.help(habit);
@@ -131,8 +131,8 @@ bool Parser::refuse_embedded(const Token& token) {
 bool Parser::too_high(const Expr& expr) {
     if (expr.height <= max_expr_height)
         return false;
-    fail(peek().range, fmt::format("this expression has more than {} operators inside of each other", max_expr_height))
-        .help("compute it in several steps");
+    fail(peek().range, fmt::format("this expression has more than {} nested operators", max_expr_height))
+        .help("compute the value in several steps");
     return true;
 }
 

@@ -69,7 +69,7 @@ class Preprocessor {
     bool spend(size_t tokens, Range range) {
         spent_ += tokens;
         if (spent_ > max_macro_tokens)
-            stop(range, fmt::format("macros give more than {} tokens", max_macro_tokens));
+            stop(range, fmt::format("macros produce more than {} tokens", max_macro_tokens));
         return !stopped_;
     }
 
@@ -125,7 +125,7 @@ class Preprocessor {
                     return got("a macro parameter's name");
                 if (std::find(macro.params.begin(), macro.params.end(), in[i].text) != macro.params.end())
                     diags_.report(DiagId::BadDeclaration, in[i].range,
-                                  fmt::format("parameter `{}` is there twice", in[i].text));
+                                  fmt::format("the parameter `{}` is declared twice", in[i].text));
                 macro.params.push_back(in[i++].text);
             } while (i < to && in[i].is(","));
             if (i >= to || !in[i].is(")"))
@@ -347,14 +347,15 @@ class Preprocessor {
                              left.text == "systemtap_privilege" ||
                              (left.text.starts_with("CONFIG_") && right.kind == TokenKind::String);
         if (is_word && !equality) {
-            diags_.report(DiagId::Syntax, op.range, fmt::format("`{}` is compared by `==` and `!=` only", left.text));
+            diags_.report(DiagId::Syntax, op.range,
+                          fmt::format("`{}` can be compared only by `==` and `!=`", left.text));
             return false;
         }
         if (left.text == "guru_mode") {
             if (right.kind != TokenKind::Number)
                 mismatch(left, right);
             else if (right.text != "0" && right.text != "1")
-                diags_.report(DiagId::Syntax, right.range, "`guru_mode` is 0 or 1");
+                diags_.report(DiagId::Syntax, right.range, "`guru_mode` must be 0 or 1");
             return holds(op.text, order(options_.guru, right.number));
         }
         bool is_config = left.text.starts_with("CONFIG_");
@@ -377,7 +378,7 @@ class Preprocessor {
         if (right.text.find_first_of("*?[") != std::string::npos) {
             if (equality)
                 return (glob_match(right.text, *value)) == op.is("==");
-            diags_.report(DiagId::Syntax, right.range, fmt::format("`{}` does not go with a pattern", op.text))
+            diags_.report(DiagId::Syntax, right.range, fmt::format("`{}` cannot compare with a pattern", op.text))
                 .help("use `==` or `!=`");
         }
         return holds(op.text, strverscmp(value->c_str(), right.text.c_str()));
@@ -400,8 +401,8 @@ class Preprocessor {
         if (name.starts_with("kernel_v") && options_.kernel_release.empty()) {
             diags_
                 .report(DiagId::Syntax, token.range,
-                        fmt::format("`{}` is not known: types alone do not tell which kernel they are of", name))
-                .help("give -r the kernel's vmlinux or vmlinuz, or its release");
+                        fmt::format("`{}` is not known: types alone do not identify their kernel", name))
+                .help("pass the kernel's vmlinux or vmlinuz, or its release, to -r");
             return std::nullopt;
         }
         if (name == "kernel_v")
@@ -425,10 +426,11 @@ class Preprocessor {
             auto found = config.find(name);
             return found == config.end() ? "" : found->second;
         }
-        diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is nothing that a condition can ask for", name))
+        diags_.report(DiagId::Syntax, token.range, fmt::format("`{}` is not an operand of a condition", name))
             .suggest(nearest_name(
                 name, {"kernel_v", "kernel_vr", "systemtap_v", "arch", "runtime", "systemtap_privilege", "guru_mode"}))
-            .help("kernel_v, kernel_vr, systemtap_v, arch, runtime, systemtap_privilege, guru_mode and CONFIG_*");
+            .help("the operands are kernel_v, kernel_vr, systemtap_v, arch, runtime, systemtap_privilege, guru_mode "
+                  "and CONFIG_*");
         return std::nullopt;
     }
 
@@ -460,8 +462,9 @@ void join_strings(std::vector<Token>& tokens) {
 void report_missing_argument(const Token& token, size_t given, Diagnostics& diags) {
     if (token.missing)
         diags.report(DiagId::BadArgument, token.range,
-                     fmt::format("`{}{}`: there {} {} script argument{}", token.kind == TokenKind::String ? "@" : "$",
-                                 token.missing, given == 1 ? "is" : "are", given, given == 1 ? "" : "s"));
+                     fmt::format("`{0}{1}`: the command line has {3} script argument{4}",
+                                 token.kind == TokenKind::String ? "@" : "$", token.missing, given == 1 ? "is" : "are",
+                                 given, given == 1 ? "" : "s"));
 }
 
 std::vector<Token> preprocess(std::vector<Token> tokens, const ParseOptions& options, Diagnostics& diags) {

@@ -54,8 +54,9 @@ void check_own_task(const hir::Program& program, const std::map<const hir::Handl
             report.note(first->range, "asked here");
         constexpr uint64_t second_ns = 1'000'000'000;
         const uint64_t rate = second_ns / std::max<uint64_t>(1, handler->timer.interval_ns);
-        report.help(fmt::format("`timer.profile.hz({})` interrupts what runs on each processor, and is about that",
-                                std::clamp<uint64_t>(rate, 1, 1000)));
+        report.help(
+            fmt::format("`timer.profile.hz({})` interrupts the current task of each processor, and reads that task",
+                        std::clamp<uint64_t>(rate, 1, 1000)));
     }
 }
 

@@ -155,7 +155,7 @@ class Calls {
     // Adds access functions for STAP_GLOBAL_GET_x(keys) and STAP_GLOBAL_SET_x(keys, value).
     void add_global(const std::string& global, bool sets, Range range) {
         if (!b_.names.find_global(global, b_.file)) {
-            b_.context.report_once(DiagId::UnknownFunction, range, fmt::format("there is no global `{}`", global))
+            b_.context.report_once(DiagId::UnknownFunction, range, fmt::format("the script has no global `{}`", global))
                 .suggest(nearest_name(global, b_.names.global_names()));
             return;
         }

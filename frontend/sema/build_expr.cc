@@ -62,7 +62,7 @@ hir::Expr* build_expr(Body& b, const ast::Expr& expr) {
     case ExprKind::Index:
         return build_index(b, ast::as<ast::IndexExpr>(expr));
     case ExprKind::Wildcard:
-        b.context.report_once(DiagId::Syntax, range, "`*` stands for any key only in `foreach`, `delete` and `in`");
+        b.context.report_once(DiagId::Syntax, range, "`*` matches any key only in `foreach`, `delete` and `in`");
         return b.zero(range);
     case ExprKind::Embedded:
         return build_c_expression(b, ast::as<ast::EmbeddedExpr>(expr), false);
@@ -254,7 +254,7 @@ hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused)
             b.context
                 .report_once(DiagId::TypeMismatch, expr.range,
                              fmt::format("`.=` joins strings, and `{}` is a number", ast::to_source(*expr.target)))
-                .help("`set_user_string(ADDRESS, TEXT)` writes a text");
+                .help("`set_user_string(ADDRESS, TEXT)` writes a string");
             return value;
         }
         return build_store(b, *expr.target, {value, expr.op ? to_hir(*expr.op) : std::nullopt, false, expr.range});

@@ -21,11 +21,12 @@ bool refuse_in_entry(Body& b, const std::string& name, Range range) {
     const hir::Local* local = b.find_local(name);
     auto error = b.context.report_once(
         DiagId::WrongContext, range,
-        fmt::format("`{}` in `@entry` is a local variable, which is not there when the call begins", name));
+        fmt::format("`{}` in `@entry` is a local variable, which does not exist when the call begins", name));
     if (local && b.context.diags.sources().is_tapset(local->range.file))
-        error.help(fmt::format("`{}` alone: what the library sets at a return is what the call began with", name));
+        error.help(
+            fmt::format("write `{}` without `@entry`: the library keeps its value from the call's beginning", name));
     else
-        error.help("`@entry` takes `$variables`, globals, and functions of these");
+        error.help("use `$variables`, globals and function calls in `@entry`");
     return true;
 }
 } // namespace
@@ -65,7 +66,7 @@ hir::Global* find_array(Body& b, const std::string& name, Range range) {
     }
     hir::Global* global = b.find_global(name);
     if (!global) {
-        b.context.report_once(DiagId::TypeMismatch, range, fmt::format("there is no global array `{}`", name))
+        b.context.report_once(DiagId::TypeMismatch, range, fmt::format("the script has no global array `{}`", name))
             .suggest(nearest_name(name, b.names.global_names()))
             .help(fmt::format("declare `global {}`", name));
         return nullptr;
@@ -125,7 +126,7 @@ hir::Expr* build_lvalue(Body& b, const ast::Expr& expr) {
         return element->kind == hir::ExprKind::Element ? element : nullptr;
     }
     b.context.report_once(DiagId::NotAssignable, expr.range, fmt::format("cannot assign to `{}`", ast::to_source(expr)))
-        .help("variables, globals and array elements can be assigned to");
+        .help("you can assign to variables, globals and array elements");
     return nullptr;
 }
 

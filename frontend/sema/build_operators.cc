@@ -39,10 +39,9 @@ hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
     if (!b.running() || !plan::is_uprobe(b.running()->kind)) {
         b.context
             .report_once(DiagId::WrongContext, expr.range,
-                         b.point ? "`@perf` is for probes in a process, as `process(\"PATH\").function(\"NAME\")`"
-                                 : "`@perf` cannot stand in a function")
-            .help("a counter goes on while its thread runs: what a call has counted is the difference between "
-                  "`@entry(@perf(\"NAME\"))` and `@perf(\"NAME\")` at its return");
+                         b.point ? "`@perf` needs a probe in a process, as `process(\"PATH\").function(\"NAME\")`"
+                                 : "`@perf` cannot be used in a function")
+            .help("to count one call, subtract `@entry(@perf(\"NAME\"))` from `@perf(\"NAME\")` at its return");
         return b.zero(expr.range);
     }
     std::vector<std::string> names;
@@ -53,12 +52,12 @@ hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
             return b.make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));
         }
     }
-    DiagBuilder report =
-        b.context.report_once(DiagId::NoMatch, expr.args[0]->range, fmt::format("there is no counter `{}`", name));
+    DiagBuilder report = b.context.report_once(DiagId::NoMatch, expr.args[0]->range,
+                                               fmt::format("the script has no counter `{}`", name));
     if (std::string near = nearest_name(name, names); !near.empty())
         report.suggest(near);
     else
-        report.help(fmt::format("`probe perf.sw.page_faults.counter(\"{}\") {{}}` would be one", name));
+        report.help(fmt::format("declare a counter, as `probe perf.sw.page_faults.counter(\"{}\") {{}}`", name));
     return b.zero(expr.range);
 }
 
@@ -89,7 +88,7 @@ EnumSource enum_source(Body& b, const ast::AtOperatorExpr& expr, size_t argument
         if (b.point && b.point->module && b.point->module->has_debug_info())
             return of_program(*b.point->module);
         why = b.point && b.point->module ? "the probed program has no debug information"
-                                         : "no program with debug information is probed here";
+                                         : "this probe is not in a program with debug information";
     } else if (is_header(*name)) {
         bool is_32_bit = b.point && b.point->module && b.point->module->file().is_32_bit();
         if (Result<HeaderTypes*> header = b.context.env.header(name->substr(1, name->size() - 2), is_32_bit))
@@ -139,9 +138,9 @@ hir::Expr* build_const(Body& b, const ast::AtOperatorExpr& expr) {
     else if (std::optional<int64_t> value = (*headers)->constant(text))
         return b.make<hir::ConstLong>(expr.range, *value);
     else
-        why = "the kernel's types have no enumerator of that name, and the system's headers give it no value";
+        why = "neither the kernel's types nor the system's headers define it";
     b.context.report_once(DiagId::UnknownType, expr.args[0]->range, fmt::format("`{}` is not known: {}", text, why))
-        .help("`@enum(\"NAME\", \"<HEADER>\")` looks in a header, without -g");
+        .help("`@enum(\"NAME\", \"<HEADER>\")` searches a header, without -g");
     return b.zero(expr.range);
 }
 
@@ -166,8 +165,9 @@ hir::Expr* build_enumname(Body& b, const ast::AtOperatorExpr& expr) {
         if (!type || type->kind != Type::Enum) {
             b.context
                 .report_once(DiagId::UnknownType, expr.args[0]->range,
-                             fmt::format("`{}` is no value of an enumeration", ast::to_source(*expr.args[0])))
-                .help(fmt::format("name it: `@enumname({}, \"enum NAME\")`", ast::to_source(*expr.args[0])));
+                             fmt::format("`{}` is not a value of an enumeration", ast::to_source(*expr.args[0])))
+                .help(
+                    fmt::format("name the enumeration: `@enumname({}, \"enum NAME\")`", ast::to_source(*expr.args[0])));
             return nothing;
         }
     }
@@ -202,7 +202,8 @@ hir::Expr* build_probewrite(Body& b, const ast::AtOperatorExpr& expr) {
     if (b.user_body)
         for_each_expr(*b.user_body, look);
     else
-        b.context.report_once(DiagId::WrongContext, expr.range, "`@probewrite` is for the body of a probe alias");
+        b.context.report_once(DiagId::WrongContext, expr.range,
+                              "`@probewrite` can be used only in the body of a probe alias");
     return b.make<hir::ConstLong>(expr.range, written);
 }
 
@@ -213,14 +214,14 @@ hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
     if (number < 0 || number > last) {
         b.context.report_once(
             DiagId::UnknownVariable, expr.args[0]->range,
-            fmt::format("there is no register {}: DWARF numbers of x86-64 are 0 to {}", number, last));
+            fmt::format("register {} does not exist: the DWARF numbers of x86-64 are 0 to {}", number, last));
         return b.zero(expr.range);
     }
     if (of_kernel && b.point && plan::is_trampoline(b.point->kind)) {
         b.context
             .report_once(DiagId::Unsupported, expr.range,
-                         "registers are kept by breakpoints only, which this kernel does not have")
-            .help("parameters are there by their names, and as `int_arg(N)`");
+                         "only breakpoints keep registers, and this kernel does not have breakpoints")
+            .help("read parameters by their names, or as `int_arg(N)`");
         return b.zero(expr.range);
     }
     bool is_kernel = b.point && plan::is_kernel_breakpoint(b.point->kind);
@@ -237,7 +238,7 @@ hir::Expr* build_deref(Body& b, const ast::AtOperatorExpr& expr) {
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) {
         b.context.report_once(
             DiagId::TypeMismatch, expr.args[0]->range,
-            fmt::format("`{}` reads 1, 2, 4 or 8 bytes: its first argument is that number", expr.name));
+            fmt::format("`{}` reads 1, 2, 4 or 8 bytes; pass one of these numbers as its first argument", expr.name));
         return b.zero(expr.range);
     }
     auto* load = b.make<hir::Load>(expr.range, build_expr(b, *expr.args[1]), static_cast<uint32_t>(size), false);

@@ -73,8 +73,8 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
         if (wanted && *wanted != args.size()) {
             b.context
                 .report_once(DiagId::Arity, expr.range,
-                             fmt::format("the format takes {} argument{}, and there {} {}", *wanted, plural(*wanted),
-                                         args.size() == 1 ? "is" : "are", args.size()))
+                             fmt::format("the format takes {0} argument{1}, but {3} {2} given", *wanted,
+                                         plural(*wanted), args.size() == 1 ? "is" : "are", args.size()))
                 .note(expr.format_range, "the format");
             args.resize(*wanted, b.zero(expr.range));
         } else if (wanted) {
@@ -108,8 +108,8 @@ hir::Expr* build_stats_source(Body& b, const ast::Expr& expr) {
     }
     if (expr.kind != ast::ExprKind::Name) {
         b.context
-            .report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is no statistic", ast::to_source(expr)))
-            .help("a statistic is a global, or an element of a global array");
+            .report_once(DiagId::BadStatistic, expr.range, fmt::format("`{}` is not a statistic", ast::to_source(expr)))
+            .help("use a global or an element of a global array as a statistic");
         return nullptr;
     }
     const std::string& name = ast::as<ast::NameExpr>(expr).name;
@@ -145,10 +145,10 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
                        most = b.context.options.limits.max_buckets - 2;
         if (buckets > most) {
             b.context
-                .report_once(
-                    DiagId::BadStatistic, expr.range,
-                    fmt::format("a linear histogram has at most {} buckets, and these would be {}", most, buckets))
-                .help(fmt::format("a bucket's width of at least {}, or -DSTP_MAX_BUCKETS={}", span / most + 1,
+                .report_once(DiagId::BadStatistic, expr.range,
+                             fmt::format("a linear histogram can have at most {} buckets, and these bounds need {}",
+                                         most, buckets))
+                .help(fmt::format("use a bucket width of at least {}, or -DSTP_MAX_BUCKETS={}", span / most + 1,
                                   buckets == UINT64_MAX ? buckets : buckets + 2));
             return wanted;
         }
@@ -168,16 +168,18 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
     } else if (have.histogram != wanted.histogram || have.low != wanted.low || have.high != wanted.high ||
                have.width != wanted.width) {
         b.context
-            .report_once(DiagId::BadStatistic, expr.range,
-                         fmt::format("`{}` keeps another histogram already, and it can keep one", global.name))
-            .note(b.notes.fixed_at[&have.histogram], "this one");
+            .report_once(
+                DiagId::BadStatistic, expr.range,
+                fmt::format("`{}` already keeps another histogram, and a statistic can keep only one", global.name))
+            .note(b.notes.fixed_at[&have.histogram], "the other histogram");
     }
     return wanted;
 }
 
 hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr) {
     if (is_histogram(expr)) {
-        b.context.report_once(DiagId::BadStatistic, expr.range, "a histogram is printed, indexed or walked over")
+        b.context
+            .report_once(DiagId::BadStatistic, expr.range, "a histogram can only be printed, indexed or walked over")
             .help("print(@hist_log(x)), @hist_log(x)[i], foreach (b in @hist_log(x))");
         return b.zero(expr.range);
     }
@@ -193,11 +195,11 @@ hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr) {
             global.stats.variance_shift = shift;
         if (shift < 0 || shift > 62)
             b.context.report_once(DiagId::BadStatistic, expr.range,
-                                  fmt::format("`@variance` takes a shift from 0 to 62, not {}", shift));
+                                  fmt::format("the shift of `@variance` must be from 0 to 62, not {}", shift));
         else if (shift != global.stats.variance_shift)
             b.context
                 .report_once(DiagId::BadStatistic, expr.range,
-                             fmt::format("`{}` has another shift for its variance already", global.name))
+                             fmt::format("`{}` already has another shift for its variance", global.name))
                 .note(place->second, "here");
     }
     auto* read = b.make<hir::StatRead>(expr.range, static_cast<hir::StatValue>(expr.extractor), source);

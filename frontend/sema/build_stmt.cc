@@ -76,7 +76,7 @@ void warn_of_assignment(Body& b, const ast::Expr& condition) {
         return;
     b.context
         .report_once(DiagId::AssignedCondition, condition.range,
-                     fmt::format("`{}` assigns, and its value decides here", ast::to_source(condition)))
+                     fmt::format("`{}` assigns a value, and the condition tests that value", ast::to_source(condition)))
         .help("`==` compares");
 }
 
@@ -209,7 +209,7 @@ bool build_collection(Body& b, const ast::ForeachStmt& s, hir::Foreach& loop) {
     }
     if (collection.kind != ast::ExprKind::Name && collection.kind != ast::ExprKind::Index) {
         b.context.report_once(DiagId::TypeMismatch, collection.range,
-                              fmt::format("`{}` is no array", ast::to_source(collection)));
+                              fmt::format("`{}` is not an array", ast::to_source(collection)));
         return false;
     }
     bool sliced = collection.kind == ast::ExprKind::Index;

@@ -209,11 +209,11 @@ hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
     if (b.point && plan::traits(b.point->kind).decision == plan::Decision::Result)
         return build_expr(b, *expr.operand);
     if (!with.at_entry) {
-        b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` is for .return probes");
+        b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` can be used only in .return probes");
         return b.zero(expr.range);
     }
     if (b.inside_entry) {
-        b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` cannot stand in `@entry`");
+        b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` cannot be nested in `@entry`");
         return b.zero(expr.range);
     }
     b.inside_entry = true;

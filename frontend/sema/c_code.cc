@@ -61,10 +61,11 @@ void place_c_code(hir::Program& program, const Names& names, const Notes& notes,
         settle_calls(*function);
         if (function->c_code.range.valid() && calls_itself(*function))
             context
-                .report_once(DiagId::EmbeddedCode, function->range,
-                             fmt::format("`{}` calls itself through a function of the script, which C in BPF cannot",
-                                         function->name))
-                .help("write it in the script's language");
+                .report_once(
+                    DiagId::EmbeddedCode, function->range,
+                    fmt::format("`{}` calls itself through a function of the script; C in BPF cannot be recursive",
+                                function->name))
+                .help("write the function in the script's language");
     }
     bool any = false;
     for (hir::Handler* handler : program.handlers) {
@@ -74,10 +75,11 @@ void place_c_code(hir::Program& program, const Names& names, const Notes& notes,
         any = true;
         if (plan::is_file(handler->kind))
             context
-                .report_once(DiagId::EmbeddedCode, notes.heads.at(handler),
-                             fmt::format("`{}` is C, which runs in the kernel, and control files are read by the "
-                                         "session",
-                                         function->name))
+                .report_once(
+                    DiagId::EmbeddedCode, notes.heads.at(handler),
+                    fmt::format(
+                        "`{}` is C, which runs only in the kernel, and the session runs the handlers of control files",
+                        function->name))
                 .note(function->range, "declared here")
                 .help("compute the value in a timer, and keep it in a global");
         handler->in_kernel = true;

@@ -162,7 +162,7 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
     else if (const std::string near = nearest_name(first.name, names); !near.empty())
         report.suggest(near);
     else
-        report.help(fmt::format("`sonde -l '*'` lists what there is{}", search_advice(first.name)));
+        report.help(fmt::format("`sonde -l '*'` lists the families of probe points{}", search_advice(first.name)));
 }
 
 // Resolves a point that is the name of an alias, completely or (with_suffix) with further components. Returns whether
@@ -251,8 +251,8 @@ void Expander::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
         return;
     if (too_many || outer.chain.size() > max_nesting) {
         c_.report_once(DiagId::UnknownProbePoint, outer.written,
-                       too_many ? fmt::format("the aliases here give more than {} probe points", max_alias_points)
-                                : fmt::format("the aliases here stand for each other more than {} deep", max_nesting));
+                       too_many ? fmt::format("these aliases expand to more than {} probe points", max_alias_points)
+                                : fmt::format("these aliases are nested more than {} deep", max_nesting));
         *outer.stopped = true;
         return;
     }
@@ -399,8 +399,8 @@ std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePo
         // An alias may consist of optional points only. Then nobody has reported that none of them exists.
         if (out.size() == before && !point.optional && !stopped && !never_hit && c_.diags.error_count() == errors)
             c_.report_once(DiagId::NoMatch, written->range,
-                           fmt::format("none of the points that `{}` stands for is there", use.expansion.pn))
-                .help("a `?` after it makes it optional");
+                           fmt::format("none of the probe points of `{}` exists", use.expansion.pn))
+                .help("add a `?` to make the probe point optional");
         if (written->sufficient && out.size() > before)
             break;
     }
@@ -417,17 +417,17 @@ void Expander::check_condition(const ast::Expr& condition, FileId file) {
             const std::string& name = ast::as<ast::NameExpr>(expr).name;
             if (!names_.find_global(name, file))
                 c_.report_once(DiagId::WrongContext, expr.range,
-                               fmt::format("a probe's condition reads only globals, and `{}` is none", name))
+                               fmt::format("a probe's condition can read only globals, and `{}` is not a global", name))
                     .suggest(nearest_name(name, names_.global_names()));
             break;
         }
         case ExprKind::Assign:
         case ExprKind::IncDec:
-            c_.report_once(DiagId::WrongContext, expr.range, "a probe's condition may not change anything");
+            c_.report_once(DiagId::WrongContext, expr.range, "a probe's condition must not change anything");
             break;
         case ExprKind::Call:
         case ExprKind::Print:
-            c_.report_once(DiagId::WrongContext, expr.range, "a probe's condition may not call functions")
+            c_.report_once(DiagId::WrongContext, expr.range, "a probe's condition must not call functions")
                 .help("use `if (...) next` in the handler");
             break;
         case ExprKind::Target:
@@ -435,7 +435,7 @@ void Expander::check_condition(const ast::Expr& condition, FileId file) {
         case ExprKind::Entry:
         case ExprKind::Member:
             c_.report_once(DiagId::WrongContext, expr.range,
-                           fmt::format("a probe's condition reads only globals, not `{}`", ast::to_source(expr)))
+                           fmt::format("a probe's condition can read only globals, not `{}`", ast::to_source(expr)))
                 .help("use `if (...) next` in the handler");
             break;
         default:

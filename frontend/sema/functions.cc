@@ -128,9 +128,9 @@ void Functions::finish_open_calls(Instance& instance) {
         if (from != instance.function && params.size() > written)
             c_.report_once(
                   DiagId::Unsupported, call->range,
-                  fmt::format("`{}` and `{}` call each other, which what is known at the probed function's entry "
-                              "does not survive",
-                              from->name, instance.function->name))
+                  fmt::format(
+                      "`{}` and `{}` call each other, so they cannot use a value from the probed function's entry",
+                      from->name, instance.function->name))
                 .help("pass the value as an argument");
         for (size_t i = written; i < params.size(); i++)
             call->args.push_back(c_.arena.make<hir::LocalRef>(call->range, params[i]));

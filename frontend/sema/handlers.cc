@@ -131,8 +131,8 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     if (!handler->entry_values.empty() && !resolved.point.repeats.empty())
         in_.context
             .report_once(DiagId::WrongContext, probe.points[0]->range,
-                         fmt::format("`{}` begins with a loop, so its first instruction does not keep a value for "
-                                     "the return: each round would write over it",
+                         fmt::format("`{}` begins with a loop, so sonde cannot save a value at its first instruction "
+                                     "for the return: each iteration would overwrite the value",
                                      resolved.point.function.name))
             .help("save the value in an array by `tid()` in a probe of the function's entry");
     // Entry values of Go functions belong to the goroutine and are stored differently (codegen/bpf/entry_values.cc).
@@ -185,11 +185,10 @@ void Handlers::warn_of_left_out(const ast::Probe& probe,
         places += fmt::format(", and {} more", left_out.size() - most);
     in_.context
         .report_once(DiagId::LeftOut, probe.points[0]->range,
-                     fmt::format("{} of {} places {} left out: {}", left_out.size(), left_out.size() + others,
+                     fmt::format("{} of {} places {} skipped: {}", left_out.size(), left_out.size() + others,
                                  left_out.size() == 1 ? "is" : "are", places))
         .note({}, fmt::format("{}: {}", left_out[0].first, left_out[0].second))
-        .help("executions of these places are not seen by this handler; `@defined` asks for a variable before it is "
-              "read");
+        .help("the handler does not run at these places; test a variable with `@defined` before you read it");
 }
 
 namespace {

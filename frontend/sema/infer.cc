@@ -125,7 +125,7 @@ class Inference {
                 DiagBuilder report = c_.report_once(DiagId::NeverAssigned, local->range,
                                                     fmt::format("local variable `{}` is never assigned", local->name));
                 if (notes_.traced.contains(local))
-                    report.help(fmt::format("the variable of what is traced is `${}`", local->name));
+                    report.help(fmt::format("the traced program's or kernel's variable is `${}`", local->name));
                 else if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
                 else if (is_assigned_in_a_handler(local->name))
@@ -176,7 +176,7 @@ class Inference {
 
     void unresolved(Range range, const std::string& name) {
         c_.report_once(DiagId::UnresolvedType, range,
-                       fmt::format("nothing says whether `{}` is a number or a string", name));
+                       fmt::format("cannot decide whether `{}` is a number or a string", name));
     }
 
     // Requires that the declaration with the type `slot` has the type `type`. `owner` is the declaration (the key in
@@ -192,10 +192,10 @@ class Inference {
         }
         DiagId id = slot == ValueType::Stats || type == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch;
         DiagBuilder report = c_.report_once(
-            id, range, fmt::format("`{}` is {}, and is used as {} here", name, type_word(slot), type_word(type)));
+            id, range, fmt::format("`{}` is {}, but is used as {} here", name, type_word(slot), type_word(type)));
         note_fixed(report, owner, name, slot);
         if (slot == ValueType::Stats)
-            report.help(fmt::format("read it with @count({}), @sum({}), @avg({}) ...", name, name, name));
+            report.help(fmt::format("read the statistic with @count({}), @sum({}), @avg({}) ...", name, name, name));
         return slot;
     }
 
@@ -225,7 +225,7 @@ class Inference {
             c_.report_once(have == ValueType::Stats ? DiagId::BadStatistic : DiagId::TypeMismatch, place(expr),
                            fmt::format("expected {}, got {}", type_word(type), type_word(have)));
         if (is_sum && have == ValueType::String)
-            report.help("`a . b` puts texts together, `a .= b` appends");
+            report.help("`a . b` joins strings, `a .= b` appends");
     }
 
     // `$x.member` and `1.5` parse as a concatenation, but the user means something else.
@@ -239,11 +239,12 @@ class Inference {
             }
             const bool numbers =
                 expr.left->kind == hir::ExprKind::ConstLong && expr.right->kind == hir::ExprKind::ConstLong;
-            c_.report_once(DiagId::TypeMismatch, place(*part), "`.` puts texts together, and this is a number")
-                .help(numbers ? "numbers are whole here; `fp_add(a, b)` and its like compute with floating point"
-                      : left.starts_with('$') && expr.right->kind == hir::ExprKind::LocalRef
-                          ? fmt::format("a member is written `{}->{}`", left, right)
-                          : fmt::format("`sprint({})` is the number as a text", c_.diags.sources().text(place(*part))));
+            c_.report_once(DiagId::TypeMismatch, place(*part), "`.` joins strings, and this is a number")
+                .help(
+                    numbers ? "numbers are integers; use `fp_add(a, b)` and its relatives for floating point"
+                    : left.starts_with('$') && expr.right->kind == hir::ExprKind::LocalRef
+                        ? fmt::format("write a member as `{}->{}`", left, right)
+                        : fmt::format("`sprint({})` is the number as a string", c_.diags.sources().text(place(*part))));
             if (numbers)
                 break;
         }
@@ -259,9 +260,9 @@ class Inference {
         } else if (expr.kind == hir::ExprKind::Intrinsic) {
             what = fmt::format("`{}`", hir::as<hir::Intrinsic>(expr).name);
         }
-        DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(expr), what + " gives no value");
+        DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(expr), what + " returns no value");
         if (bare.valid())
-            report.note(bare, "this `return` has none");
+            report.note(bare, "this `return` has no value");
         else if (declared.valid())
             report.note(declared, "declared here");
     }
@@ -274,8 +275,8 @@ class Inference {
         if (type == ValueType::Void)
             no_value(expr);
         else if (type == ValueType::Stats)
-            c_.report_once(DiagId::BadStatistic, place(expr), "a statistic is no value of its own")
-                .help("read it with @count, @sum, @min, @max or @avg");
+            c_.report_once(DiagId::BadStatistic, place(expr), "a statistic is not a value")
+                .help("read the statistic with @count, @sum, @min, @max or @avg");
         else
             return type;
         return ValueType::Unknown;
@@ -386,7 +387,7 @@ class Inference {
             ValueType type = infer(*add.value, ValueType::Unknown);
             if (type == ValueType::String)
                 c_.report_once(DiagId::BadStatistic, place(*add.value),
-                               "a statistic takes numbers, and this is a string");
+                               "a statistic accepts only numbers, and this is a string");
             else
                 want(*add.value, ValueType::Long);
             return ValueType::Long;
@@ -447,7 +448,7 @@ class Inference {
                 continue;
             }
             DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
-                                                fmt::format("argument {} of `{}` is {}, and this is {}", i + 1,
+                                                fmt::format("argument {} of `{}` must be {}, and this is {}", i + 1,
                                                             callee.name, type_word(param.type), type_word(type)));
             note_fixed(report, &param, param.name, param.type);
         }
@@ -474,7 +475,7 @@ class Inference {
             if (type == ValueType::Unknown || type == wanted)
                 continue;
             DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*call.args[i]),
-                                                fmt::format("argument {} of `{}` is {}, and this is {}", i + 1,
+                                                fmt::format("argument {} of `{}` must be {}, and this is {}", i + 1,
                                                             call.name, type_word(wanted), type_word(type)));
             if (const void* owner = owner_of(*call.args[i]))
                 note_fixed(report, owner, name_of(*call.args[i]), type);
@@ -497,7 +498,7 @@ class Inference {
         if (target == ValueType::Stats) {
             DiagBuilder report = c_.report_once(
                 DiagId::BadStatistic, expr.range,
-                fmt::format("`{}` is a statistic, and takes values with `<<<`, not `=`", name_of(*expr.target)));
+                fmt::format("`{}` is a statistic; add values with `<<<`, not `=`", name_of(*expr.target)));
             note_fixed(report, owner_of(*expr.target), name_of(*expr.target), target);
             return ValueType::Long;
         }
@@ -601,9 +602,9 @@ class Inference {
             return false;
         report.help(
             type->of_kernel
-                ? fmt::format("`kernel_string({0})` is the text there, or `user_string({0})` if a program's memory is",
+                ? fmt::format("read the string with `kernel_string({0})`, or `user_string({0})` in a program's memory",
                               written)
-                : fmt::format("`user_string({})` is the text there", written));
+                : fmt::format("read the string with `user_string({})`", written));
         return true;
     }
 
@@ -616,7 +617,7 @@ class Inference {
         std::string written(c_.diags.sources().text(place(arg)));
         DiagBuilder report = c_.report_once(
             DiagId::TypeMismatch, place(arg),
-            fmt::format("`%{}` takes {}, and `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
+            fmt::format("`%{}` takes {}, but `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
         if (const void* owner = owner_of(arg))
             note_fixed(report, owner, name_of(arg), have);
         if (have == ValueType::Long && says_text(report, c_type_of(notes_, arg), written))
@@ -706,7 +707,7 @@ class Inference {
         if (s.value && array.type == ValueType::Stats)
             c_.report_once(DiagId::Unsupported, s.value->range,
                            fmt::format("`{}` cannot hold a statistic", s.value->name))
-                .help(fmt::format("walk over the keys, and read @count({}[...])", array.name));
+                .help(fmt::format("walk over the keys, and read `@count({}[...])`", array.name));
         else if (s.value)
             unify(s.value->type, s.value, array.type, s.value->range, s.value->name);
         statement(*s.body);
@@ -729,7 +730,7 @@ class Inference {
             return;
         if (function_->result != ValueType::Unknown && function_->result != type) {
             DiagBuilder report = c_.report_once(DiagId::TypeMismatch, place(*stmt.value),
-                                                fmt::format("`{}` returns {}, and this is {}", function_->name,
+                                                fmt::format("`{}` returns {}, but this is {}", function_->name,
                                                             type_word(function_->result), type_word(type)));
             note_fixed(report, function_, function_->name, function_->result);
             return;

@@ -62,7 +62,7 @@ void Names::add_file(const ast::File& file) {
         std::vector<NamedFunction*>& same = functions_by_name_[function->name];
         if (same.size() == max_nesting) { // `next` can call all of them in turn
             c_.report_once(DiagId::BadDeclaration, function->name_range,
-                           fmt::format("more than {} functions are called `{}`", max_nesting, function->name));
+                           fmt::format("more than {} functions have the name `{}`", max_nesting, function->name));
             break;
         }
         functions_.push_back({function, file.id, nullptr});
@@ -184,9 +184,8 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
         else if (name == "printk")
             c_.report_once(DiagId::NeedsGuru, range, "`printk` writes to the kernel's log, which needs -g");
         else if (name == "stp_print_binary")
-            c_.report_once(DiagId::NeedsGuru, range,
-                           "`stp_print_binary` is for scripts in guru mode, which -g turns on")
-                .help("printf() writes bytes by %1b, %2b, %4b and %8b");
+            c_.report_once(DiagId::NeedsGuru, range, "`stp_print_binary` needs guru mode (-g)")
+                .help("printf() writes bytes with %1b, %2b, %4b and %8b");
     }
     if (best)
         return best;
@@ -205,7 +204,7 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
         else if (c_.library.files_with_function(name).empty())
             report.suggest(nearest_name(name, callable_names()));
         else
-            report.help("the library has it for other versions of SystemTap only, see --compatible");
+            report.help("the library has this function only for other versions of SystemTap; see --compatible");
         return nullptr;
     }
     std::string counts;
@@ -253,12 +252,14 @@ bool Names::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     if (shape.kind == kind)
         return true;
     bool array = shape.kind == Shape::Array;
-    DiagBuilder report = c_.report_once(DiagId::TypeMismatch, range,
-                                        fmt::format("`{}` is {}, and is used as {} here", global.name,
-                                                    array ? "an array" : "no array", array ? "one value" : "an array"));
+    DiagBuilder report =
+        c_.report_once(DiagId::TypeMismatch, range,
+                       fmt::format("`{}` is {}, and is used as {} here", global.name,
+                                   array ? "an array" : "not an array", array ? "one value" : "an array"));
     report.note(shape.range, array ? "an array because of this" : "one value because of this");
     if (array && !global.name.empty())
-        report.help(fmt::format("an element is `{0}[key]`; `foreach (key in {0})` goes over all", global.name));
+        report.help(
+            fmt::format("write an element as `{0}[key]`; `foreach (key in {0})` visits all elements", global.name));
     return false;
 }
 
@@ -286,7 +287,7 @@ void Names::apply_overrides(FileId main_file) {
             c_.diags
                 .report(DiagId::NoSuchGlobal, {},
                         fmt::format("-G {}={}: {} global `{}`", name, value,
-                                    hidden ? "nobody sets the private" : "there is no", name))
+                                    hidden ? "-G cannot set the private" : "the script has no", name))
                 .suggest(nearest_name(name, global_names()));
             continue;
         }

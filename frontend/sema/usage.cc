@@ -152,7 +152,7 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         if (global->wrap && names.shape_of(*global) == Shape::Scalar)
             context.report_once(
                 DiagId::BadDeclaration, global->range,
-                fmt::format("`{}` is no array, so there is nothing that `%` could evict", global->name));
+                fmt::format("`{}` is not an array; `%` (wrap when full) applies to arrays only", global->name));
         global->is_own = !library;
         // A global of the script that is written and never read would be useless, so sonde prints it at the end.
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);

@@ -191,7 +191,7 @@ TEST(Lex, Arguments) {
     // Name characters after it belong to the pasted text.
     options.args[0] = "foo";
     EXPECT_EQ(expr("$1_bar + $1", options), "foo_bar + foo");
-    EXPECT_EQ(errors("probe begin { x = $7 }", options), "1:19-21 bad-argument: `$7`: there are 6 script arguments\n");
+    EXPECT_EQ(errors("probe begin { x = $7 }", options), "1:19-21 bad-argument: `$7`: the command line has 6 script arguments\n");
     EXPECT_EQ(errors("probe begin { x = @0 }", options), "1:19-21 bad-argument: `@0`: arguments are counted from 1\n");
     EXPECT_EQ(errors("probe begin { x = $6 }", options),
               "1:19-21 bad-argument: `$1`: an argument cannot use another one\n");
@@ -255,16 +255,16 @@ TEST(Preprocess, Branches) {
 
 TEST(Preprocess, BadConditions) {
     EXPECT_EQ(errors("%( kernel_w > \"2\" %? %)"),
-              "1:4-12 syntax: `kernel_w` is nothing that a condition can ask for\n");
+              "1:4-12 syntax: `kernel_w` is not an operand of a condition\n");
     EXPECT_EQ(errors("%( 1 == \"1\" %? %)"), "1:9-12 syntax: a condition cannot compare a number with a string\n");
     EXPECT_EQ(errors("%( kernel_v >= 4 %? %)"),
               "1:16-17 syntax: a condition cannot compare `kernel_v` with a number\n");
-    EXPECT_EQ(errors("%( kernel_v < \"x*\" %? %)"), "1:15-19 syntax: `<` does not go with a pattern\n");
+    EXPECT_EQ(errors("%( kernel_v < \"x*\" %? %)"), "1:15-19 syntax: `<` cannot compare with a pattern\n");
     for (const char* word : {"arch", "runtime", "guru_mode", "systemtap_privilege"})
         EXPECT_EQ(errors(fmt::format("%( 1 == 2 && {} < \"x\" %? %)", word)),
-                  fmt::format("1:{0}-{1} syntax: `{2}` is compared by `==` and `!=` only\n",
+                  fmt::format("1:{0}-{1} syntax: `{2}` can be compared only by `==` and `!=`\n",
                               std::string_view(word).size() + 15, std::string_view(word).size() + 16, word));
-    EXPECT_EQ(errors("%( guru_mode == 2 %? %)"), "1:17-18 syntax: `guru_mode` is 0 or 1\n");
+    EXPECT_EQ(errors("%( guru_mode == 2 %? %)"), "1:17-18 syntax: `guru_mode` must be 0 or 1\n");
     EXPECT_EQ(errors("%( 1 + 1 %? %)"), "1:6-7 syntax: expected a comparison, got `+`\n");
     EXPECT_EQ(errors("%( 1 == %? %)"), "1:4-8 syntax: expected `operand operator operand` as a condition\n");
     EXPECT_EQ(errors("%( 1 == 1 2 %? %)"), "1:11-12 syntax: expected `&&`, `||` or `%?`, got `2`\n");
@@ -304,7 +304,7 @@ TEST(Preprocess, BadMacros) {
               "1:47-47 syntax: expected a statement or `}`, got the end of the script\n");
     EXPECT_EQ(errors("@define 1 %( %)").substr(0, 55), "1:9-10 syntax: expected a macro's name after `@define`,");
     EXPECT_EQ(errors("@define a %( @define b %( 1 %) %)"), "1:14-21 syntax: a macro cannot define a macro\n");
-    EXPECT_EQ(errors("@define a(x, y, x) %( @x %)"), "1:17-18 bad-declaration: parameter `x` is there twice\n");
+    EXPECT_EQ(errors("@define a(x, y, x) %( @x %)"), "1:17-18 bad-declaration: the parameter `x` is declared twice\n");
     EXPECT_EQ(errors("@define sum(x) %( @x %)"),
               "1:9-12 shadowed-operator: macro `@sum` hides the operator of that name\n");
 }
@@ -320,7 +320,7 @@ TEST(Preprocess, Bombs) {
         silent += next;
     }
     for (const std::string& text : {bomb, silent})
-        EXPECT_NE(errors(text + "probe begin { @m59 1 }").find("macros give more than 1000000 tokens"),
+        EXPECT_NE(errors(text + "probe begin { @m59 1 }").find("macros produce more than 1000000 tokens"),
                   std::string::npos);
     EXPECT_NE(errors(repeat("%( 1 == 1 %? ", 5000) + repeat("%)", 5000)).find("nested more than 100 deep"),
               std::string::npos);
@@ -456,7 +456,7 @@ TEST(Parse, Statistics) {
     EXPECT_EQ(errors("probe begin { print(@hist_linear(x, 0, n, 1)) }"),
               "1:40-41 syntax: expected a literal number, got `n`\n");
     EXPECT_EQ(errors("probe begin { print(@variance(x, 63)) }"),
-              "1:21-37 bad-statistic: the bit shift of `@variance` is from 0 to 62, not 63\n");
+              "1:21-37 bad-statistic: the bit shift of `@variance` must be from 0 to 62, not 63\n");
     for (const char* bounds : {"1, 0, 1", "0, 10, 0", "0, 10, -1", "0x7fffffffffffffff, 0x8000000000000000, 1"})
         EXPECT_NE(errors(fmt::format("probe begin {{ print(@hist_linear(x, {})) }}", bounds)).find("bad-statistic"),
                   std::string::npos);
@@ -487,7 +487,7 @@ TEST(Parse, Prints) {
 TEST(Parse, BadExpressions) {
     EXPECT_EQ(errors("probe begin { x = }"), "1:19-20 syntax: expected an expression, got `}`\n");
     EXPECT_EQ(errors("probe begin { x = if }"), "1:19-21 syntax: expected an expression, got the keyword `if`\n");
-    EXPECT_EQ(errors("probe begin { a =~ b }"), "1:20-21 syntax: the right side of `=~` has to be a string literal\n");
+    EXPECT_EQ(errors("probe begin { a =~ b }"), "1:20-21 syntax: the right side of `=~` must be a string literal\n");
     EXPECT_EQ(errors("probe begin { a ? b }"), "1:21-22 syntax: expected `:` between the two values of `?`, got `}`\n");
     EXPECT_EQ(errors("probe begin { x = [1, 2] }"),
               "1:26-27 syntax: expected `in` after the keys in brackets, got `}`\n");
@@ -525,7 +525,7 @@ TEST(Parse, Foreach) {
     EXPECT_EQ(body("foreach (v+= k in a) c"), body("foreach (v = k in a+) c"));
     EXPECT_EQ(body("foreach ([k] in a) c"), body("foreach (k in a) c"));
     EXPECT_EQ(errors("probe begin { foreach (k+ in a-) c }"),
-              "1:31-32 syntax: only one `+` or `-` can say how to sort\n");
+              "1:31-32 syntax: only one `+` or `-` can set the sort order\n");
     EXPECT_EQ(errors("probe begin { foreach (k in f(x)) c }"),
               "1:29-33 syntax: `foreach` takes an array or a histogram, not `f(x)`\n");
     EXPECT_EQ(errors("probe begin { foreach (k in a @sum) c }"),
@@ -535,9 +535,9 @@ TEST(Parse, Foreach) {
 }
 
 TEST(Parse, MisplacedStatements) {
-    EXPECT_EQ(errors("probe begin { return 1 }"), "1:15-21 syntax: `return` is in no function\n");
+    EXPECT_EQ(errors("probe begin { return 1 }"), "1:15-21 syntax: `return` is not in a function\n");
     EXPECT_EQ(errors("probe begin { break; while (1) continue; continue }"),
-              "1:15-20 syntax: `break` is in no loop\n1:42-50 syntax: `continue` is in no loop\n");
+              "1:15-20 syntax: `break` is not in a loop\n1:42-50 syntax: `continue` is not in a loop\n");
     EXPECT_EQ(errors("probe begin { delete f(x) }"),
               "1:22-26 syntax: `delete` takes an array, an element or a global, not `f(x)`\n");
     EXPECT_EQ(errors("probe begin { try { } }"),
@@ -551,8 +551,8 @@ TEST(Parse, Globals) {
     EXPECT_EQ(dumped("global a, b = 1, c = \"s\", d[100], e%, f%[10]; global g = -5 private h private global i, j"),
               "global a\nglobal b = 1\nglobal c = \"s\"\nglobal d[100]\nglobal e%\nglobal f%[10]\nglobal g = -5\n"
               "private global h\nprivate global i\nprivate global j\n");
-    EXPECT_EQ(errors("global a[0]"), "1:10-11 bad-declaration: an array's capacity is from 1 to 2147483647, not 0\n");
-    EXPECT_EQ(errors("global a[-1]"), "1:10-12 bad-declaration: an array's capacity is from 1 to 2147483647, not -1\n");
+    EXPECT_EQ(errors("global a[0]"), "1:10-11 bad-declaration: an array's capacity must be from 1 to 2147483647, not 0\n");
+    EXPECT_EQ(errors("global a[-1]"), "1:10-12 bad-declaration: an array's capacity must be from 1 to 2147483647, not -1\n");
     EXPECT_EQ(errors("global a[5] = 1"), "1:8-16 bad-declaration: array `a` cannot have an initial value\n");
     EXPECT_EQ(errors("global a = f(1)"),
               "1:12-13 syntax: expected a literal number or string as the initial value, got `f`\n");
@@ -566,11 +566,11 @@ TEST(Parse, Functions) {
         dumped("function f:long(a:string, b) { return 1 } private function g() { return } function h(x):3 { next }"),
         "function f:long(a:string, b) {\n  return 1;\n}\nprivate function g() {\n  return;\n}\n"
         "function h(x):3 {\n  next;\n}\n");
-    EXPECT_EQ(errors("function f(a, a) { }"), "1:15-16 bad-declaration: parameter `a` is there twice\n");
+    EXPECT_EQ(errors("function f(a, a) { }"), "1:15-16 bad-declaration: the parameter `a` is declared twice\n");
     EXPECT_EQ(errors("function f(a,) { }"), "1:14-15 syntax: expected a parameter's name, got `)`\n");
     EXPECT_EQ(errors("function f:stats() { }"), "1:12-17 syntax: expected `long` or `string` after `:`, got `stats`\n");
     EXPECT_EQ(errors("function f():-1 { }"),
-              "1:14-16 bad-declaration: a function's priority is from 0 to 2147483647, not -1\n");
+              "1:14-16 bad-declaration: a function's priority must be from 0 to 2147483647, not -1\n");
     EXPECT_EQ(errors("function f();"), "1:13-14 syntax: expected `{` to begin a block, got `;`\n");
 }
 
@@ -608,10 +608,10 @@ TEST(Parse, Probes) {
     EXPECT_EQ(
         dumped("probe a.b = begin { x } probe c += end ? { y } probe d = e = f!, g { p }, { q }"),
         "probe a.b = begin\n{\n  x;\n}\nprobe c += end?\n{\n  y;\n}\nprobe d = e = f!, g\n{\n  p;\n}\n,\n{\n  q;\n}\n");
-    EXPECT_EQ(errors("probe a? = begin { }"), "1:7-8 bad-declaration: an alias's name takes no `?` and no `!`\n");
-    EXPECT_EQ(errors("probe a if (x) = begin { }"), "1:13-14 bad-declaration: an alias's name takes no condition\n");
+    EXPECT_EQ(errors("probe a? = begin { }"), "1:7-8 bad-declaration: an alias's name cannot have a `?` or a `!`\n");
+    EXPECT_EQ(errors("probe a if (x) = begin { }"), "1:13-14 bad-declaration: an alias's name cannot have a condition\n");
     EXPECT_EQ(errors("probe a += begin { }, { }"),
-              "1:23-26 bad-declaration: an alias with `+=` has one block, the epilogue\n");
+              "1:23-26 bad-declaration: an alias with `+=` has only one block, the epilogue\n");
 }
 
 TEST(Parse, ProbePoints) {
@@ -692,7 +692,7 @@ TEST(Parse, LongChains) {
         EXPECT_EQ(errors("probe begin { x = 1" + repeat(op, 500) + " }"), "") << op;
         Parsed parsed("probe begin { x = 1" + repeat(op, 100000) + " }");
         ASSERT_TRUE(parsed.diags.has_errors()) << op;
-        EXPECT_EQ(parsed.diags.all()[0].message, "this expression has more than 512 operators inside of each other");
+        EXPECT_EQ(parsed.diags.all()[0].message, "this expression has more than 512 nested operators");
     }
     // Nesting and chains count together.
     EXPECT_NE(errors("probe begin { x = " + repeat("(", 200) + "1" + repeat(" + 1 + 1 + 1)", 200) + " }"), "");

@@ -231,7 +231,7 @@ TEST(SemaMessages, NameWhatIsNear) {
               std::string::npos);
     EXPECT_NE(Analysis("probe begin { printf(\"%d\\n\", \"a\") }")
                   .rendered()
-                  .find("`%d` takes a number, and `\"a\"` is a string"),
+                  .find("`%d` takes a number, but `\"a\"` is a string"),
               std::string::npos);
     EXPECT_NE(Analysis("function f(a) { return a } probe begin { println(f()) }")
                   .rendered()
