@@ -20,7 +20,7 @@ NONE = [
     (r"kread\(&|<C_stmts>", "a piece of C, or its form"),
     (r"^\s*asmlinkage", "C"),
     (r"\.insn\b", "single steps, which docs/language.md says are not there"),
-    (r"^\s*java\(", "probes of Java, which take an agent inside of the program"),
+    (r"^\s*java\(", "probes of Java, which need an agent inside of the program"),
     (r"kernel\.mark\(", "markers, which the kernel has not had since 2009, nor SystemTap since 5.5"),
     (r"<\w+>|\[STMT|\b(STMT\d?|EXP\d?|ARRAY|SCALAR|LABEL|BODY|CONDITION|LPATTERN|INDEX1)\b|\((PATTERN|FUNCTION|ADDRESS|N|NAME)\)|\bsyscall\.NAME|"
      r"\"(PATH|FUNCTION|PNAME|type_name|func\[?@|func@|\.\.\.+)\"?|(?<!_ops):string \(|\(fmt:|\(delimiter:|^\s*print(ln)? \(\)$|specifier$|statement1", "a form: words stand for what is meant"),

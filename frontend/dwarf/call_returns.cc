@@ -88,7 +88,7 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
     if (!fresh)
         return function;
     if (!stretch || !stretch->whole) {
-        function.problem = "the code around it has no known end";
+        function.problem = "the end of the calling code is not known";
         return function;
     }
     const std::string bytes = file_.code(stretch->low, stretch->high);
@@ -122,12 +122,12 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
         function.targets.merge(table);
     }
     if (has_switch && !has_table)
-        function.problem = "an indirect jump may lead behind it";
+        function.problem = "an indirect jump may lead to this address";
     // Landing pads are entered by the unwinder, not by an instruction in the code.
     if (const UnwindEntry* entry = unwind_.at(address)) {
         std::optional<std::vector<Address>> pads = unwind_.landing_pads(*entry);
         if (!pads)
-            function.problem = "an exception that is caught may lead behind it";
+            function.problem = "the handler of an exception may begin at this address";
         else
             function.targets.insert(pads->begin(), pads->end());
     }
@@ -138,13 +138,13 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
 // it is safe.
 std::string CallReturns::why_not(const PltEntry& entry, const Function& function, Address behind) {
     if (!function.problem.empty())
-        return fmt::format("`{}` is called before {:#x}, and {}", entry.name, behind, function.problem);
+        return fmt::format("`{}` is called right before {:#x}, but {}", entry.name, behind, function.problem);
     if (!function.behind_calls.contains(behind))
-        return fmt::format("`{}` may be called before {:#x}, where nothing shows that an instruction begins",
-                           entry.name, behind);
+        return fmt::format(
+            "`{}` may be called right before {:#x}, but it is not known whether an instruction begins there",
+            entry.name, behind);
     if (function.targets.contains(behind))
-        return fmt::format("other ways than the return of `{}` lead to {:#x}, which is behind a call of it", entry.name,
-                           behind);
+        return fmt::format("not only returns of `{}` lead to {:#x}, the address after a call", entry.name, behind);
     return "";
 }
 
@@ -159,7 +159,7 @@ Result<std::vector<Address>> CallReturns::find(const PltEntry& entry) {
     for (Address distance : found.jumps)
         if (const Function& function = function_at(distance);
             !function.is_inside(distance) || function.behind_jumps.contains(distance + distance_size))
-            return Error(fmt::format("`{}` is also jumped to, before {:#x}, and returns to somebody else then",
+            return Error(fmt::format("`{}` is also reached by a jump before {:#x}, and then returns to another caller",
                                      entry.name, distance + distance_size),
                          unsafe_return);
     std::vector<Address> out;
@@ -182,7 +182,7 @@ Result<std::vector<Address>> CallReturns::find(const PltEntry& entry) {
     if (has_pointers)
         return Error(fmt::format("`{}` is also called through pointers", entry.name), unsafe_return);
     if (out.empty())
-        return Error(fmt::format("nothing calls `{}` by its entry", entry.name));
+        return Error(fmt::format("`{}` is not called through its entry", entry.name));
     return out;
 }
 

@@ -88,7 +88,7 @@ Location rust_result(const Type* type) {
     if (!scalars && type->size <= 8)
         return in_register(registers[0]);
     if (!scalars || leaves.begin()->first != 0)
-        return unavailable("is returned in a way that Rust's compilers do not agree on");
+        return unavailable("is returned in different ways by different Rust compilers");
     location.kind = Location::Pieces;
     size_t next = 0;
     for (auto leaf = leaves.begin(); leaf != leaves.end(); ++leaf) {
@@ -126,7 +126,7 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     // A record is always stored in the caller's memory, whether anybody reads its address or not.
     const bool in_registers = location.kind == Location::Register || location.kind == Location::Pieces;
     if (in_registers && !function.is_go && dropped_.is_dropped(function))
-        return unavailable("is left out by the compiler, because no caller uses it");
+        return unavailable("was removed by the compiler, because no caller uses it");
     return location;
 }
 
@@ -256,7 +256,7 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         // In the Windows convention, the caller reserves stack space even for arguments in registers. No attribute
         // indicates this convention.
         if (said.above_frame && !on_stack && !classes.doubt)
-            return unavailable("is passed by a calling convention that is not the usual one");
+            return unavailable("is passed by an unusual calling convention");
         if (one.die == argument.die && said.above_frame)
             return above_return_address(*said.above_frame, indirect);
         if (classes.doubt)

@@ -87,17 +87,17 @@ std::optional<Stretch> CodeLayout::stretch_at(Address address) {
 InstructionPlace CodeLayout::instruction_at(Address address) {
     InstructionPlace out;
     if (!file_.is_executable(address)) {
-        out.why = "no code is there";
+        out.why = "the address is not in code";
         return out;
     }
     std::optional<Stretch> stretch = stretch_at(address);
     const ElfSection* section = file_.section_at(address);
     if ((!stretch && section && !(section->flags & SHF_EXECINSTR)) || symbols_.is_variable(address)) {
-        out.why = "data is there";
+        out.why = "the address is in data";
         return out;
     }
     if (!stretch) {
-        out.why = "no function is there that symbols, unwinding entries or debug information know";
+        out.why = "no symbol, unwinding entry or debug information describes code at this address";
         return out;
     }
     out.function = stretch->low;
@@ -107,7 +107,7 @@ InstructionPlace CodeLayout::instruction_at(Address address) {
         if (after != stretch->starts.begin())
             out.before = *std::prev(after);
         if (out.before != address)
-            out.why = "in 32-bit code only the beginnings of functions and source lines are known";
+            out.why = "in 32-bit code, only the beginnings of functions and source lines are known";
         return out;
     }
     std::string bytes = file_.code(stretch->low, stretch->high);
@@ -116,7 +116,8 @@ InstructionPlace CodeLayout::instruction_at(Address address) {
     if (map.is_start(address))
         return out;
     out.inside = map.is_code(address);
-    out.why = out.inside ? "it is inside of an instruction" : "nothing shows that an instruction begins there";
+    out.why =
+        out.inside ? "the address is inside of an instruction" : "it is not known whether an instruction begins there";
     return out;
 }
 

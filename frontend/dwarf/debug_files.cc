@@ -65,8 +65,8 @@ void DebugFiles::note_unreadable(const ElfFile& file) {
         header_of_section.ch_type != zstd)
         return;
     std::string problem =
-        fmt::format("the debug information in `{}` is compressed by zstd, which this machine's libelf "
-                    "cannot read; `objcopy --decompress-debug-sections` writes a copy that it can",
+        fmt::format("the debug information in `{}` is compressed by zstd, which this machine's libelf cannot read; "
+                    "make a readable copy with `objcopy --decompress-debug-sections`",
                     file.path());
     if (std::find(problems_.begin(), problems_.end(), problem) == problems_.end())
         problems_.push_back(std::move(problem));
@@ -108,11 +108,10 @@ void DebugFiles::note_missing_unit(Dwarf_Die& skeleton) {
     missing_unit_noted_ = true;
     const std::string& path = paths.back();
     std::string package = file_.elf().path() + ".dwp";
-    const char* why = access(path.c_str(), R_OK) == 0 ? "which cannot be read or is of another build"
-                      : access(package.c_str(), R_OK) == 0
-                          ? "and this machine's libdw does not read packages (.dwp) of them"
-                          : "which is not there";
-    problems_.push_back(fmt::format("debug information is in files of its own (-gsplit-dwarf): `{}`, {}", path, why));
+    const char* why = access(path.c_str(), R_OK) == 0      ? "which is unreadable or from another build"
+                      : access(package.c_str(), R_OK) == 0 ? "and this machine's libdw cannot read packages (.dwp)"
+                                                           : "which does not exist";
+    problems_.push_back(fmt::format("debug information is in separate files (-gsplit-dwarf): `{}`, {}", path, why));
 }
 
 Dwarf_CFI* DebugFiles::eh_frame() {

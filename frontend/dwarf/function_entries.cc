@@ -79,7 +79,8 @@ size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
 }
 
 std::string why_no_start(const FunctionInstance& function) {
-    return fmt::format("`{}` begins with a loop, and a round of it cannot be told from a call", function.name);
+    return fmt::format("`{}` begins with a loop, and sonde cannot distinguish its iterations from calls",
+                       function.name);
 }
 
 // Whether the code has a direct jump to `entry`. This needs no graph.
@@ -217,9 +218,9 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
         meet(copy, ways);
         if (first && !drop_continuations(copy, *first, source_places(copy, ref), ways)) {
             out.places.clear();
-            out.why_none = fmt::format("the copy of `{}` at {:#x} holds code of several calls, and nothing shows where "
-                                       "each of them begins",
-                                       function.name, function.entry);
+            out.why_none = fmt::format(
+                "the copy of `{}` at {:#x} contains the code of several calls, and their beginnings are not known",
+                function.name, function.entry);
             return out;
         }
     }
@@ -233,10 +234,9 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
             place = place_at(copy, node, ways.leading);
         if (!place) {
             out.places.clear();
-            out.why_none =
-                fmt::format("the copy of `{}` at {:#x} begins where it also comes back to, and nothing shows "
-                            "which of the two it is",
-                            function.name, flow.nodes()[node].address);
+            out.why_none = fmt::format("the copy of `{}` at {:#x} begins at an address that its own code jumps back "
+                                       "to, and sonde cannot distinguish these arrivals",
+                                       function.name, flow.nodes()[node].address);
             return out;
         }
         out.places.push_back(*std::move(place));

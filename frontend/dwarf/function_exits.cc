@@ -40,7 +40,7 @@ struct FunctionExits::Walk {
                                    [&](const auto& part) { return address >= part.first && address < part.second; });
     }
     Error error(Address at, const std::string& what) const {
-        return Error(fmt::format("not all ways out of `{}` are known: {} at {:#x}", name, what, at));
+        return Error(fmt::format("not all exits of `{}` are known: {} at {:#x}", name, what, at));
     }
 };
 
@@ -126,7 +126,7 @@ bool FunctionExits::begins_function(Address target) {
 Result<void> FunctionExits::add_part(Walk& walk, Address jump, Address target) {
     std::optional<Stretch> stretch = code_.stretch_at(target);
     if (!stretch || !stretch->whole)
-        return walk.error(jump, "the code that is jumped to has no known end,");
+        return walk.error(jump, "a jump leads to code without a known end,");
     walk.todo.emplace_back(stretch->low, stretch->high);
     return {};
 }
@@ -135,7 +135,7 @@ Result<void> FunctionExits::add_return(Walk& walk, Address at) {
     // A `ret` can also be an indirect jump: the code pushes an address and jumps there by `ret`. This is not the end of
     // a call.
     if (unwind_.stack_at(at) == StackAt::InFrame)
-        return walk.error(at, "the return instruction is reached with something else on top of the stack");
+        return walk.error(at, "the return address is not on top of the stack at a return instruction");
     walk.exits.push_back({at, false, std::nullopt});
     return {};
 }
@@ -158,7 +158,7 @@ Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const X86Ins
     if (stack == StackAt::Unknown && !begins_function(target))
         return walk.error(at, "a jump leads into the middle of other code");
     if (counts_down(jump))
-        return walk.error(at, "a jump that counts leads to another function");
+        return walk.error(at, "a counting jump (`loop`, `jrcxz`) leads to another function");
     std::optional<uint8_t> condition;
     if (is_conditional(jump))
         condition = jump.opcode & 0xf;
@@ -186,14 +186,14 @@ Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86I
     if (stack == StackAt::InFrame || (in_register && after_add) || (walk.is_go && is_by_table(jump)) ||
         is_table_of(walk, jump)) {
         if (!walk.whole)
-            return walk.error(at, "a switch leads to places that are not known, in code without an end,");
+            return walk.error(at, "a switch has unknown targets, in code without a known end,");
         walk.stays = true; // a switch, or a jump to a label whose address was taken
         return {};
     }
     // Without these signs, code that has no frame and that nothing else leads to may be the target of this jump. Then
     // the jump may be a `switch`. `by_slot`: the pointer is a variable at a fixed address, which is never a `switch`.
     if (!by_slot && has_unreached_code(walk))
-        return walk.error(at, "a jump to an address from elsewhere may stay in the function or leave it");
+        return walk.error(at, "an indirect jump may stay in the function or leave the function");
     walk.exits.push_back({at, true, std::nullopt});
     return {};
 }
@@ -252,7 +252,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
             return walk.error(at, "an instruction begins in the middle of another one");
         // The called function may never return. Then the bytes after the call may be data.
         if (!ends_flow(*one) && !one->is_call() && next < part.high && !part.map.is_code(next))
-            return walk.error(next, "bytes that are no known instruction");
+            return walk.error(next, "unknown instruction");
         Result<void> added;
         if (one->is_return())
             added = add_return(walk, at);
@@ -281,9 +281,9 @@ Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, P
     // The changes may include jumps to other functions. 32-bit libraries that are compiled without -fpic have such
     // jumps.
     if (file_.is_32_bit() && has_text_relocations(file_.elf()))
-        return Error(fmt::format("not all ways out of `{}` are known: the loader changes the code of `{}` (text "
-                                 "relocations)",
-                                 name, file_.path()));
+        return Error(
+            fmt::format("not all exits of `{}` are known: the loader changes the code of `{}` (text relocations)", name,
+                        file_.path()));
     Walk walk{name, whole, is_go, std::move(parts)};
     // Read all known parts first. add_indirect_jump must see all of them.
     for (size_t i = 0; i < walk.todo.size(); i++) {
@@ -306,7 +306,7 @@ Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, P
         }
     }
     if (walk.stays && walk.data)
-        return walk.error(*walk.data, "a switch may lead to bytes that are no known instruction");
+        return walk.error(*walk.data, "a switch may lead to unknown instruction");
     std::ranges::sort(walk.exits, {}, &FunctionExit::address);
     return std::move(walk.exits);
 }

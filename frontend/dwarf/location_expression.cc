@@ -93,7 +93,7 @@ class PieceList {
         done_ = bits_ / 8;
     }
 
-    static constexpr const char* why_ = "is composed of single bits";
+    static constexpr const char* why_ = "consists of single bits";
     std::vector<Location::Piece> pieces_;
     uint64_t bits_ = 0; // number of bits described so far
     uint64_t done_ = 0; // number of bytes in pieces_
@@ -241,11 +241,11 @@ class LocationTranslator {
         Dwarf_Die die;
         Dwarf_Attribute attribute;
         if (!die_of(subprogram_, &die) || !location_attribute(die, DW_AT_frame_base, &attribute))
-            return fail("is relative to a frame base that is not described");
+            return fail("is relative to a frame base without a description");
         Dwarf_Op* expression = nullptr;
         size_t length = 0;
         if (dwarf_getlocation_addr(&attribute, address_, &expression, &length, 1) != 1)
-            return fail("is relative to a frame base that is not described at this address");
+            return fail("is relative to a frame base without a description at this address");
         return push_value(&attribute, expression, length) && add(offset);
     }
 
@@ -263,7 +263,7 @@ class LocationTranslator {
             if (found)
                 return pushed;
         }
-        return fail("is relative to the frame, but there is no call frame information for this address");
+        return fail("is relative to the frame, but this address has no call frame information");
     }
 
     // Pushes an address in the module.
@@ -283,7 +283,7 @@ class LocationTranslator {
         if (context_.file.is_32_bit())
             return fail("is a thread-local variable of a 32-bit program");
         if (!context_.file.thread_slot())
-            return fail("is a thread-local variable of a shared library that does not tell where its block is");
+            return fail("is a thread-local variable of a shared library whose block has an unknown place");
         const ThreadSlot& slot = *context_.file.thread_slot();
         constexpr int64_t rip = 16, table = 8, entry_size = 16;
         // The program counter tells where the library is loaded.
@@ -309,7 +309,7 @@ class LocationTranslator {
             return fail("has a corrupt location");
         const FunctionInstance* function = context_.instances.of(subprogram_);
         if (!function || function->entry != address_)
-            return fail("is known only as the value that a register had when the function was entered");
+            return fail("is known only as a register's value at the function's entry");
         return push_value(&inner, expression, length);
     }
 
@@ -518,7 +518,7 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     case DW_OP_implicit_pointer:
     case DW_OP_GNU_implicit_pointer:
         done_ = true;
-        result_ = unavailable("points to something that was optimized out");
+        result_ = unavailable("points to a value that was optimized out");
         return true;
     case DW_OP_entry_value:
     case DW_OP_GNU_entry_value:

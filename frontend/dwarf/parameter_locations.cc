@@ -201,9 +201,9 @@ void add_used_bytes(const Type* type, int64_t offset, std::map<int64_t, int64_t>
     }
 }
 
-constexpr const char* too_early = "gets its place only after the function's first instructions";
+constexpr const char* too_early = "has a place only after the function's first instructions";
 constexpr const char* doubt =
-    "has two places at the entry, one by the debug information and one by the calling convention";
+    "has different places at the entry by the debug information and by the calling convention";
 
 } // namespace
 

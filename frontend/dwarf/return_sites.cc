@@ -80,9 +80,10 @@ Result<std::vector<FunctionExit>> ReturnSites::find(const FunctionInstance& func
     if (function.inlined)
         return std::vector<FunctionExit>();
     if (!function.is_go && !unwind_.is_entered_by_call(function.entry))
-        return Error(fmt::format("`{}` is not called: what is on top of the stack where it begins is no return address",
-                                 function.name),
-                     unsafe_return);
+        return Error(
+            fmt::format("`{}` is not entered by a call: the top of the stack at its entry is not a return address",
+                        function.name),
+            unsafe_return);
     const bool may_change = may_change_address && !function.is_go;
     if (may_change && !may_unwind(function))
         return std::vector<FunctionExit>();
@@ -102,14 +103,14 @@ Result<std::vector<FunctionExit>> ReturnSites::exits_of(const FunctionInstance& 
             std::swap(part, parts.front());
     if (parts.empty())
         return Error(
-            fmt::format("where the code of `{}` ends is not known, so where it returns is not either", function.name),
+            fmt::format("the end of the code of `{}` is not known, so its returns are not known either", function.name),
             unsafe_return);
     Result<std::vector<FunctionExit>> exits = exits_.find(function.name, std::move(parts), whole, function.is_go);
     if (!exits)
         return Error(std::move(exits).error().message, unsafe_return);
     if (exits->empty())
         return Error(
-            fmt::format("`{}` has no return instruction: it is left by exceptions only, or never ends", function.name));
+            fmt::format("`{}` has no return instruction: it ends only by an exception, or never", function.name));
     return exits;
 }
 

@@ -16,7 +16,8 @@ namespace {
 constexpr int max_depth = 16;
 constexpr uint64_t vector_register = 16; // in bytes; supported by every processor
 
-const char* wide_vector = "is or follows a vector of more than 16 bytes, which is passed as the compiler's options say";
+const char* wide_vector =
+    "is or follows a vector of more than 16 bytes, whose passing depends on the compiler's options";
 const char* unknown_type = "is or follows a value whose type is not known";
 
 // Merges two classes of the same eightbyte: INTEGER wins over SSE (psABI, 3.2.3, "Classification", rule 4).

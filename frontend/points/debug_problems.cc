@@ -5,8 +5,8 @@
 namespace sonde {
 
 const char* debug_information_advice(bool is_go) {
-    return is_go ? "build it without `-s` and `-w` in -ldflags"
-                 : "compile it with -g, or install its debug information (the -dbgsym package)";
+    return is_go ? "build the program without `-s` and `-w` in -ldflags"
+                 : "compile the program with -g, or install its debug information (the -dbgsym package)";
 }
 
 void add_debug_problems(DiagBuilder report, const DwarfModule& module) {

@@ -108,12 +108,13 @@ Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
             return *opened;
     }
     if (!other.empty())
-        return Error(fmt::format("`{}` is of another build of the kernel", other));
+        return Error(fmt::format("`{}` is from another build of the kernel", other));
     Result<std::string> downloaded =
         build_id->empty() ? Result<std::string>(Error("")) : download_debug_file(*build_id);
     if (downloaded)
         return module(*downloaded);
-    return Error(fmt::format("that of {} is not installed{}{}", release.empty() ? other_kernel->path : release,
+    return Error(fmt::format("the debug information of {} is not installed{}{}",
+                             release.empty() ? other_kernel->path : release,
                              downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
 }
 
@@ -138,17 +139,17 @@ Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name
                 return *opened;
         }
     if (!other.empty())
-        return Error(fmt::format("`{}` is of another build of the module", other));
+        return Error(fmt::format("`{}` is from another build of the module", other));
     Result<std::string> downloaded = download_debug_file(*build_id);
     if (downloaded)
         return object(*downloaded);
-    return Error(fmt::format("that of the module `{}` of {} is not installed{}{}", name, release,
+    return Error(fmt::format("the debug information of the module `{}` of {} is not installed{}{}", name, release,
                              downloaded.error().message.empty() ? "" : "; ", downloaded.error().message));
 }
 
 const Result<std::string>& ProbeEnvironment::kernel_symbols() const {
     if (!symbols_ && other_kernel)
-        symbols_ = Error(fmt::format("the symbols of the kernel in `{}` are not known here", other_kernel->path));
+        symbols_ = Error(fmt::format("sonde does not know the symbols of the kernel in `{}`", other_kernel->path));
     else if (!symbols_)
         symbols_ = read_kallsyms();
     return *symbols_;

@@ -19,7 +19,7 @@ inline std::string why_no_result(const ResolvedPoint& point, std::string_view wh
 }
 
 constexpr const char* no_result_advice =
-    "ask `@defined($return)` before you read it, or probe the functions that it jumps to; --attach=uretprobe sees the "
-    "result, but changes the program's stack";
+    "test `@defined($return)` before you read the result, or probe the functions that it jumps to; --attach=uretprobe "
+    "reads the result, but changes the program's stack";
 
 } // namespace sonde

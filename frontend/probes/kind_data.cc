@@ -85,7 +85,7 @@ bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
         int64_t wanted = request.length->number;
         if (wanted < 1 || wanted > 8) {
             refuse(resolving, DiagId::BadNumber, request.length->arg_range,
-                   "`length` goes from 1 to 8: a debug register watches no more");
+                   "`length` must be from 1 to 8, the most that a debug register can watch");
             return resolving.env.listing;
         }
         spec.length = wanted <= 2 ? static_cast<uint32_t>(wanted) : wanted <= 4 ? 4 : 8;
@@ -93,8 +93,8 @@ bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
     if (spec.address % spec.length == 0)
         return true;
     refuse(resolving, DiagId::BadNumber, request.length ? request.length->arg_range : request.place->arg_range,
-           fmt::format("{} bytes are watched at multiples of {} only, and {:#x} is none", spec.length, spec.length,
-                       spec.address))
+           fmt::format("sonde can watch {0} bytes only at multiples of {1}, and {2:#x} is not a multiple", spec.length,
+                       spec.length, spec.address))
         .help(fmt::format("watch {} byte{} there", natural_length(8, spec.address),
                           natural_length(8, spec.address) == 1 ? "" : "s"));
     return resolving.env.listing;
@@ -228,7 +228,7 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
             if (symbols.has_all)
                 report.suggest(nearest_name(place.text, symbols.names));
             else
-                report.help("give the address; a kernel with CONFIG_KALLSYMS_ALL has the names in /proc/kallsyms");
+                report.help("pass the address; a kernel with CONFIG_KALLSYMS_ALL lists the names in /proc/kallsyms");
             if (!resolving.env.listing)
                 return {};
             symbols.address = 0;
@@ -236,8 +236,8 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
         if (symbols.hidden && !resolving.env.listing) {
             resolving.diags
                 .report(DiagId::BadTarget, place.arg_range,
-                        fmt::format("the kernel does not tell where `{}` is", place.text))
-                .help("that takes root, and /proc/sys/kernel/kptr_restrict below 2");
+                        fmt::format("the kernel does not show the address of `{}`", place.text))
+                .help("run sonde as root, with /proc/sys/kernel/kptr_restrict below 2");
             return {};
         }
         request->spec.address = *symbols.address;
@@ -245,7 +245,7 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
     } else if (static_cast<int64_t>(request->spec.address) >= 0 && !resolving.env.listing) {
         resolving.diags
             .report(DiagId::BadTarget, place.arg_range,
-                    fmt::format("{:#x} is no address of the kernel", request->spec.address))
+                    fmt::format("{:#x} is not an address of the kernel", request->spec.address))
             .help("`process.data(ADDRESS)` watches a process' memory");
         return {};
     }
@@ -289,7 +289,7 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
             } else if (static_cast<int64_t>(one.spec.address) < 0) {
                 resolving.diags
                     .report(DiagId::BadTarget, place.arg_range,
-                            fmt::format("{:#x} is no address of a process", one.spec.address))
+                            fmt::format("{:#x} is not an address of a process", one.spec.address))
                     .help("`kernel.data(ADDRESS)` watches the kernel's memory");
                 return {};
             }

@@ -10,7 +10,7 @@ std::vector<ResolvedPoint> resolve_foreign(Resolving& resolving) {
     const ast::PointComponent& first = resolving.components()[0];
     DiagBuilder report = resolving.diags.report(
         DiagId::Unsupported, first.range,
-        fmt::format("`{}` probes take an agent inside of the program, and sonde loads nothing into programs",
+        fmt::format("`{}` probes need an agent inside of the program, and sonde loads nothing into programs",
                     first.name));
     if (first.name == "java")
         report.help("the virtual machine has marks: `process(\"PATH/libjvm.so\").provider(\"hotspot\").mark(\"*\")`");

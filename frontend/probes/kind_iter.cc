@@ -58,14 +58,14 @@ std::vector<ResolvedPoint> resolve_kernel_iter(Resolving& resolving) {
     std::vector<std::string> names;
     for (const KernelFunction& one : iterators(*kernel, "*"))
         names.push_back(name_of(one));
-    DiagBuilder report = resolving.diags.report(DiagId::NoMatch, iterator.arg_range,
-                                                fmt::format("no iterator `{}` goes through tasks", iterator.text));
+    DiagBuilder report = resolving.diags.report(
+        DiagId::NoMatch, iterator.arg_range, fmt::format("the kernel has no iterator `{}` over tasks", iterator.text));
     if (names.empty())
-        report.help("the kernel has none (Linux 5.8 and later do)");
+        report.help("the kernel has no iterators over tasks; Linux 5.8 and later have them");
     else if (std::string near = nearest_name(iterator.text, names); !near.empty() && !has_wildcard(iterator.text))
         report.suggest(near);
     else
-        report.help(fmt::format("there are `{}`", fmt::join(names, "`, `")));
+        report.help(fmt::format("the iterators are `{}`", fmt::join(names, "`, `")));
     return {};
 }
 

@@ -83,11 +83,12 @@ TracepointPattern read_pattern(const Resolving& resolving, const EventSystems& s
 void refuse_system(Resolving& resolving, const TracepointPattern& pattern) {
     resolving.diags
         .report(DiagId::NoMatch, pattern.component.arg_range,
-                fmt::format("which tracepoints `{}` has is not known: {}", pattern.system,
-                            resolving.env.other_kernel ? "the types of another kernel do not tell"
-                                                       : "tracefs alone tells, which is not mounted and may not be"))
-        .help(fmt::format("write `kernel.trace({})`, or name each as in `kernel.trace({})`", quoted(pattern.name),
-                          quoted(pattern.system + ":NAME")));
+                fmt::format("the tracepoints of `{}` are not known: {}", pattern.system,
+                            resolving.env.other_kernel
+                                ? "the types of another kernel do not name them"
+                                : "only tracefs lists them, and it is not mounted and cannot be mounted"))
+        .help(fmt::format("write `kernel.trace({})`, or name each tracepoint as in `kernel.trace({})`",
+                          quoted(pattern.name), quoted(pattern.system + ":NAME")));
 }
 
 ResolvedPoint tracepoint_at(const TracepointPattern& pattern, const KernelFunction& found, std::string system,
@@ -116,7 +117,7 @@ void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& patter
     if (module && !has_wildcard(*module) && std::ranges::count(kernel.modules(), *module) == 0) {
         resolving.diags
             .report(DiagId::BadTarget, resolving.components()[0].arg_range,
-                    fmt::format("there is no module `{}` in the kernel, or it has no types", *module))
+                    fmt::format("the kernel has no module `{}`, or the module has no types", *module))
             .suggest(nearest_name(*module, kernel.modules()));
         return;
     }
@@ -133,15 +134,15 @@ void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& patter
     for (auto [prefix, suffix] :
          {std::pair<std::string_view, std::string_view>{"sys_enter_", ""}, {"sys_exit_", ".return"}})
         if (!module && name.starts_with(prefix) && is_syscall(name.substr(prefix.size()))) {
-            report.help(fmt::format("a system call is `syscall.{}{}` here", name.substr(prefix.size()), suffix));
+            report.help(fmt::format("write the system call as `syscall.{}{}`", name.substr(prefix.size()), suffix));
             return;
         }
     if (!near.empty())
         report.suggest(near);
     else if (resolving.env.other_kernel && !module)
-        report.help("`module(\"NAME\").tracepoint(...)` looks into a module of that kernel");
+        report.help("`module(\"NAME\").tracepoint(...)` searches a module of that kernel");
     else if (!system.empty() && owner != systems.end())
-        report.help(fmt::format("it is in `{}`", owner->second));
+        report.help(fmt::format("the tracepoint is in `{}`", owner->second));
 }
 
 } // namespace

@@ -66,12 +66,14 @@ void explain_no_debug_info(Resolving& resolving, const std::string& head, const 
         resolving.diags.report(DiagId::NoDebugInfo, place.range,
                                fmt::format("`{}` needs the {} debug information: {}", point_text(resolving.point),
                                            head == "kernel" ? "kernel's" : "module's", why));
-    report.help("its package is linux-image-RELEASE-dbg in Debian, kernel-debuginfo elsewhere");
+    report.help("install linux-image-RELEASE-dbg (Debian) or kernel-debuginfo (elsewhere)");
     size_t file = place.text.find('@');
     if (place.name == "function" && file != std::string::npos)
-        report.help(fmt::format("`{}.function({})` needs none", head, quoted(place.text.substr(0, file))));
+        report.help(
+            fmt::format("`{}.function({})` needs no debug information", head, quoted(place.text.substr(0, file))));
     else
-        report.help(fmt::format("`{}.function(\"NAME\")` and `kernel.trace(\"NAME\")` need none", head));
+        report.help(
+            fmt::format("`{}.function(\"NAME\")` and `kernel.trace(\"NAME\")` need no debug information", head));
 }
 
 // Returns the targets' points in the running kernel. `names` has the module of each target; empty for the kernel
@@ -135,7 +137,7 @@ std::vector<ResolvedPoint> resolve_module_debug(Resolving& resolving) {
     }
     std::vector<ProcessTarget> targets;
     std::map<const DwarfModule*, std::string> opened;
-    std::string why = fmt::format("there is no module `{}` in the kernel", wanted.text);
+    std::string why = fmt::format("the kernel has no module `{}`", wanted.text);
     for (const std::string& name : names) {
         Result<DwarfModule*> module = resolving.env.module_debug_info(name);
         if (!module) {

@@ -84,7 +84,7 @@ std::optional<FunctionPoint> read_point(Resolving& resolving, size_t at, Functio
     if (size_t file = out.component->text.find('@'); file != std::string::npos) {
         resolving.diags
             .report(DiagId::Unsupported, out.component->arg_range,
-                    fmt::format("source files and lines of the kernel are not in its types, so `{}` cannot be found",
+                    fmt::format("the kernel's types do not contain source files and lines, so sonde cannot find `{}`",
                                 out.component->text.substr(file)))
             .help(fmt::format("write `{}.function({})`", out.head, quoted(out.component->text.substr(0, file))));
         return std::nullopt;
@@ -114,7 +114,7 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
         find_symbols(resolving.env, "*", wanted.module).empty()) {
         resolving.diags
             .report(DiagId::BadTarget, resolving.components()[0].range,
-                    fmt::format("there is no module `{}` in the kernel", wanted.module))
+                    fmt::format("the kernel has no module `{}`", wanted.module))
             .suggest(nearest_name(wanted.module, modules));
         return;
     }
@@ -123,7 +123,7 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
     if (!has_wildcard(name))
         report.suggest(nearest_name(name, kernel.function_names(wanted.module)));
     if (resolving.env.other_kernel)
-        report.help("what its types leave out is found on that machine only");
+        report.help("a function that the types omit can be found only on that machine");
 }
 
 // Whether functions that can have trampolines get them. `several`: the point is a pattern. If the kernel supports
@@ -241,8 +241,7 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
         return false;
     };
     if (!env.guru)
-        return refuse(DiagId::NeedsGuru,
-                      fmt::format("setting `$return` changes what the kernel does in the place of `{}`", name),
+        return refuse(DiagId::NeedsGuru, fmt::format("setting `$return` replaces `{}` in the kernel", name),
                       "-g allows it");
     if (!point.point.module.empty())
         return refuse(DiagId::Unsupported,
@@ -257,11 +256,11 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
     if (point.prototype && !point.prototype->target)
         return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", name));
     if (!fits_trampoline(point.prototype) || !is_scalar(point.prototype->target))
-        return refuse(
-            DiagId::Unsupported,
-            fmt::format("cannot write `$return`: the kernel's trampolines cannot run in the place of `{}`, {}", name,
-                        point.prototype ? "which has more than six parameters, or a structure"
-                                        : "whose prototype is not in its types"));
+        return refuse(DiagId::Unsupported,
+                      fmt::format("cannot write `$return`: the kernel's trampolines cannot replace `{}`, {}", name,
+                                  point.prototype
+                                      ? "which has more than six parameters, or a structure as a parameter or result"
+                                      : "whose prototype is not in the kernel's types"));
     const std::string why = env.kernel_probing().why_no_decision(plan::ProbeKind::Override, name);
     if (!why.empty()) {
         // Part of a decision that a security module makes: security_x() calls cap_x().
@@ -273,9 +272,10 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
             env.kernel_probing().why_no_decision(plan::ProbeKind::Override, "security_file_open").empty();
         return refuse(
             DiagId::Unsupported, fmt::format("the result of `{}` cannot be set on this kernel: {}", name, why),
-            !has_any    ? ""
-            : has_whole ? fmt::format("`kernel.function(\"{}\").return` makes that decision", whole)
-                        : "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be");
+            !has_any ? ""
+            : has_whole
+                ? fmt::format("probe `kernel.function(\"{}\").return` instead, which makes this decision", whole)
+                : "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be set");
     }
     point.kind = plan::ProbeKind::Override;
     point.alone = true;
@@ -305,15 +305,15 @@ std::vector<ResolvedPoint> resolve_kernel_address(Resolving& resolving, size_t a
     if (!resolving.env.guru) {
         resolving.diags
             .report(DiagId::NeedsGuru, component.range,
-                    "an address of the kernel can be probed in guru mode only, since nothing can be checked there")
-            .help("the option `-g` is for that");
+                    "probing an address of the kernel needs guru mode, because sonde cannot check the address")
+            .help("-g allows it");
         return {};
     }
     if (component.number >= 0) {
         resolving.diags
             .report(DiagId::BadNumber, component.arg_range,
-                    fmt::format("{:#x} is not an address of the kernel: these begin with 0xffff", address))
-            .help("/proc/kallsyms has the addresses of its functions");
+                    fmt::format("{:#x} is not an address of the kernel, which begins with 0xffff", address))
+            .help("/proc/kallsyms lists the addresses of the kernel's functions");
         return {};
     }
     KernelTypes* kernel = open_kernel(resolving);

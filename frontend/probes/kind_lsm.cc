@@ -25,8 +25,8 @@ std::vector<ResolvedPoint> hooks_of(Resolving& resolving, const std::string& pat
         std::vector<std::string> names;
         for (const KernelFunction& one : kernel->functions(std::string(prefix) + "*", &in_kernel))
             names.push_back(one.name.substr(std::string_view(prefix).size()));
-        DiagBuilder report =
-            resolving.diags.report(DiagId::NoMatch, range, fmt::format("no security hook `{}`", pattern));
+        DiagBuilder report = resolving.diags.report(DiagId::NoMatch, range,
+                                                    fmt::format("the kernel has no security hook `{}`", pattern));
         if (names.empty())
             report.help("the kernel is built without hooks for BPF (CONFIG_BPF_LSM)");
         else if (!has_wildcard(pattern))
@@ -38,7 +38,7 @@ std::vector<ResolvedPoint> hooks_of(Resolving& resolving, const std::string& pat
         resolving.diags
             .report(DiagId::Unsupported, resolving.components()[0].range,
                     fmt::format("security hooks cannot be probed on this kernel: {}", why))
-            .help(fmt::format("`kernel.function(\"security_{}\")` sees the same calls", pattern));
+            .help(fmt::format("probe `kernel.function(\"security_{}\")` instead, which sees the same calls", pattern));
         return {};
     }
     std::vector<ResolvedPoint> points;

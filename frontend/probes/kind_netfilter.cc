@@ -63,11 +63,11 @@ std::optional<int32_t> read_name(Resolving& resolving, const PointComponent& com
         return number;
     std::string near = nearest_name(component.text, all);
     DiagBuilder report = resolving.diags.report(DiagId::UnknownProbePoint, component.arg_range,
-                                                fmt::format("there is no {} `{}`", what, component.text));
+                                                fmt::format("unknown {} `{}`", what, component.text));
     if (!near.empty())
         report.suggest(near);
     else
-        report.help(fmt::format("`{}` is one", names[0].name));
+        report.help(fmt::format("for example `{}`", names[0].name));
     return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ std::optional<int32_t> read_priority(Resolving& resolving, const PointComponent&
         if (*number != INT32_MIN && *number != INT32_MAX)
             return number;
         resolving.diags.report(DiagId::BadNumber, component.arg_range,
-                               "the first and the last place belong to the kernel's own hooks");
+                               "the first and the last priority belong to the kernel's own hooks");
         return std::nullopt;
     }
     std::string prefix = family == ipv6 ? "NF_IP6_PRI_" : "NF_IP_PRI_";
@@ -133,11 +133,10 @@ std::optional<int32_t> read_family(Resolving& resolving, const PointComponent& c
     if (!family || (*family != arp && *family != bridge))
         return family;
     resolving.diags
-        .report(
-            DiagId::Unsupported, component.arg_range,
-            fmt::format("the kernel shows BPF programs the packets of IPv4 and IPv6 only, not of `{}`", component.text))
-        .help(*family == arp ? "`kernel.function(\"arp_rcv\")` sees ARP packets that come in"
-                             : "`kernel.function(\"br_handle_frame_finish\")` sees packets that a bridge gets");
+        .report(DiagId::Unsupported, component.arg_range,
+                fmt::format("BPF programs see only packets of IPv4 and IPv6, not of `{}`", component.text))
+        .help(*family == arp ? "`kernel.function(\"arp_rcv\")` sees incoming ARP packets"
+                             : "`kernel.function(\"br_handle_frame_finish\")` sees packets that a bridge receives");
     return std::nullopt;
 }
 
@@ -147,12 +146,12 @@ bool expect_hook(Resolving& resolving, const PacketPattern& pattern, int32_t num
     if (name.starts_with(family == ipv6 ? "NF_IP_" : "NF_IP6_")) {
         resolving.diags
             .report(DiagId::UnknownProbePoint, pattern.hook->arg_range,
-                    fmt::format("`{}` is no hook of `{}`", name, pattern.family->text))
+                    fmt::format("`{}` is not a hook of `{}`", name, pattern.family->text))
             .suggest(fmt::format("NF_INET_{}", name.substr(name.find('_', 3) + 1)));
         return false;
     }
     if (number < 0 || number > 4) {
-        resolving.diags.report(DiagId::BadNumber, pattern.hook->arg_range, "hooks go from 0 to 4");
+        resolving.diags.report(DiagId::BadNumber, pattern.hook->arg_range, "a hook must be from 0 to 4");
         return false;
     }
     return true;

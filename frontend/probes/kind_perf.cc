@@ -97,8 +97,8 @@ std::vector<Event> read_events(Resolving& resolving, size_t& next) {
         if (!expect_argument(resolving, *first, PointComponent::Number))
             return {};
         if (first->number < 0 || first->number > UINT32_MAX) {
-            resolving.diags.report(DiagId::BadNumber, first->arg_range, "a type has 32 bits")
-                .help("`/sys/bus/event_source/devices/*/type` has this machine's");
+            resolving.diags.report(DiagId::BadNumber, first->arg_range, "a type must fit 32 bits")
+                .help("`/sys/bus/event_source/devices/*/type` contains this machine's types");
             return {};
         }
         if (!config || config->name != "config") {
@@ -164,8 +164,8 @@ std::optional<Suffixes> read_suffixes(Resolving& resolving, size_t next) {
     if (out.rate && out.counter) {
         resolving.diags
             .report(DiagId::UnknownProbePoint, out.rate->range,
-                    fmt::format("a counter is only read, so it has no `{}`", out.rate->name))
-            .help(fmt::format("leave it out, and read the counter in a probe of a process: `@perf({})`",
+                    fmt::format("a counter cannot have a `{}`", out.rate->name))
+            .help(fmt::format("remove it, and read the counter in a probe of a process: `@perf({})`",
                               quoted(out.counter->text)));
         return std::nullopt;
     }
@@ -185,10 +185,10 @@ bool can_count(Resolving& resolving, const Event& event, const plan::PerfSpec& s
     DiagBuilder report = resolving.diags.report(
         DiagId::Unsupported, range, fmt::format("this machine cannot count `{}`: {}", event.text, std::strerror(err)));
     if (event.type == PERF_TYPE_HARDWARE || event.type == PERF_TYPE_HW_CACHE)
-        report.help("the kernel sees no such counter of the processor; virtual machines often have none")
-            .help("`perf.sw.*` counts what the kernel itself does: `sonde -l 'perf.sw.*'` lists these");
+        report.help("the processor does not have this counter, or a virtual machine hides it")
+            .help("`perf.sw.*` counts events of the kernel itself; `sonde -l 'perf.sw.*'` lists them");
     else if (err == EINVAL && spec.is_frequency)
-        report.help("`/proc/sys/kernel/perf_event_max_sample_rate` is the highest frequency");
+        report.help("the highest frequency is in `/proc/sys/kernel/perf_event_max_sample_rate`");
     return false;
 }
 
@@ -198,12 +198,12 @@ void add_counter(Resolving& resolving, const PointComponent& component, const pl
     for (const plan::Counter& counter : counters)
         if (counter.name == component.text) {
             resolving.diags.report(DiagId::Redefinition, component.arg_range,
-                                   fmt::format("there is a counter `{}` already", component.text));
+                                   fmt::format("the script already has a counter `{}`", component.text));
             return;
         }
     if (counters.size() == most) {
         resolving.diags.report(DiagId::Unsupported, component.arg_range,
-                               fmt::format("a script can have {} counters at most", most));
+                               fmt::format("a script can have at most {} counters", most));
         return;
     }
     counters.push_back({component.text, spec});

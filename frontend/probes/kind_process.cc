@@ -40,9 +40,10 @@ std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& 
     if (std::string nearest = nearest_name(pattern.name, names); !nearest.empty())
         report.suggest(nearest);
     else if (!label)
-        report.help("calls inside of the same program or library are known; see `.plt` for those of others");
+        report.help(
+            "only calls inside of the same program or library are known; use `.plt` for calls of other libraries");
     else if (!target.module->has_debug_info())
-        report.help("labels need debug information: compile it with -g");
+        report.help("labels need debug information; compile the program with -g");
     return {};
 }
 
@@ -116,7 +117,7 @@ void warn_of_lines(Resolving& resolving, const ProcessPattern& pattern, const st
     resolving.diags
         .report(DiagId::LineOfFunction, pattern.component->arg_range,
                 "For probing a particular line, use a .statement() probe, not .function()")
-        .help(fmt::format("this probes where `{}` begins, as without the line", found[0].name));
+        .help(fmt::format("sonde ignores the line and probes the beginning of `{}`", found[0].name));
 }
 
 // Resolves .function(...) in one module: finds the functions, drops those that the suffix excludes, merges functions
@@ -226,15 +227,15 @@ std::vector<ResolvedPoint> mapped_statement(Resolving& resolving, const ProcessT
     if (!place) {
         resolving.diags
             .report(DiagId::NoMatch, pattern.component->arg_range,
-                    fmt::format("process {} has no code of a file at {:#x}", target.pid, address))
-            .help(fmt::format("/proc/{}/maps shows what it has", target.pid));
+                    fmt::format("process {} has no code from a file at {:#x}", target.pid, address))
+            .help(fmt::format("/proc/{}/maps lists its code", target.pid));
         return {};
     }
     Result<DwarfModule*> module = resolving.env.module(place->path);
     std::optional<Address> linked = module ? (*module)->file().address_of_offset(place->offset) : std::nullopt;
     if (!linked) {
         resolving.diags.report(DiagId::NoInstruction, pattern.component->arg_range,
-                               fmt::format("no instruction of `{}` is known to begin at {:#x} of process {}{}",
+                               fmt::format("sonde knows no instruction of `{}` that begins at {:#x} of process {}{}",
                                            place->path, address, target.pid,
                                            module ? "" : fmt::format(": {}", module.error().message)));
         return {};
@@ -386,7 +387,7 @@ bool read_suffix(Resolving& resolving, size_t at, ProcessPattern& pattern) {
             if (!expect_argument(resolving, *suffix, PointComponent::Number))
                 return false;
             if (suffix->number < 1) {
-                resolving.diags.report(DiagId::BadNumber, suffix->arg_range, "the depth of calls is 1 or more");
+                resolving.diags.report(DiagId::BadNumber, suffix->arg_range, "the depth of calls must be 1 or more");
                 return false;
             }
             pattern.depth = static_cast<int>(std::min(suffix->number, most_calls));

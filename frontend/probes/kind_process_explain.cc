@@ -51,17 +51,14 @@ void add_names(DiagBuilder builder, const std::string& wanted, const std::vector
 void add_what_is_left(DiagBuilder& builder, DwarfModule& module) {
     std::string list;
     if (size_t count = module.function_names().size())
-        list += fmt::format("{} function{} that it has symbols for (`sonde -l` lists them), ", count,
-                            count == 1 ? "" : "s");
+        list += fmt::format("{} function{} with symbols (`sonde -l` lists them), ", count, count == 1 ? "" : "s");
     if (size_t count = module.file().plt().size())
-        list += fmt::format("{} of its calls of libraries (`.plt(\"*\")`), ", count);
+        list += fmt::format("{} calls of libraries (`.plt(\"*\")`), ", count);
     if (size_t count = module.file().marks().size())
         list += fmt::format("{} mark{} (`.mark(\"*\")`), ", count, count == 1 ? "" : "s");
-    builder.note(
-        {},
-        fmt::format("what can be probed all the same: {}any address of its code (`.statement(0x1234)`), and `.begin`, "
-                    "`.end`, `.thread.begin` and `.syscall`",
-                    list));
+    builder.note({}, fmt::format("you can still probe {}any address of its code (`.statement(0x1234)`), and `.begin`, "
+                                 "`.end`, `.thread.begin` and `.syscall`",
+                                 list));
 }
 
 // If a pattern with a file needs a line table and the module has none, reports that and returns true.
@@ -111,7 +108,7 @@ bool lacks_function(Resolving& resolving, DwarfModule& module, const ProcessPatt
     bool is_line =
         line != std::string::npos && line + 1 < name.size() && name[line] == ':' && pattern.parsed.file.empty();
     if (is_line && line > 0 && name[line - 1] != ':')
-        builder.help(fmt::format("a line of a source file is `.statement({})`", quoted("*@" + name)));
+        builder.help(fmt::format("write a line of a source file as `.statement({})`", quoted("*@" + name)));
     if (!module.has_debug_info()) {
         builder.note({}, "the program has no debug information, so only its symbols are known")
             .help(debug_information_advice(false));
@@ -148,9 +145,9 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
     bool unsafe = first.os_error == unsafe_return;
     std::string text = first.message;
     if (left_out.size() > 1 || others != 0) {
-        text = fmt::format("{} function{} of {} that match{} left out of the pattern: ", left_out.size(),
-                           left_out.size() == 1 ? "" : "s", left_out.size() + others,
-                           left_out.size() == 1 ? " is" : " are");
+        text =
+            fmt::format("{} function{} of {} that match{} skipped: ", left_out.size(), left_out.size() == 1 ? "" : "s",
+                        left_out.size() + others, left_out.size() == 1 ? " is" : " are");
         text += list_of_functions(left_out);
     }
     const DiagId left_out_id = first.os_error == unclear_entry ? DiagId::LeftOut : DiagId::NoSafeReturn;
@@ -158,8 +155,8 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
     if (left_out.size() > 1 || others != 0)
         builder.note({}, first.message);
     if (unsafe)
-        builder.help("probe the entry instead; or use --attach=uretprobe, which changes return addresses on the "
-                     "program's stack: exceptions, cancelled threads, coroutines and backtrace() may break there");
+        builder.help("probe the entry instead, or use --attach=uretprobe; it changes return addresses on the program's "
+                     "stack, which may break exceptions, cancelled threads, coroutines and backtrace()");
 }
 
 void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, Address address,
@@ -173,19 +170,19 @@ void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPat
     DiagBuilder builder =
         report(resolving, pattern, DiagId::NoInstruction,
                fmt::format("no instruction begins at {:#x}{} {}: {}", written, function, place_of(module),
-                           place.why.empty() ? "nothing is known of it" : place.why));
+                           place.why.empty() ? "sonde knows nothing about this address" : place.why));
     if (place.before)
         builder.help(fmt::format("the nearest instruction before it begins at {:#x}", *place.before));
     else
-        builder.help("addresses are the program's own, as `nm` and `objdump -d` print them");
-    builder.note({}, "a breakpoint anywhere but at the beginning of an instruction changes what the program does");
+        builder.help("write an address as `nm` and `objdump -d` print it");
+    builder.note({}, "a breakpoint inside of an instruction would change the program's behavior");
 }
 
 void explain_statement(Resolving& resolving, const ProcessPattern& pattern, Address start) {
     report(resolving, pattern, DiagId::NoInstruction,
            fmt::format("address {:#x} does not match the beginning of a statement (try {:#x})",
                        static_cast<Address>(pattern.component->number), start))
-        .help("`.absolute` after it takes every address where an instruction begins, without `$variables`");
+        .help("add `.absolute` to probe any address where an instruction begins, without `$variables`");
 }
 
 void explain_no_function(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, bool any) {
@@ -193,7 +190,7 @@ void explain_no_function(Resolving& resolving, DwarfModule& module, const Proces
         const std::string& name =
             pattern.component->arg == ast::PointComponent::String ? pattern.component->text : pattern.component->name;
         if (pattern.suffix == "inline")
-            report(resolving, pattern, DiagId::NoMatch, fmt::format("`{}` is nowhere inlined", name))
+            report(resolving, pattern, DiagId::NoMatch, fmt::format("`{}` is not inlined", name))
                 .help("write `.call`, or no suffix");
         else if (pattern.suffix == "exported")
             report(resolving, pattern, DiagId::NoMatch, fmt::format("`{}` is not exported", name))
@@ -219,7 +216,7 @@ void explain_no_function(Resolving& resolving, DwarfModule& module, const Proces
         std::string list;
         for (const std::string& signature : signatures)
             list += (list.empty() ? "" : ", ") + signature;
-        builder.help("there is " + list);
+        builder.help("the functions of this name are " + list);
     }
     for (const FunctionInstance& one : others)
         if (!one.file.empty() && pattern.parsed.parameters.empty()) {
@@ -247,7 +244,7 @@ void explain_no_statement(Resolving& resolving, DwarfModule& module, const Proce
     if (!others.empty()) {
         report(resolving, pattern, DiagId::NoMatch,
                fmt::format("line {} is not in `{}`", others[0].line, pattern.parsed.function))
-            .help(fmt::format("it belongs to `{}`", others[0].function.name));
+            .help(fmt::format("the line belongs to `{}`", others[0].function.name));
         return;
     }
     DiagBuilder builder = report(resolving, pattern, DiagId::NoMatch,
@@ -258,7 +255,7 @@ void explain_no_statement(Resolving& resolving, DwarfModule& module, const Proce
     std::vector<int> lines = module.statement_lines(elsewhere.file);
     auto after = std::lower_bound(lines.begin(), lines.end(), elsewhere.line);
     if (after != lines.end() && *after == elsewhere.line)
-        builder.help("the line has code, of a function that the debug information does not describe");
+        builder.help("the line has code, but in a function that the debug information does not describe");
     else if (after != lines.begin() && after != lines.end())
         builder.help(fmt::format("the nearest lines with code are {} and {}", *std::prev(after), *after));
     else if (!lines.empty())

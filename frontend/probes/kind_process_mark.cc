@@ -97,7 +97,7 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
             report.suggest(nearest);
         else if (!names.empty())
             report.help(fmt::format(
-                "marks there: {}",
+                "its marks: {}",
                 fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(std::min<size_t>(names.size(), 20)),
                           " ")));
         if (targets.size() == 1)

@@ -55,10 +55,10 @@ void explain_no_entry(Resolving& resolving, const ast::PointComponent& component
                                             : fmt::format("{} programs", targets.size());
     DiagBuilder report = resolving.diags.report(
         DiagId::NoMatch, component.arg == ast::PointComponent::None ? component.range : component.arg_range,
-        names.empty() ? fmt::format("{} calls nothing through a linkage table", where)
+        names.empty() ? fmt::format("{} has no calls through a linkage table", where)
                       : fmt::format("{} does not call `{}`", where, pattern));
     if (names.empty())
-        report.help("what is linked statically or with -fno-plt has none");
+        report.help("programs that are linked statically or with -fno-plt have no linkage table");
     else
         report.suggest(nearest_name(pattern, names));
 }

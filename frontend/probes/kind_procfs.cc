@@ -18,14 +18,14 @@ constexpr const char* default_path = "command";
 // Returns why the path is not valid, or "". A path is one or more names, separated by `/`.
 std::string why_bad_path(const std::string& path) {
     if (path.empty() || path.front() == '/' || path.back() == '/')
-        return "it is relative to the session's own folder";
+        return "write a path relative to the session's own folder";
     for (size_t at = 0; at <= path.size();) {
         size_t end = std::min(path.find('/', at), path.size());
         std::string name = path.substr(at, end - at);
         if (name.empty() || name == "." || name == "..")
-            return fmt::format("`{}` is no name of a file in it", name);
+            return fmt::format("`{}` is not a file's name", name);
         if (name.size() > 255)
-            return "a name has 255 bytes at most";
+            return "a name can have at most 255 bytes";
         at = end + 1;
     }
     return "";
@@ -52,8 +52,9 @@ std::optional<Parts> read_parts(Resolving& resolving) {
             allowed.emplace_back("maxsize");
         if (std::find(allowed.begin(), allowed.end(), one->name) == allowed.end()) {
             if (one->name == "maxsize" && out.access && !out.max_size)
-                resolving.diags.report(DiagId::UnknownProbePoint, one->range, "`maxsize` is about what a reader gets")
-                    .help("a handler of `.write` gets each text that is written, up to MAXSTRINGLEN");
+                resolving.diags
+                    .report(DiagId::UnknownProbePoint, one->range, "`maxsize` limits only the text for a reader")
+                    .help("a handler of `.write` receives each written text, up to MAXSTRINGLEN");
             else
                 report_component(resolving, i, allowed);
             return std::nullopt;
@@ -68,8 +69,9 @@ std::optional<Parts> read_parts(Resolving& resolving) {
         return std::nullopt;
     }
     if (out.max_size && out.access->name == "write") {
-        resolving.diags.report(DiagId::UnknownProbePoint, out.max_size->range, "`maxsize` is about what a reader gets")
-            .help("a handler of `.write` gets each text that is written, up to MAXSTRINGLEN");
+        resolving.diags
+            .report(DiagId::UnknownProbePoint, out.max_size->range, "`maxsize` limits only the text for a reader")
+            .help("a handler of `.write` receives each written text, up to MAXSTRINGLEN");
         return std::nullopt;
     }
     return out;
@@ -79,7 +81,7 @@ bool check_numbers(Resolving& resolving, const Parts& parts) {
     constexpr int64_t most_bytes = 16 << 20;
     if (parts.max_size && (parts.max_size->number <= 0 || parts.max_size->number > most_bytes)) {
         resolving.diags.report(DiagId::BadNumber, parts.max_size->arg_range,
-                               fmt::format("`maxsize` goes from 1 to {}", most_bytes));
+                               fmt::format("`maxsize` must be from 1 to {}", most_bytes));
         return false;
     }
     return true;
@@ -103,17 +105,18 @@ std::vector<ResolvedPoint> resolve_procfs(Resolving& resolving) {
     bool reads = parts->access->name == "read";
     bool input = path == "__stdin" || path == "__stdin_line";
     if (input && reads) {
-        resolving.diags.report(DiagId::BadTarget, first.arg_range,
-                               fmt::format("`{}` is the session's standard input, which is only read by it", path));
+        resolving.diags.report(
+            DiagId::BadTarget, first.arg_range,
+            fmt::format("`{}` is the session's standard input, which nothing can read as a file", path));
         return {};
     }
     auto [other, fresh] = resolving.env.files.try_emplace({path, reads}, resolving.point.range);
     if (!fresh && reads) {
         resolving.diags
             .report(DiagId::Redefinition, resolving.point.range,
-                    fmt::format("the control file `{}` has a handler for reading already", path))
+                    fmt::format("the control file `{}` already has a handler for reading", path))
             .note(other->second, "the first one is here")
-            .help("a reader gets one text");
+            .help("a reader receives one text");
         return {};
     }
     constexpr uint32_t all_read = 0444, all_write = 0222, usual_mask = 077;

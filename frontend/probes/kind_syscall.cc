@@ -237,7 +237,7 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         for (const Syscall& syscall : all_syscalls())
             names.emplace_back(syscall.name);
         resolving.diags
-            .report(DiagId::NoMatch, component->range, fmt::format("there is no system call `{}`", component->name))
+            .report(DiagId::NoMatch, component->range, fmt::format("unknown system call `{}`", component->name))
             .suggest(nearest_name(component->name, names));
     }
     return points;

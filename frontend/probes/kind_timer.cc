@@ -55,7 +55,7 @@ std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
             return {};
         constexpr int64_t most = 100'000;
         if (hz->number <= 0 || hz->number > most) {
-            report_number(resolving, *hz, fmt::format("a profile's frequency goes from 1 to {}", most));
+            report_number(resolving, *hz, fmt::format("a profile's frequency must be from 1 to {}", most));
             return {};
         }
         resolved.timer.interval_ns = static_cast<uint64_t>(second_ns / hz->number);
@@ -103,12 +103,12 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
     resolved.point.pp = point_text(resolving.point);
     if (hz) {
         if (rate->number > second_ns) {
-            report_number(resolving, *rate, "`timer.hz` goes up to 1000000000");
+            report_number(resolving, *rate, "the frequency of `timer.hz` must be at most 1000000000");
             return {};
         }
         if (const ast::PointComponent* more = resolving.at(2); more && more->name == "randomize") {
             resolving.diags.report(DiagId::UnknownProbePoint, more->range, "`timer.hz` cannot be randomized")
-                .help("give the interval: `timer.ms(N).randomize(M)`");
+                .help("write an interval instead: `timer.ms(N).randomize(M)`");
             return {};
         }
         if (!expect_end(resolving, 2))

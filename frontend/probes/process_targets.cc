@@ -87,11 +87,11 @@ Result<std::string> program_of(int64_t pid) {
     std::error_code error;
     std::string path = std::filesystem::read_symlink(link, error);
     if (error && !std::filesystem::exists(fmt::format("/proc/{}", pid)))
-        return Error(fmt::format("there is no process {}", pid));
+        return Error(fmt::format("process {} does not exist", pid));
     if (error == std::errc::no_such_file_or_directory)
-        return Error(fmt::format("process {} runs no program: it is the kernel's, or has just ended", pid));
+        return Error(fmt::format("process {} runs no program: it is a kernel thread, or has just ended", pid));
     if (error)
-        return errno_error(fmt::format("which program process {} runs is not told", pid), error.value());
+        return errno_error(fmt::format("cannot read the program of process {}", pid), error.value());
     for (const std::string& candidate : {path, path_in_process(pid, path)})
         if (std::filesystem::equivalent(candidate, link, error))
             return candidate;
@@ -110,9 +110,8 @@ void warn_of_replaced(Resolving& resolving, const std::string& path) {
         return;
     resolving.diags
         .report(DiagId::ReplacedFile, resolving.components()[0].arg_range,
-                fmt::format("process {} runs an older file that was replaced by today's `{}`, which is what is probed",
-                            pid, path))
-        .help(fmt::format("`process({})` probes what it runs; or start the program anew", pid));
+                fmt::format("process {} runs an older file; sonde probes its replacement, `{}`", pid, path))
+        .help(fmt::format("use `process({})` to probe the older file, or restart the program", pid));
 }
 
 } // namespace
@@ -126,7 +125,7 @@ void note_script(DiagBuilder& report, const Resolving& resolving, const std::str
         path = target.text;
     Result<std::string> found = find_in_path(path);
     if (!path.empty() && found && is_script(*found))
-        report.note({}, fmt::format("`{}` is a script, and `{}` the program that runs it", *found, program));
+        report.note({}, fmt::format("`{}` is a script; `{}` is the program that runs the script", *found, program));
 }
 
 namespace {
@@ -212,16 +211,16 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
     if (without.empty())
         return true;
     const std::string message =
-        fmt::format("there is no program `{}` in the file system of {}", name, fmt::join(without, " and "));
+        fmt::format("program `{}` does not exist in the file system of {}", name, fmt::join(without, " and "));
     const std::string help =
         has_folder
-            ? "a path is one of the container's own; `./PATH` is one from the working folder here"
+            ? "a path is inside of the container; `./PATH` is in sonde's working folder"
             : fmt::format("its $PATH is {}",
                           std::ranges::find(*groups, without[0], &ProbeEnvironment::GroupFiles::option)->search_path);
     if (out.paths.empty())
         report_target(resolving, message).help(help);
     else
-        warn_once(resolving, resolving.components()[0].arg_range, message + ", where it is not probed", help);
+        warn_once(resolving, resolving.components()[0].arg_range, message + ", so sonde does not probe it there", help);
     return true;
 }
 
@@ -266,8 +265,8 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
             else
                 report_target(resolving, path.error().message);
         } else {
-            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs a target")
-                .help("give the program: `process(\"PATH\")`, run one with -c, or name a process with -x");
+            resolving.diags.report(DiagId::BadTarget, target.range, "`process` without a program needs -c or -x")
+                .help("write the program, `process(\"PATH\")`, run one with -c, or choose a process with -x");
         }
         return out;
     case PointComponent::Number:
@@ -338,9 +337,9 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
         }
         if (std::string what = wide_only(resolving); (*module)->file().is_32_bit() && !what.empty()) {
             if (refused.why.empty())
-                refused.why = fmt::format(
-                    "`{}` is a 32-bit program, of which functions, statements, marks and data can be probed, not `.{}`",
-                    path, what);
+                refused.why = fmt::format("`{}` is a 32-bit program; sonde can probe its functions, statements, marks "
+                                          "and data, but not `.{}`",
+                                          path, what);
             continue;
         }
         ProcessTarget target = like;
@@ -425,11 +424,11 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
     if (std::string nearest = nearest_name(library.text, names); !nearest.empty())
         report.suggest(nearest);
     else if (names.empty() && ElfFile::open(programs.paths[0]).ok())
-        report.help("it is linked statically");
+        report.help("the program is linked statically");
     else if (names.empty())
-        report.help("which libraries a 32-bit program begins with is not known: name the library by its path");
+        report.help("the libraries of a 32-bit program are not known; write the library's path");
     else
-        report.help(fmt::format("it has {}", fmt::join(names, ", ")));
+        report.help(fmt::format("its libraries are {}", fmt::join(names, ", ")));
     return out;
 }
 
@@ -471,9 +470,9 @@ void warn_of_targets_without(Resolving& resolving, const PointComponent& compone
             if (!files.root.empty() && target.module->path().starts_with(files.root + "/"))
                 whose = fmt::format(" of {}", files.option);
         warn_once(resolving, component.arg_range,
-                  fmt::format("nothing matches `{}` in `{}`{}, where it is not probed", point_text(resolving.point),
-                              target.module->path(), whose),
-                  "that file is another build than those where it is probed");
+                  fmt::format("nothing matches `{}` in `{}`{}, so sonde does not probe it there",
+                              point_text(resolving.point), target.module->path(), whose),
+                  "this file is another build than the probed files");
     }
 }
 
@@ -546,9 +545,9 @@ Result<NoticedAt> places_of_return(const ProcessTarget& target, const FunctionIn
         return Error(why_no_return_twice(function.name));
     // A uretprobe changes the return address at the entry, and would change it again in each round of the loop.
     if (!entries.places[0].repeats.empty() && entries.places[0].address == function.entry)
-        return Error(
-            fmt::format("`{}` begins with a loop: each round would count as a call that returns", function.name),
-            unclear_entry);
+        return Error(fmt::format("`{}` begins with a loop, and each iteration would count as a call that returns",
+                                 function.name),
+                     unclear_entry);
     return at_entries({{function.entry, {}}});
 }
 

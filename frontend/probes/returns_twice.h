@@ -20,7 +20,7 @@ inline bool returns_twice(std::string_view name) {
 }
 
 inline std::string why_no_return_twice(std::string_view name) {
-    return fmt::format("`{}` returns more than once, and its second return would meet a changed return address", name);
+    return fmt::format("`{}` returns more than once, and its second return would use a changed return address", name);
 }
 
 } // namespace sonde

@@ -107,12 +107,13 @@ void warn_of_ifunc(Resolving& resolving, DwarfModule& module, const ProcessPatte
     }
     DiagBuilder report = resolving.diags.report(
         DiagId::SharedCode, pattern.component->arg_range,
-        fmt::format("`{}` is an IFUNC: each process chooses one of {} implementations, and all of them are probed",
-                    name, addresses.size()));
+        fmt::format("`{}` is an IFUNC: each process chooses one of {} implementations, and sonde probes all", name,
+                    addresses.size()));
     if (!others.empty())
-        report.note({},
-                    fmt::format("they are implementations of {} too, whose calls are hit as well", list_of(others)));
-    report.help(fmt::format("`.plt({})` of the calling program is hit by its calls of that name only", quoted(name)));
+        report.note({}, fmt::format("they also implement {}, so the probe also sees calls of those functions",
+                                    list_of(others)));
+    report.help(
+        fmt::format("probe `.plt({})` of the calling program to see only its calls by that name", quoted(name)));
 }
 
 } // namespace
@@ -138,14 +139,13 @@ void keep_one_of_each_code(Resolving& resolving, DwarfModule& module, const Proc
         DiagBuilder report = resolving.diags.report(
             DiagId::SharedCode, pattern.component->arg_range,
             others.size() == 1
-                ? fmt::format("`{}` has the same code as {}: calls of each are hit", name, list_of(names))
-                : fmt::format("{} of the functions have the same code as others, whose calls are hit as well",
+                ? fmt::format("`{}` has the same code as {}, so the probe sees calls of each", name, list_of(names))
+                : fmt::format("{} of the functions have the same code as others, so the probe also sees calls of those",
                               others.size()));
         if (others.size() > 1)
             report.note({}, fmt::format("the first is `{}`, the same code as {}", name, list_of(names)));
-        report.help(
-            "a call is hit once, under the first name: linkers fold equal functions (`--icf=all`), and a function "
-            "can have several names");
+        report.help("a call is counted once, under the first name; linkers fold equal functions (`--icf=all`), and a "
+                    "function can have several names");
     }
     if (!resolving.env.listing && is_ifunc && !wildcard)
         warn_of_ifunc(resolving, module, pattern, found);

@@ -164,7 +164,7 @@ void Explanation::add_table() {
     for (const Line& line : table)
         address_wide = std::max(address_wide, fmt::format("{:#x}-{:#x}", line.low, line.high - 1).size());
     say("");
-    say(fmt::format("  {:{}}  {:{}}  where it is", "addresses", address_wide, "lines", wide));
+    say(fmt::format("  {:{}}  {:{}}  location", "addresses", address_wide, "lines", wide));
     for (size_t i = 0; i < table.size() && i < max_rows; i++)
         say(fmt::format("  {:{}}  {:{}}  {}", fmt::format("{:#x}-{:#x}", table[i].low, table[i].high - 1), address_wide,
                         table[i].lines, wide, table[i].text));
@@ -177,12 +177,12 @@ void Explanation::add_verdict() {
     const Row* row = row_at(address());
     std::string at = fmt::format("{} is at {:#x}{}", point_.point.pp, address(), line_at(address()));
     if (point_.is_return)
-        at =
-            fmt::format("{} takes it at the function's entry, {:#x}{}", point_.point.pp, address(), line_at(address()));
+        at = fmt::format("{} saves the value at the function's entry, {:#x}{}", point_.point.pp, address(),
+                         line_at(address()));
     if (here_)
         say(fmt::format("{}: there it is readable, {}", at, location_text(row ? row->place : Location{})));
     else if (!row)
-        say(fmt::format("{}: that is none of these addresses", at));
+        say(fmt::format("{}: the probe's address is not in the table", at));
     else
         say(fmt::format("{}: there it is {}", at, location_text(row->place)));
 }
@@ -237,7 +237,7 @@ void Explanation::add_others() {
 void Explanation::add_advice() {
     std::string text = ast::to_source(expr_);
     say("");
-    say("How to go on:");
+    say("What you can do:");
     std::string program = quoted(module_.path());
     if (std::optional<Statement> nearest = nearest_statement()) {
         std::string file = std::filesystem::path(nearest->file).filename();
@@ -252,17 +252,19 @@ void Explanation::add_advice() {
             everywhere = everywhere && row && is_there(row->place);
         }
         if (everywhere)
-            say(fmt::format("* probe a line that has it: process({}).statement({})", program,
+            say(fmt::format("* probe a line that has the value: process({}).statement({})", program,
                             quoted(fmt::format("{}@{}:{}", point_.function.name, file, nearest->line))));
         else
-            say(fmt::format("* probe an address that has it: process({}).statement({:#x})", program, nearest->address));
+            say(fmt::format("* probe an address that has the value: process({}).statement({:#x})", program,
+                            nearest->address));
     }
     if (const Row* entry = row_at(point_.function.entry); entry && is_there(entry->place) && variable_.is_parameter)
-        say(fmt::format("* keep it from the entry: process({}).function({}) {{ saved[tid()] = {} }}", program,
+        say(fmt::format("* save the value at the entry: process({}).function({}) {{ saved[tid()] = {} }}", program,
                         quoted(point_.function.name), text));
     if (!ever_)
-        say("* nothing in the program keeps it: probe a caller that passes it on, or what it is computed from");
-    say(fmt::format("* let the handler do without: @defined({}) is 0 where it is not there", text));
+        say("* the program does not keep the value: probe a caller that passes the value on, or read the inputs of its "
+            "computation");
+    say(fmt::format("* test the variable in the handler: @defined({}) is 0 where the value is missing", text));
     say("* compile the file with less optimisation (-Og, or -O0 for all variables at all lines)");
 }
 
@@ -308,7 +310,7 @@ std::vector<std::string> explain_variable(const ast::TargetExpr& expr, const std
     if (expr.base != ast::TargetExpr::Variable || expr.name.starts_with("$$") || expr.name.starts_with("$return"))
         return refuse(DiagId::WrongContext,
                       fmt::format("`--why` explains `$variables`, not `{}`", ast::to_source(expr)),
-                      "as `sonde --why '$x->y' 'process(\"PATH\").function(\"NAME\")'`");
+                      "write for example `sonde --why '$x->y' 'process(\"PATH\").function(\"NAME\")'`");
     std::vector<std::pair<DieOffset, Address>> seen;
     size_t left_out = 0;
     for (const ResolvedPoint& point : points) {
@@ -331,7 +333,7 @@ std::vector<std::string> explain_variable(const ast::TargetExpr& expr, const std
     }
     if (seen.empty() && !points.empty())
         return refuse(DiagId::NoDebugInfo,
-                      fmt::format("`{}`: no function with debug information is probed there", ast::to_source(expr)),
+                      fmt::format("`{}`: the probe point has no function with debug information", ast::to_source(expr)),
                       "`$variables` come from the debug information of functions in programs");
     if (left_out > 0)
         out.push_back(fmt::format("\n... and {} more places; name one function to see them", left_out));

@@ -83,14 +83,14 @@ Result<ErrnoPlace> find_errno(const std::string& path) {
         ErrnoPlace out;
         auto slot = distance_slot(*library);
         if (!slot)
-            return Error(fmt::format("`{}` does not tell where its thread-local variables are", candidate));
+            return Error(fmt::format("`{}` does not show the place of its thread-local variables", candidate));
         out.distance_slot = slot->first;
         out.offset = static_cast<int64_t>(*place) - slot->second;
         if (candidate != path && !(out.import = find_import(*file, *library)))
-            return Error(fmt::format("nothing in `{}` leads to `{}`", path, candidate));
+            return Error(fmt::format("`{}` has no reference to `{}`", path, candidate));
         return out;
     }
-    return Error(fmt::format("neither `{}` nor a library that it begins with has a thread-local `errno`", path));
+    return Error(fmt::format("neither `{}` nor its libraries have a thread-local `errno`", path));
 }
 
 } // namespace sonde

@@ -509,7 +509,7 @@ HeaderTypes::~HeaderTypes() = default;
 Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open(const std::string& name, bool is_32_bit) {
     // The name becomes part of a line of C.
     if (name.empty() || name.find_first_of("<>\"\n\r") != std::string::npos || name.find('\0') != std::string::npos)
-        return Error(fmt::format("`<{}>` is no header's name", name));
+        return Error(fmt::format("`<{}>` is not a header's name", name));
     return read(fmt::format("#include <{}>\n", name), is_32_bit);
 }
 
@@ -529,10 +529,10 @@ Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open_system() {
 Result<std::unique_ptr<HeaderTypes>> HeaderTypes::read(const std::string& includes, bool is_32_bit) {
     const Clang* clang = Clang::get();
     if (!clang)
-        return Error(can_load_libraries()
-                         ? "headers are read by libclang, which is not installed (Debian: libclang1-19)"
-                         : "headers are read by libclang, which this sonde, a static program, cannot load: use the one "
-                           "of a package");
+        return Error(
+            can_load_libraries()
+                ? "reading headers needs libclang, which is not installed (Debian: libclang1-19)"
+                : "reading headers needs libclang, which this static sonde cannot load; use sonde from a package");
     auto reader = std::make_unique<Reader>(*clang, includes, is_32_bit);
     if (!reader->open())
         return Error(reader->problem());

@@ -31,10 +31,10 @@ Result<std::unique_ptr<KernelTypes>> KernelTypes::open(const std::string& folder
     std::string path = folder + "/vmlinux";
     Result<std::string> bytes = read_file(path);
     if (!bytes && bytes.error().os_error == ENOENT)
-        return Error(fmt::format("this kernel does not tell its types: {}",
+        return Error(fmt::format("the kernel's types are not available: {}",
                                  path == "/sys/kernel/btf/vmlinux"
                                      ? why_no_kernel_types()
-                                     : fmt::format("there is no `{}` (CONFIG_DEBUG_INFO_BTF)", path)));
+                                     : fmt::format("`{}` does not exist (CONFIG_DEBUG_INFO_BTF)", path)));
     return read(std::move(out), std::move(bytes), path);
 }
 
@@ -52,7 +52,7 @@ Result<std::unique_ptr<KernelTypes>> KernelTypes::read(std::unique_ptr<KernelTyp
     File& kernel = out->files_.back();
     kernel.types = BtfFile(kernel.bytes);
     if (!kernel.types.complete())
-        return Error(fmt::format("`{}` has types that are not understood", path));
+        return Error(fmt::format("`{}` has types in an unknown form", path));
     return out;
 }
 
@@ -280,13 +280,12 @@ Result<uint64_t> KernelTypes::module_fingerprint(const std::string& module) cons
 Result<void> KernelTypes::check_module(const std::string& module, uint64_t fingerprint) const {
     Result<uint64_t> here = module_fingerprint(module);
     if (!here)
-        return Error(fmt::format("it reads structures of the kernel's module `{0}`, which is not loaded here\n"
-                                 "  load it: `modprobe {0}`",
-                                 module));
+        return Error(fmt::format(
+            "it reads structures of the kernel's module `{0}`, which is not loaded\n  load the module: `modprobe {0}`",
+            module));
     if (*here != fingerprint)
-        return Error(fmt::format("it was translated for another build of the kernel's module `{}`, whose types are not "
-                                 "those of the one that is loaded\n"
-                                 "  translate it again",
+        return Error(fmt::format("it was translated for another build of the kernel's module `{}`, whose types differ "
+                                 "from the loaded module's\n  translate the script again",
                                  module));
     return {};
 }

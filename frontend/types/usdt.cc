@@ -90,7 +90,7 @@ Location in_register(const RegisterName& reg) {
 // Parses disp(%base,%index,scale). Each part is optional; disp is a number, a symbol, or a symbol plus a number.
 Location in_memory(std::string_view text, uint64_t address,
                    const std::function<std::optional<uint64_t>(std::string_view)>& symbol, bool is_32_bit) {
-    Location bad = unavailable(fmt::format("is at `{}`, which is not a place that a probe knows", text));
+    Location bad = unavailable(fmt::format("is at `{}`, a place that a probe cannot read", text));
     size_t open = text.find('(');
     std::string_view displacement = text.substr(0, std::min(open, text.size()));
     Location out;
@@ -190,7 +190,7 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
     if (!size || !rest.starts_with("@") || (out.size != 1 && out.size != 2 && out.size != 4 && out.size != 8)) {
         out.size = 8;
         out.location =
-            unavailable(fmt::format("is `{}` in the mark's note, which is not an operand that a probe knows", text));
+            unavailable(fmt::format("is `{}` in the mark's note, an operand that a probe cannot read", text));
         return out;
     }
     rest.remove_prefix(1);
@@ -213,8 +213,7 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
         out.location = in_memory(rest, address, symbol, is_32_bit);
         return out;
     }
-    out.location =
-        unavailable(fmt::format("is `{}` in the mark's note, which is not an operand that a probe knows", text));
+    out.location = unavailable(fmt::format("is `{}` in the mark's note, an operand that a probe cannot read", text));
     return out;
 }
 

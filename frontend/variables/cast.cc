@@ -74,11 +74,11 @@ std::optional<Place> pointer_place(Binding& b) {
     const bool is_list = source == "args" && !b.expr.components.empty();
     const std::string named = is_list ? b.expr.components[0].name : source;
     const bool is_there = b.expr.operand->kind == ast::ExprKind::Name && has_variable(b.point, named);
-    b.fail(DiagId::UnknownType, b.base_range(), fmt::format("what `{}` points at is not known", source),
-           is_there ? fmt::format("the variable of what is traced is `${}`", named)
-                    : fmt::format(
-                          "assign it from a `$variable` or @cast in this body, or write `@cast({}, \"struct name\")`",
-                          source));
+    b.fail(DiagId::UnknownType, b.base_range(), fmt::format("the type of `{}` is not known", source),
+           is_there
+               ? fmt::format("the traced program's or kernel's variable is `${}`", named)
+               : fmt::format("assign a `$variable` or @cast to it in this body, or write `@cast({}, \"struct name\")`",
+                             source));
     return std::nullopt;
 }
 

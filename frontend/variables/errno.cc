@@ -29,14 +29,14 @@ bool is_errno(const Binding& b) {
 std::optional<Place> errno_place(Binding& b) {
     static const Type type = integer_type("int", 4, true);
     if (!b.point.module || b.point.kernel) {
-        b.fail(DiagId::WrongContext, b.base_range(), "`errno` is a program's, and this probe point is not in one",
-               "read it at a function, statement or mark of a program: process(\"...\").function(\"...\").return");
+        b.fail(DiagId::WrongContext, b.base_range(), "`errno` needs a probe point in a program",
+               "read `errno` at a function, statement or mark of a program: process(\"...\").function(\"...\").return");
         return std::nullopt;
     }
     Result<ErrnoPlace> found = find_errno(b.point.module->path());
     if (!found) {
         b.fail(DiagId::VariableUnavailable, b.base_range(),
-               fmt::format("where `errno` is cannot be known: {}", found.error().message));
+               fmt::format("the address of `errno` is not known: {}", found.error().message));
         return std::nullopt;
     }
     Place place;

@@ -56,7 +56,7 @@ std::optional<Place> untyped_in_kernel(Binding& b, const std::string& name, cons
     }
     DiagBuilder report = b.binder.diags.report(
         DiagId::NoDebugInfo, b.base_range(),
-        fmt::format("the type of `{}` is in the kernel's debug information only: {}", b.as_written(0), why));
+        fmt::format("the type of `{}` is only in the kernel's debug information: {}", b.as_written(0), why));
     if (is_symbol)
         report.help(
             fmt::format("its address is known: `@cast(&@var(\"{}\", \"kernel\"), \"TYPE\", \"kernel\")`", name));
@@ -146,8 +146,8 @@ std::optional<Place> global_place(Binding& b) {
     if (candidates[0] != b.point.module) {
         b.fail(
             DiagId::Unsupported, b.base_range(),
-            fmt::format("where `{}` has its variables in the probed process is not known here", candidates[0]->path()),
-            "read it in a probe of that program or library");
+            fmt::format("the address of variables of `{}` in the probed process is not known", candidates[0]->path()),
+            "read the variable in a probe of that program or library");
         return std::nullopt;
     }
     return place_in_module(b, *candidates[0], wanted);

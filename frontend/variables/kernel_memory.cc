@@ -27,8 +27,8 @@ hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
         std::optional<std::pair<std::string, Address>> symbol = module.symbols().unique_variable_before(linked);
         if (!symbol || !b.binder.symbol_address)
             return b.fail(DiagId::VariableUnavailable, b.base_range(),
-                          fmt::format("where `{}` is cannot be known: `{}` has no symbol for it", b.as_written(0),
-                                      module.path()));
+                          fmt::format("the address of `{}` is not known: `{}` has no symbol for the variable",
+                                      b.as_written(0), module.path()));
         b.binder.env.relies_on_kernel = true;
         return b.plus(b.binder.symbol_address(fmt::format("{}\t[{}]", symbol->first, owner)),
                       static_cast<int64_t>(linked - symbol->second));
@@ -37,7 +37,7 @@ hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
     std::optional<Address> from = module.symbols().address_of(mark);
     if (!from || !b.binder.symbol_address)
         return b.fail(DiagId::VariableUnavailable, b.base_range(),
-                      fmt::format("where `{}` is cannot be known: `{}` has no symbol `{}`", b.as_written(0),
+                      fmt::format("the address of `{}` is not known: `{}` has no symbol `{}`", b.as_written(0),
                                   module.path(), mark));
     // Up to 6.14, per-CPU variables are linked at small addresses, which are offsets.
     std::optional<Address> copies = module.symbols().address_of("__per_cpu_start"),

@@ -104,9 +104,11 @@ hir::Expr* load(Binding& b, const Place& place, Range range) {
     const uint64_t size = size_of(type);
     const char* swap = size == 2 ? "ntohs" : size == 4 ? "ntohl" : size == 8 ? "ntohll" : nullptr;
     if (place.bit_size || !swap || !b.binder.call)
-        return b.fail(DiagId::Unsupported, range,
-                      fmt::format("`{}` has its highest byte first; only whole numbers of 2, 4 and 8 bytes are read so",
-                                  b.as_written()));
+        return b.fail(
+            DiagId::Unsupported, range,
+            fmt::format(
+                "`{}` has its highest byte first; sonde reads only whole numbers of 2, 4 and 8 bytes in this order",
+                b.as_written()));
     hir::Expr* bytes = load_bytes(b, place, range, true);
     hir::Expr* value = bytes ? b.binder.call(swap, {bytes}) : nullptr;
     return value ? b.make<hir::Retype>(range, value, static_cast<uint32_t>(size), type->is_signed) : nullptr;

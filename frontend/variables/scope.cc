@@ -22,7 +22,7 @@ std::vector<std::string> split_modules(std::string_view list) {
 // The program or library of this name. Null if it has no debug information; `why` is the reason.
 DwarfModule* named_module(Binding& b, const std::string& name, std::string& why) {
     if (name == "kernel") {
-        why = "the kernel can only be named alone";
+        why = "`kernel` must be the only name";
     } else if (Result<std::string> path = find_file(name); !path) {
         why = path.error().message;
     } else if (Result<DwarfModule*> module = b.binder.module(*path); !module) {
@@ -53,13 +53,13 @@ std::vector<DwarfModule*> variable_modules(Binding& b) {
     std::string why;
     for (const std::string& name : split_modules(b.expr.module)) {
         if (is_header(name))
-            why = fmt::format("variables of the header `{}` have no place in a program", name);
+            why = fmt::format("variables of the header `{}` have no address", name);
         else if (DwarfModule* module = named_module(b, name, why))
             found.push_back(module);
     }
     if (found.empty())
-        b.fail(DiagId::BadTarget, b.base_range(), fmt::format("`\"{}\"` gives no variables: {}", b.expr.module, why),
-               "name a program or library with debug information, or leave it out to take the probed program");
+        b.fail(DiagId::BadTarget, b.base_range(), fmt::format("`\"{}\"` has no variables: {}", b.expr.module, why),
+               "write a program or library with debug information, or nothing for the probed program");
     return found;
 }
 
@@ -99,9 +99,9 @@ std::optional<TypeScope> type_scope(Binding& b) {
         }
     }
     if (all.empty()) {
-        b.fail(DiagId::BadTarget, b.base_range(), fmt::format("`\"{}\"` gives no types: {}", b.expr.module, why),
-               "name a program or library with debug information, a header in `<>`, or nothing to take the probed "
-               "program");
+        b.fail(
+            DiagId::BadTarget, b.base_range(), fmt::format("`\"{}\"` has no types: {}", b.expr.module, why),
+            "write a program or library with debug information, a header in `<>`, or nothing for the probed program");
         return std::nullopt;
     }
     TypeScope first = all[0];

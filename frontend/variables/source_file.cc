@@ -22,8 +22,8 @@ hir::Expr* file_value(Binding& b) {
         return b.fail(DiagId::TypeMismatch, b.expr.range, "`$value` is text, which has no members");
     if (!is_written(b.point))
         return b.fail(DiagId::WrongContext, b.expr.range,
-                      "`$value` is what a reader gets: it is set here, and not read",
-                      "gather the text in a variable, and assign that; `$value .= TEXT` appends");
+                      "`$value` is the text for the reader, which this handler can set but not read",
+                      "build the text in a variable, and assign the variable; `$value .= TEXT` appends");
     return b.binder.call ? b.binder.call("__value", {}) : nullptr;
 }
 
@@ -34,7 +34,7 @@ std::optional<hir::Expr*> assign_file_value(Binding& b, bool append, hir::Expr* 
         return file_value(b); // reports an error
     if (is_written(b.point))
         return b.fail(DiagId::NotAssignable, b.expr.range,
-                      "`$value` is what was written to the file, and cannot be changed",
+                      "`$value` is the text that was written to the file, and cannot be changed",
                       "a handler of `.read` sets it");
     return b.binder.call(append ? "__append_value" : "__set_value", {value});
 }

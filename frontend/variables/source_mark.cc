@@ -66,7 +66,7 @@ std::optional<Place> mark_variable(Binding& b) {
         b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
                               fmt::format("the mark `{}` has no `{}`", b.point.mark->name, b.expr.name));
     if (!is_argument)
-        report.help("variables of the program need its debug information");
+        report.help("reading the program's variables needs its debug information");
     else if (count == 0)
         report.help("it has no arguments");
     else

@@ -47,7 +47,7 @@ std::optional<Place> packet_variable(Binding& b) {
     }
     if (b.expr.name == "$verdict") {
         b.fail(DiagId::WrongContext, b.base_range(), "`$verdict` can only be set",
-               "with -g: `$verdict = 0` drops the packet");
+               "with -g, `$verdict = 0` drops the packet");
         return std::nullopt;
     }
     DiagBuilder report = b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
@@ -66,7 +66,8 @@ std::optional<hir::Expr*> assign_verdict(Binding& b, bool append, hir::Expr* val
     if (append || b.expr.name != "$verdict" || !b.expr.components.empty())
         return std::nullopt;
     if (!b.binder.env.guru)
-        return b.fail(DiagId::NeedsGuru, b.expr.range, "setting `$verdict` decides about packets", "-g allows it");
+        return b.fail(DiagId::NeedsGuru, b.expr.range, "setting `$verdict` changes the handling of packets",
+                      "-g allows it");
     return b.binder.call("__set_verdict", {value});
 }
 

@@ -30,12 +30,12 @@ std::string way_without_names(Binding& b) {
     if (b.point.is_go || !name.starts_with('$') || name.starts_with("$$"))
         return "";
     if (name == "$return")
-        return "without, `returnval()` is the number that the function gives, and `user_string(returnval())` a text "
-               "there";
-    return b.point.is_return
-               ? "without, `@entry(long_arg(1))` is what the first argument was, and `@entry(pointer_arg(1))` an "
-                 "address"
-               : "without, `long_arg(1)` is the first argument, and `user_string(pointer_arg(1))` a text there";
+        return "without debug information, `returnval()` is the function's result, and `user_string(returnval())` a "
+               "string at this address";
+    return b.point.is_return ? "without debug information, `@entry(long_arg(1))` is the first argument as a number, "
+                               "and `@entry(pointer_arg(1))` as an address"
+                             : "without debug information, `long_arg(1)` is the first argument, and "
+                               "`user_string(pointer_arg(1))` a string at this address";
 }
 
 void report_no_debug_info(Binding& b, const std::string& text) {
@@ -53,15 +53,14 @@ bool has_module(Binding& b) {
     if (!b.point.module) {
         const bool can_say_where = name.starts_with("@cast(") || name.starts_with("@var(");
         b.fail(DiagId::WrongContext, b.expr.range, fmt::format("`{}` needs a probe point in a program", name),
-               can_say_where
-                   ? "as `process(\"PATH\").function(\"NAME\")`, or the place as its last argument: `\"kernel\"`, a "
-                     "module or a program's path"
-                   : "as `process(\"PATH\").function(\"NAME\")`");
+               can_say_where ? "use for example `process(\"PATH\").function(\"NAME\")`, or write the place as its last "
+                               "argument: `\"kernel\"`, a module or a program's path"
+                             : "use for example `process(\"PATH\").function(\"NAME\")`");
         return false;
     }
     if (!b.point.module->has_debug_info()) {
         report_no_debug_info(
-            b, fmt::format("`{}` needs debug information, and `{}` has none", name, b.point.module->path()));
+            b, fmt::format("`{}` needs debug information, which `{}` does not have", name, b.point.module->path()));
         return false;
     }
     return true;
@@ -75,7 +74,7 @@ bool has_variables(Binding& b) {
         return false;
     if (b.point.function.has_debug_info)
         return true;
-    report_no_debug_info(b, fmt::format("`{}` needs debug information, and `{}` in `{}` has none",
+    report_no_debug_info(b, fmt::format("`{}` needs debug information, which `{}` in `{}` does not have",
                                         ast::to_source(b.expr), b.point.function.name, b.point.module->path()));
     return false;
 }
@@ -105,9 +104,9 @@ std::optional<Place> program_result(Binding& b, size_t index) {
         return std::nullopt;
     };
     if (!b.point.is_return)
-        return refuse(DiagId::WrongContext, "`$return` is for .return probes");
+        return refuse(DiagId::WrongContext, "`$return` can be used only in .return probes");
     if (b.binder.inside_entry)
-        return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
+        return refuse(DiagId::WrongContext, "`$return` is not known at the function's entry");
     std::vector<Variable> results = b.point.module->results(b.point.function);
     if (results.empty())
         return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", b.point.function.name));
@@ -136,13 +135,13 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
         return place_of_result(b, variable);
     if (variable.is_result && b.point.is_function) {
         b.fail(DiagId::WrongContext, b.base_range(),
-               fmt::format("`{}` is a result, which is not known when the function is entered", b.as_written(0)),
+               fmt::format("`{}` is a result, which is not known at the function's entry", b.as_written(0)),
                "write a .return probe");
         return std::nullopt;
     }
     if (entry && !b.binder.at_entry) {
         b.fail(DiagId::WrongContext, b.base_range(),
-               fmt::format("`{}` is known at the function's entry only, and not here", b.as_written(0)));
+               fmt::format("`{}` is known only at the function's entry", b.as_written(0)));
         return std::nullopt;
     }
     std::string why;
@@ -220,10 +219,11 @@ std::optional<Place> named_variable(Binding& b, const std::string& name) {
     if (!nearest.empty())
         report.suggest("$" + nearest);
     if (wants_result && !b.point.is_return)
-        report.help("the result is `$return`, in a probe of `.return`");
+        report.help("the result is `$return`, in a .return probe");
     else if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6')
-        report.help(fmt::format("`long_arg({})` is the argument of that place", name[3]));
-    report.help(list.empty() ? "no variables are visible there" : fmt::format("visible there: `{}`", list));
+        report.help(fmt::format("`long_arg({})` is the argument at that position", name[3]));
+    report.help(list.empty() ? "no variables are visible at the probe point"
+                             : fmt::format("visible variables: `{}`", list));
     return std::nullopt;
 }
 

@@ -49,7 +49,7 @@ std::optional<Place> parameter_place(Binding& b, const KernelVariable& variable)
                      variable.number != hir::Argument::result && !b.binder.inside_entry;
     if (place.at_entry && !b.binder.at_entry) {
         b.fail(DiagId::WrongContext, b.base_range(),
-               fmt::format("`{}` is known at the function's entry only, and not here", b.as_written(0)));
+               fmt::format("`{}` is known only at the function's entry", b.as_written(0)));
         return std::nullopt;
     }
     if (is_record(variable.type) || size_of(variable.type) > 8) {
@@ -95,7 +95,7 @@ void refuse_parameter(Binding& b, const std::vector<KernelVariable>& variables) 
     const bridge::TracepointField* field =
         is_tracepoint ? bridge::find_field(b.point.point.symbol, b.expr.name.substr(1)) : nullptr;
     if (field)
-        report.help(fmt::format("`{}` of the tracepoint's record is `{}` here", field->field, field->ours));
+        report.help(fmt::format("write `{1}` for `{0}` of the tracepoint's record", field->field, field->ours));
     else if (b.point.is_return && (b.expr.name == "$retval" || b.expr.name == "$ret"))
         report.suggest("$return");
     else if (!nearest.empty())
@@ -113,16 +113,16 @@ std::optional<Place> prototype_variable(Binding& b) {
     };
     if (name == "return" && plan::is_about(b.point.kind, plan::Subject::SecurityHook))
         return refuse(DiagId::WrongContext, "`$return` of a security hook can only be set",
-                      "with -g: `$return = -1` forbids what was asked");
+                      "with -g, `$return = -1` denies the operation");
     if (name == "return" && plan::traits(b.point.kind).decision == plan::Decision::Result)
         return refuse(DiagId::WrongContext,
                       fmt::format("`$return` can only be set here: the handler decides before `{}` runs", where),
-                      "a second .return probe, which does not set it, sees the result");
+                      "use a second .return probe without an assignment to read the result");
     if (name == "return" && !plan::is_about(b.point.kind, plan::Subject::Tracepoint)) {
         if (!b.point.is_return)
-            return refuse(DiagId::WrongContext, "`$return` is for .return probes");
+            return refuse(DiagId::WrongContext, "`$return` can be used only in .return probes");
         if (b.binder.inside_entry)
-            return refuse(DiagId::WrongContext, "`$return` is not known when the function is entered");
+            return refuse(DiagId::WrongContext, "`$return` is not known at the function's entry");
         if (b.point.prototype && !b.point.prototype->target)
             return refuse(DiagId::WrongContext, fmt::format("`{}` returns nothing", where));
         if (b.point.prototype)
@@ -132,7 +132,7 @@ std::optional<Place> prototype_variable(Binding& b) {
         return refuse(
             DiagId::NoDebugInfo,
             fmt::format("`{}` needs the prototype of `{}`, which the kernel's types do not have", b.expr.name, where),
-            "`register(\"rdi\")` and its like give what is in the registers");
+            "read the registers with `register(\"rdi\")` and its relatives");
     std::vector<KernelVariable> variables = kernel_variables(b.point);
     if (const KernelVariable* found = find_parameter(variables, name))
         return parameter_place(b, *found);
@@ -185,13 +185,13 @@ std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* val
     if (append || b.expr.name != "$return" || !b.expr.components.empty())
         return std::nullopt;
     if (!b.binder.env.guru)
-        return b.fail(DiagId::NeedsGuru, b.expr.range, "setting `$return` decides what programs may do",
+        return b.fail(DiagId::NeedsGuru, b.expr.range, "setting `$return` can deny operations of programs",
                       "-g allows it");
     if (b.point.prototype) {
         const Type* result = strip(b.point.prototype->target);
         if (!result || result->kind == Type::Void || result->kind == Type::Boolean)
             return b.fail(DiagId::WrongContext, b.expr.range,
-                          fmt::format("the hook `{}` takes no error number, so there is no `$return` to set",
+                          fmt::format("the hook `{}` does not return an error number, so its `$return` cannot be set",
                                       b.point.point.symbol));
     }
     return b.binder.call("__set_return", {value});
@@ -207,8 +207,7 @@ std::optional<hir::Expr*> assign_result(Binding& b, bool append, hir::Expr* valu
     const bool has_zero = size < 8;
     if (!has_zero && value->kind == hir::ExprKind::ConstLong && hir::as<hir::ConstLong>(*value).value == 0)
         return b.fail(DiagId::Unsupported, b.expr.range,
-                      fmt::format("BPF cannot make 0 the result of `{}`, which gives `{}`: to the kernel it means that "
-                                  "the function runs",
+                      fmt::format("BPF cannot set the result of `{}`, a `{}`, to 0: the kernel would run the function",
                                   b.point.point.symbol, type_name(b.point.prototype->target)));
     if (has_zero) {
         hir::Expr* unused = b.number(static_cast<int64_t>(64 - 8 * size));

@@ -90,7 +90,7 @@ std::optional<Place> syscall_variable(Binding& b) {
         }
         if (b.point.is_exit)
             return syscall_result(b);
-        b.fail(DiagId::WrongContext, b.base_range(), "`$return` is for .return probes");
+        b.fail(DiagId::WrongContext, b.base_range(), "`$return` can be used only in .return probes");
         return std::nullopt;
     }
     std::vector<SyscallVariable> variables = syscall_variables(b.point);

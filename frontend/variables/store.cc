@@ -39,12 +39,12 @@ std::optional<int> register_to_write(Binding& b, const Place& place) {
 
 // Reports why a value that is not in memory cannot be written.
 std::nullptr_t refuse_store(Binding& b, const Place& place) {
-    std::string why = "its value is not kept in memory here";
+    std::string why = "its value is not in memory here";
     if (const PlacePart* part = part_at(place, place.offset); part && part->kind == PlacePart::Value) {
         if (part->expr->kind == hir::ExprKind::Register && can_write_registers(b))
             return b.fail(DiagId::NotAssignable, b.expr.range,
-                          fmt::format("cannot write `{}`: it is a part of what is in the register {} here",
-                                      b.as_written(), register_name(hir::as<hir::Register>(*part->expr).number)));
+                          fmt::format("cannot write `{}`: it is only a part of the register {} here", b.as_written(),
+                                      register_name(hir::as<hir::Register>(*part->expr).number)));
         if (part->expr->kind == hir::ExprKind::Register)
             why =
                 fmt::format("it is in the register {} here", register_name(hir::as<hir::Register>(*part->expr).number));
@@ -53,23 +53,21 @@ std::nullptr_t refuse_store(Binding& b, const Place& place) {
     }
     return b.fail(
         DiagId::NotAssignable, b.expr.range,
-        fmt::format("cannot write `{}`: {}, and a probe writes memory only", b.as_written(), why),
-        fmt::format("probe a place where it is in memory: `sonde --why '{}' POINT` tells where", b.as_written(0)));
+        fmt::format("cannot write `{}`: {}, and a probe can write only memory", b.as_written(), why),
+        fmt::format("probe a place where it is in memory; `sonde --why '{}' POINT` lists the places", b.as_written(0)));
 }
 
 // The address to write; null after a report.
 hir::Expr* address_to_write(Binding& b, const Place& place, uint64_t size) {
     if (place.kernel)
         return b.fail(DiagId::Unsupported, b.expr.range,
-                      fmt::format("cannot write `{}`: it is the kernel's memory, which a BPF program cannot change",
-                                  b.as_written()),
-                      "programs' own memory can be written, at points in programs and with -g");
+                      fmt::format("cannot write `{}`: a BPF program cannot change the kernel's memory", b.as_written()),
+                      "with -g, a probe point in a program can write the program's memory");
     if (place.at_entry)
-        return b.fail(
-            DiagId::NotAssignable, b.expr.range,
-            fmt::format("cannot write `{}`: in a .return probe it is what it was when the function was entered",
-                        b.as_written()),
-            "write it in a probe of the function's entry, or of a statement");
+        return b.fail(DiagId::NotAssignable, b.expr.range,
+                      fmt::format("cannot write `{}`: in a .return probe it is the value from the function's entry",
+                                  b.as_written()),
+                      "write the variable in a probe of the function's entry or of a statement");
     if (strip(place.type)->is_swapped)
         return b.fail(DiagId::Unsupported, b.expr.range,
                       fmt::format("cannot write `{}`: it has its highest byte first", b.as_written()));
@@ -88,7 +86,7 @@ hir::Expr* address_to_write(Binding& b, const Place& place, uint64_t size) {
 bool is_assignable(Binding& b) {
     if (target_type(b.expr) == hir::ValueType::String) {
         b.fail(DiagId::NotAssignable, b.expr.range,
-               fmt::format("cannot write `{}`, which is text made of variables", ast::to_source(b.expr)));
+               fmt::format("cannot write `{}`, which is a text of variables", ast::to_source(b.expr)));
         return false;
     }
     if (b.expr.base == ast::TargetExpr::Variable && b.expr.name.starts_with("$return") && b.expr.components.empty() &&
@@ -96,27 +94,28 @@ bool is_assignable(Binding& b) {
         const bool in_program = plan::is_uprobe(b.point.kind);
         const bool is_call = plan::is_about(b.point.kind, plan::Subject::Tracepoint) && b.point.syscall;
         b.fail(DiagId::NotAssignable, b.expr.range,
-               fmt::format("cannot write `{}`: a result is in a register, and {} writes memory only", b.as_written(),
+               fmt::format("cannot write `{}`: a result is in a register, and {} can write only memory", b.as_written(),
                            in_program ? "on this kernel a probe" : "a probe"),
-               in_program ? "newer kernels (as 7.2) can; what a result points at can be written: `$return->MEMBER`"
+               in_program ? "newer kernels (as 7.2) can write registers; this kernel can write a result's members: "
+                            "`$return->MEMBER`"
                : is_call
-                   ? "`kernel.function(\"__x64_sys_NAME\").return` sets a call's result where the kernel permits it"
-                   : "what a result points at can be written: `$return->MEMBER`");
+                   ? "`kernel.function(\"__x64_sys_NAME\").return` can set a call's result if the kernel permits it"
+                   : "a probe can write a result's members: `$return->MEMBER`");
         return false;
     }
     if (b.binder.inside_entry) {
-        b.fail(DiagId::NotAssignable, b.expr.range, "`@entry` evaluates, and cannot write");
+        b.fail(DiagId::NotAssignable, b.expr.range, "`@entry` can only read");
         return false;
     }
     if (!b.point.in_kernel) {
         b.fail(DiagId::WrongContext, b.expr.range,
                fmt::format("cannot write `{}`: this handler runs in sonde's own process", b.as_written()),
-               "write in a probe that the program hits");
+               "write the variable in a probe of the program");
         return false;
     }
     if (plan::traits(b.point.kind).in_interrupt) {
         b.fail(DiagId::WrongContext, b.expr.range,
-               fmt::format("cannot write `{}`: in an interrupt user memory cannot be written", b.as_written()));
+               fmt::format("cannot write `{}`: a handler in an interrupt cannot write user memory", b.as_written()));
         return false;
     }
     return true;
@@ -151,10 +150,10 @@ hir::Expr* write(Binding& b, const TargetAssignment& assignment) {
                            type->kind == Type::Character || type->kind == Type::Enum || type->kind == Type::Pointer);
     if (!scalar || (size != 1 && size != 2 && size != 4 && size != 8))
         return b.fail(DiagId::TypeMismatch, b.expr.range,
-                      fmt::format("cannot write `{}`: it is `{}`, and a probe writes numbers and pointers",
+                      fmt::format("cannot write `{}`: it is `{}`, and a probe can write only numbers and pointers",
                                   b.as_written(), type_name(place->type)),
                       type && type->kind == Type::Array && is_char(type->target)
-                          ? fmt::format("`set_user_string_n({}, {}, TEXT)` writes a text", b.as_written(), size)
+                          ? fmt::format("`set_user_string_n({}, {}, TEXT)` writes a string", b.as_written(), size)
                           : "");
     if (std::optional<int> number = register_to_write(b, *place)) {
         hir::Expr* value = assignment.value;

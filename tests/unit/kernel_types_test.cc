@@ -239,8 +239,8 @@ TEST_F(KernelTypesOf, ModulesThatWereUsed) {
     EXPECT_TRUE(types->check_module("extra", *before).ok());
     Result<void> absent = types->check_module("none", *before);
     ASSERT_FALSE(absent.ok());
-    EXPECT_EQ(absent.error().message, "it reads structures of the kernel's module `none`, which is not loaded here\n"
-                                      "  load it: `modprobe none`");
+    EXPECT_EQ(absent.error().message, "it reads structures of the kernel's module `none`, which is not loaded\n"
+                                      "  load the module: `modprobe none`");
     ASSERT_TRUE(write_file(folder + "/extra", bytes_of(modules(base.get()).get()) + std::string(8, 0)).ok());
     Result<void> other = types->check_module("extra", *before);
     ASSERT_FALSE(other.ok());
