@@ -126,8 +126,8 @@ uint32_t BtfFile::find(std::string_view wanted, uint32_t wanted_kind) const {
 
 std::string why_no_kernel_types() {
     if (access("/sys/kernel", F_OK) != 0)
-        return "sysfs is not mounted here: `mount -t sysfs sysfs /sys`";
-    return "there is no `/sys/kernel/btf/vmlinux` (CONFIG_DEBUG_INFO_BTF)";
+        return "sysfs is not mounted; run `mount -t sysfs sysfs /sys`";
+    return "`/sys/kernel/btf/vmlinux` does not exist (CONFIG_DEBUG_INFO_BTF)";
 }
 
 } // namespace sonde

@@ -92,11 +92,12 @@ class Finder {
             return std::nullopt;
         std::string other = candidate->build_id();
         if (!build_id_.empty() && other != build_id_)
-            return note(other.empty() ? fmt::format("`{}` has no build-id, so it is not known to belong to it", path)
-                                      : fmt::format("`{}` is of another build: its build-id is {}, not {}", path, other,
-                                                    build_id_));
+            return note(
+                other.empty()
+                    ? fmt::format("`{}` has no build-id, so sonde cannot verify that it belongs to the program", path)
+                    : fmt::format("`{}` is from another build: its build-id is {}, not {}", path, other, build_id_));
         if (build_id_.empty() && crc_ && file_crc(candidate->fd()) != crc_)
-            return note(fmt::format("`{}` is of another build: its checksum is not the one in .gnu_debuglink", path));
+            return note(fmt::format("`{}` is from another build: its checksum is not the one in .gnu_debuglink", path));
         return *std::move(candidate);
     }
 
@@ -164,15 +165,14 @@ Result<std::string> running_kernel_build_id() {
     if (!notes)
         return std::move(notes).error();
     std::string build_id = build_id_in(*notes);
-    return build_id.empty() ? Result<std::string>(Error("the running kernel does not say which build it is"))
-                            : build_id;
+    return build_id.empty() ? Result<std::string>(Error("the running kernel has no build-id")) : build_id;
 }
 
 Result<std::string> running_module_build_id(const std::string& module) {
     Result<std::string> notes = read_file(fmt::format("/sys/module/{}/notes/.note.gnu.build-id", module));
     std::string build_id = notes ? build_id_in(*notes) : "";
     if (build_id.empty())
-        return Error(fmt::format("the module `{}` is not loaded, or does not say which build it is", module));
+        return Error(fmt::format("the module `{}` is not loaded, or has no build-id", module));
     return build_id;
 }
 
@@ -271,7 +271,7 @@ std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& 
         return found;
     if (search.problems)
         search.problems->push_back(
-            fmt::format("`{}` has a part of its debug information in `{}`, which is missing", file.path(), name));
+            fmt::format("`{}` has a part of its debug information in `{}`, which does not exist", file.path(), name));
     return std::nullopt;
 }
 

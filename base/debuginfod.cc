@@ -78,14 +78,13 @@ Result<std::string> download_debug_file(const std::string& build_id) {
         return Error("");
     static Library library;
     if (!library.file.loaded() && !library.load())
-        return Error(
-            can_load_libraries()
-                ? "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not there (Debian: install libdebuginfod1)"
-                : "DEBUGINFOD_URLS is set, but this sonde is a static program, which cannot load "
-                  "libdebuginfod.so.1: use the one of a package");
+        return Error(can_load_libraries()
+                         ? "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed (Debian: libdebuginfod1)"
+                         : "DEBUGINFOD_URLS is set, but this static sonde cannot load libdebuginfod.so.1; use sonde "
+                           "from a package");
     void* client = library.begin();
     if (!client)
-        return Error("libdebuginfod does not start");
+        return Error("libdebuginfod cannot start");
     Words said{build_id};
     words = &said;
     library.set_progress(client, tell);

@@ -216,7 +216,7 @@ Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
     if (header.e_ident[EI_DATA] != host_order)
         return Error("its byte order is not this machine's", foreign_program);
     if (header.e_machine != host_machine)
-        return Error(fmt::format("it is built for {}, and this machine is {}", machine_name(header.e_machine),
+        return Error(fmt::format("it is built for {}, but this machine is {}", machine_name(header.e_machine),
                                  machine_name(host_machine)),
                      foreign_program);
     switch (header.e_type) {

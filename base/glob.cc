@@ -243,7 +243,7 @@ Result<std::string> find_file(const std::string& name) {
     case Found::Yes:
         return absolute_path(name);
     case Found::NotAFile:
-        return Error(fmt::format("`{}` is not in $PATH, and in the working folder it is not a regular file", name),
+        return Error(fmt::format("`{}` is not in $PATH, and the one in the working folder is not a regular file", name),
                      ENOENT);
     default:
         if (found.error().os_error != ENOENT)

@@ -25,13 +25,14 @@ GlobalValue read_global_value(const std::string& given, uint64_t max_string) {
 Result<int64_t> number_of_global(const std::string& name, const GlobalValue& value) {
     if (value.number)
         return *value.number;
-    return Error(fmt::format("-G {}={}: `{}` is a number, and `{}` is none", name, value.text, name, value.text));
+    return Error(
+        fmt::format("-G {}={}: `{}` is a number, but `{}` is not a number", name, value.text, name, value.text));
 }
 
 std::string cut_of_global(const std::string& name, const GlobalValue& value) {
     if (value.given == value.text.size())
         return "";
-    return fmt::format("-G {}: the text has {} bytes, of which the first {} are kept: give a larger -D MAXSTRINGLEN",
+    return fmt::format("-G {}: the text has {} bytes, and sonde keeps only the first {}; use a larger -D MAXSTRINGLEN",
                        name, value.given, value.text.size());
 }
 

@@ -47,7 +47,7 @@ std::string release_of(const ElfFile& image) {
 Result<Contents> read_elf(const std::string& path, const std::string& name) {
     Result<ElfFile> file = ElfFile::open_debug_information(path);
     if (!file)
-        return Error(fmt::format("`{}` is no image of a kernel", name));
+        return Error(fmt::format("`{}` is not an image of a kernel", name));
     string_view types = file->section_data(".BTF");
     if (types.empty())
         return Error(fmt::format("`{}` does not have the kernel's types (section .BTF)", name));

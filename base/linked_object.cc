@@ -56,9 +56,9 @@ class Linker {
             return Error("it is not an ELF file");
         header_ = get<Elf64_Ehdr>(0);
         if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != EM_X86_64 || header_.e_type != ET_REL)
-            return Error("it is no object file of this machine");
+            return Error("it is not an object file of this machine");
         if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0)
-            return Error("it has no section headers that can be read");
+            return Error("its section headers cannot be read");
         if (!has(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr)))
             return Error("the file is truncated: the section headers lie past its end");
         for (size_t i = 0; i < header_.e_shnum; i++) {
@@ -118,8 +118,7 @@ class Linker {
                 return Error("its relocations name symbols that it does not have");
             auto symbol = get<Elf64_Sym>(symbols.sh_offset + symbol_at);
             if (!write(target, entry, symbol.st_value + static_cast<uint64_t>(entry.r_addend)))
-                return Error(fmt::format("its debug information has a relocation of type {} at {:#x}, which is not "
-                                         "known here",
+                return Error(fmt::format("its debug information has a relocation of the unknown type {} at {:#x}",
                                          ELF64_R_TYPE(entry.r_info), entry.r_offset));
         }
         return {};

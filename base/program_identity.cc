@@ -34,7 +34,7 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
 template <typename Header, typename Program> Result<std::string> program_headers(int fd, const std::string& start) {
     Header header;
     if (start.size() < sizeof header)
-        return Error("it is no ELF file", ENOEXEC);
+        return Error("it is not an ELF file", ENOEXEC);
     std::memcpy(&header, start.data(), sizeof header);
     if (header.e_phentsize != sizeof(Program))
         return Error("it has no program headers", ENOEXEC);
@@ -116,7 +116,7 @@ Result<ProgramIdentity> identify_program(int fd) {
     if (!start)
         return std::move(start).error();
     if (start->size() < EI_NIDENT || std::memcmp(start->data(), ELFMAG, SELFMAG) != 0)
-        return Error("it is no ELF file", ENOEXEC);
+        return Error("it is not an ELF file", ENOEXEC);
     const bool narrow = (*start)[EI_CLASS] == ELFCLASS32;
     Result<std::string> headers = narrow ? program_headers<Elf32_Ehdr, Elf32_Phdr>(fd, *start)
                                          : program_headers<Elf64_Ehdr, Elf64_Phdr>(fd, *start);

@@ -92,7 +92,7 @@ class Parser {
             for (int times = 0; part && (peek() == '*' || peek() == '+' || peek() == '?' || peek() == '{'); times++)
                 part = times < max_stacked
                            ? repeat(part, begin)
-                           : fail(at_, at_ + 1, fmt::format("more than {} repetitions of each other", max_stacked));
+                           : fail(at_, at_ + 1, fmt::format("more than {} nested repetitions", max_stacked));
             if (!part)
                 return nullptr;
             node.parts.push_back(part);
@@ -182,7 +182,7 @@ class Parser {
             break;
         case '\\':
             if (at_end())
-                return fail(begin, at_, "nothing stands after the backslash", R"(write `\\\\` for a backslash)");
+                return fail(begin, at_, "the backslash has no character after it", R"(write `\\\\` for a backslash)");
             node.bytes.set(take());
             break;
         default:
@@ -197,7 +197,7 @@ class Parser {
         node.kind = Node::Group;
         node.group = groups_++;
         if (++depth_ > max_depth)
-            return fail(begin, at_, fmt::format("more than {} groups in each other", max_depth));
+            return fail(begin, at_, fmt::format("more than {} nested groups", max_depth));
         NodePtr part = alternatives();
         depth_--;
         if (!part)
@@ -275,7 +275,7 @@ class Parser {
         at_ = close + 2;
         if (kind != ':') {
             if (name.size() != 1) {
-                fail(start, at_, fmt::format("`{}` is no single character", name));
+                fail(start, at_, fmt::format("`{}` is not a single character", name));
                 return -1;
             }
             bytes.set(static_cast<unsigned char>(name[0]));
@@ -291,7 +291,7 @@ class Parser {
         std::string names;
         for (const ClassName& row : class_names)
             names += (names.empty() ? "" : ", ") + std::string(row.name);
-        fail(start, at_, fmt::format("there is no class `{}`", name), "there are " + names);
+        fail(start, at_, fmt::format("the class `{}` does not exist", name), "the classes are " + names);
         return -1;
     }
 

@@ -32,11 +32,10 @@ bool is_own(uid_t owner) {
 // The reason why another user may have written the file; empty if none could.
 std::string why_not_own(const struct stat& status, const std::string& path) {
     if (!is_own(status.st_uid))
-        return fmt::format("`{}` belongs to another user (uid {}): `chown root {}` makes it root's", path,
-                           status.st_uid, path);
+        return fmt::format("`{}` belongs to another user (uid {}); run `chown root {}`", path, status.st_uid, path);
     const bool sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX);
     if ((status.st_mode & others_write) && !sticky_folder)
-        return fmt::format("others may write to `{}`: `chmod go-w {}` ends that", path, path);
+        return fmt::format("others may write to `{}`; run `chmod go-w {}`", path, path);
     return "";
 }
 
@@ -94,9 +93,8 @@ Result<std::string> read_trusted_file(const std::string& path) {
         return errno_error(fmt::format("cannot read `{}`", path), fd.error().os_error);
     if (geteuid() == 0)
         if (std::string why = why_not_trusted(fd->get(), path); !why.empty())
-            return Error(
-                fmt::format("root does not take orders from a file that another user could have written\n  {}", why),
-                EPERM);
+            return Error(fmt::format("root does not run a file that another user could have written\n  {}", why),
+                         EPERM);
     return read_all(fd->get(), path);
 }
 
@@ -119,9 +117,9 @@ Result<std::string> read_code_file(const std::string& path) {
 Result<Fd> create_file(const std::string& path, int flags, unsigned mode) {
     if (std::string link = foreign_link(path); !link.empty())
         return Error(
-            fmt::format("cannot open `{}`: `{}` is another user's link, in a folder that all may write to; take "
-                        "another name",
-                        path, link),
+            fmt::format(
+                "cannot open `{}`: `{}` is another user's link in a folder that all may write to; use another name",
+                path, link),
             EACCES);
     // The kernel refuses a link that is created from here on.
     const int follow = is_link(path) ? 0 : O_NOFOLLOW;
@@ -133,10 +131,11 @@ Result<Fd> create_file(const std::string& path, int flags, unsigned mode) {
         return errno_error(fmt::format("cannot open `{}`", path), errno);
     if ((S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode)) && follow && status.st_uid != geteuid() &&
         is_shared_folder(std::filesystem::path(path).parent_path(), folder) && status.st_uid != folder.st_uid)
-        return Error(fmt::format("cannot open `{}`: it is another user's, in a folder that all may write to; take "
-                                 "another name",
-                                 path),
-                     EACCES);
+        return Error(
+            fmt::format(
+                "cannot open `{}`: it belongs to another user, in a folder that all may write to; use another name",
+                path),
+            EACCES);
     if (S_ISREG(status.st_mode) && ftruncate(fd.get(), 0) != 0)
         return errno_error(fmt::format("cannot write `{}`", path), errno);
     return fd;

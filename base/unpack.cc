@@ -155,10 +155,10 @@ uint64_t unpacked_limit(uint64_t packed) {
 Result<Fd> unpack(string_view bytes, uint64_t most) {
     const Packing* packing = packing_of(bytes);
     if (!packing)
-        return Error("it is packed in a way that is not known here");
+        return Error("its packing is unknown");
     Fd out(memfd_create("unpacked", MFD_CLOEXEC));
     if (!out)
-        return errno_error("no memory for what is unpacked", errno);
+        return errno_error("no memory for the unpacked data", errno);
     uint64_t size = 0;
     bool too_large = false;
     int failed = 0;
@@ -172,13 +172,13 @@ Result<Fd> unpack(string_view bytes, uint64_t most) {
     errno = 0;
     const bool ended = packing->unpack(bytes, put);
     if (failed)
-        return errno_error("no memory for what is unpacked", failed);
+        return errno_error("no memory for the unpacked data", failed);
     if (too_large)
         return Error(
-            fmt::format("it is refused: {} of it unpack to more than {}", size_text(bytes.size()), size_text(most)),
+            fmt::format("it is too large: {} would unpack to more than {}", size_text(bytes.size()), size_text(most)),
             EFBIG);
     if (!ended)
-        return Error("what is packed is damaged");
+        return Error("the packed data is damaged");
     return out;
 }
 

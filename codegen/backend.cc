@@ -116,7 +116,7 @@ Error explain_fatal(const std::string& fatal, const llvm::Module& module, const 
             most = function->getInstructionCount();
         }
     return Error(fmt::format("the handler at {} is too large: BPF cannot jump over more than 32,767 instructions, and "
-                             "functions become part of the handlers that call them. Make several probes of it",
+                             "sonde inlines functions into handlers; split the handler into several probes",
                              largest ? largest->place : plan.script));
 }
 
@@ -130,8 +130,8 @@ std::string explain_stack(const std::string& failure, const plan::Plan& plan) {
     for (const plan::Probe& probe : plan.probes)
         if (probe.symbol == symbol)
             place = probe.place;
-    return fmt::format("the handler at {} needs more than the 512 bytes of stack that BPF has, with the functions in C "
-                       "that it calls: make their variables smaller, or use fewer at a time",
+    return fmt::format("the handler at {} and its functions in C need more than BPF's 512 bytes of stack; use smaller "
+                       "or fewer variables",
                        place);
 }
 

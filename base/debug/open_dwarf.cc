@@ -55,10 +55,10 @@ std::string why_not_unpack(const ElfFile& file) {
     const uint64_t most = unpacked_limit(packed);
     if (unpacked <= most)
         return "";
-    return fmt::format("the debug information of `{}` is refused: {} of it would unpack to {}, and at most {} are "
-                       "allowed; symbols are used without it. If you trust the file, `objcopy "
-                       "--decompress-debug-sections {} COPY` makes one that is read",
-                       file.path(), size_text(packed), size_text(unpacked), size_text(most), file.path());
+    return fmt::format(
+        "sonde ignores the debug information of `{}`: {} would unpack to {}, and at most {} are allowed; if you trust "
+        "the file, decompress it with `objcopy --decompress-debug-sections {} COPY`",
+        file.path(), size_text(packed), size_text(unpacked), size_text(most), file.path());
 }
 
 // libdw searches the common file itself at its first use. So find and check it before.

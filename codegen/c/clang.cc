@@ -51,7 +51,7 @@ constexpr const char* no_files = R"({"version": 0, "redirecting-with": "redirect
 Result<Fd> memory_file(const char* name, std::string_view text) {
     Fd out(memfd_create(name, MFD_CLOEXEC));
     if (!out)
-        return errno_error("cannot make files in memory for clang", errno);
+        return errno_error("cannot create files in memory for clang", errno);
     if (Result<void> written = write_all(out.get(), text, "a file in memory for clang"); !written)
         return std::move(written).error();
     lseek(out.get(), 0, SEEK_SET);
@@ -72,17 +72,17 @@ std::string explain_end(int status, const std::string& said) {
     // If its compiler was killed by a signal, clang's driver exits with 128 + the signal, as shells do.
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : std::max(code - 128, 0);
     if (signal == SIGXCPU || signal == SIGKILL)
-        return fmt::format("clang has not come to an end with this C within {} seconds", most_seconds);
+        return fmt::format("clang did not finish with this C within {} seconds", most_seconds);
     if (said.find("out of memory") != std::string::npos || said.find("bad_alloc") != std::string::npos)
         return fmt::format("clang needs more than {} MB of memory for this C", most_memory >> 20);
-    return signal ? fmt::format("clang crashes at this C (signal {})", signal)
-                  : fmt::format("clang fails at this C (status {})", code);
+    return signal ? fmt::format("clang crashes on this C (signal {})", signal)
+                  : fmt::format("clang fails on this C (status {})", code);
 }
 
 Result<std::string> read_from_begin(int fd) {
     if (lseek(fd, 0, SEEK_SET) < 0)
-        return errno_error("cannot read what clang wrote", errno);
-    return read_all(fd, "what clang wrote");
+        return errno_error("cannot read the output of clang", errno);
+    return read_all(fd, "the output of clang");
 }
 
 } // namespace
@@ -93,11 +93,10 @@ Result<ClangOutput> run_clang(const std::string& text) {
     if (program.empty())
         program = find_program("clang");
     if (program.empty())
-        return Error(fmt::format("the script has C, which needs clang: install the package `{}`", newest));
+        return Error(fmt::format("the script has C, which needs clang; install the package `{}`", newest));
     // A newer clang writes bitcode that this LLVM cannot read.
-    const std::string guarded =
-        fmt::format("#if __clang_major__ > {0}\n#error sonde reads what clang up to {0} writes\n#endif\n{1}",
-                    LLVM_VERSION_MAJOR, text);
+    const std::string guarded = fmt::format(
+        "#if __clang_major__ > {0}\n#error sonde supports clang up to {0}\n#endif\n{1}", LLVM_VERSION_MAJOR, text);
     Result<Fd> in = memory_file("C", guarded), out = memory_file("bitcode", ""), messages = memory_file("messages", ""),
                files = memory_file("files", no_files);
     for (const Result<Fd>* file : {&in, &out, &messages, &files})
@@ -165,8 +164,8 @@ Result<ClangOutput> run_clang(const std::string& text) {
         return std::move(said).error();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !bitcode->empty())
         return ClangOutput{*std::move(bitcode), *std::move(said), ""};
-    if (said->find("sonde reads what clang up to") != std::string::npos)
-        return Error(fmt::format("`{}` is newer than the LLVM of sonde: install the package `{}`", program, newest));
+    if (said->find("sonde supports clang up to") != std::string::npos)
+        return Error(fmt::format("`{}` is newer than the LLVM of sonde; install the package `{}`", program, newest));
     // clang exits with 1 after messages about the text.
     if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && said->find("error:") != std::string::npos)
         return ClangOutput{"", *std::move(said), ""};

@@ -133,16 +133,17 @@ struct Translation {
     std::string_view part, message, help; // a part of clang's message, and our whole message and help
 };
 constexpr Translation translations[] = {
-    {"file not found", "C in a script reads no file of its own",
-     "`#include <...>` of any name stands for the types of the kernel, which are there anyway"},
-    {"array initializer must be an initializer list or string literal", "the format has to be a literal",
-     "`\"%s\"` as the format, and the text as its value"},
-    {"should not return a value", "`return` has no value in a function of the script",
-     "`STAP_RETURN(value)` sets the result and leaves"},
-    {"in `struct sonde_context`", "`CONTEXT` has only `probe_point`, `uregs` and `user_mode_p` here",
-     "`register(\"name\")` in the script has the registers of the probe, `STAP_ERROR` ends with an error"},
-    {"`__retvalue` with const-qualified type", "the string of `STAP_RETVALUE` is written into, and not replaced",
-     "`STAP_RETURN(text)`, or `strlcpy(STAP_RETVALUE, text, MAXSTRINGLEN)`"},
+    {"file not found", "C in a script cannot include other files",
+     "remove the `#include`: the kernel's types are always available"},
+    {"array initializer must be an initializer list or string literal", "the format must be a literal",
+     "use `\"%s\"` as the format, and the text as its value"},
+    {"should not return a value", "`return` cannot have a value in a function of the script",
+     "use `STAP_RETURN(value)` to set the result and return"},
+    {"in `struct sonde_context`", "`CONTEXT` has only `probe_point`, `uregs` and `user_mode_p`",
+     "`register(\"name\")` in the script reads the probe's registers; `STAP_ERROR` ends with an error"},
+    {"`__retvalue` with const-qualified type",
+     "the string of `STAP_RETVALUE` cannot be replaced; write into the string",
+     "use `STAP_RETURN(text)` or `strlcpy(STAP_RETVALUE, text, MAXSTRINGLEN)`"},
 };
 
 void report(const Message& message, Range range, const std::string& why_missing, Diagnostics& diags) {
@@ -153,8 +154,8 @@ void report(const Message& message, Range range, const std::string& why_missing,
         return;
     }
     if (const size_t at = message.text.find(c_other_layout); at != std::string::npos) {
-        diags.report(DiagId::EmbeddedCode, range, message.text.substr(at) + ": members would lie elsewhere")
-            .help("read it in the script: `@cast(address, \"type\", \"kernel\")->member`");
+        diags.report(DiagId::EmbeddedCode, range, message.text.substr(at) + ": its members would have other offsets")
+            .help("read the member in the script: `@cast(address, \"type\", \"kernel\")->member`");
         return;
     }
     for (const Translation& one : translations)
@@ -169,8 +170,7 @@ void report(const Message& message, Range range, const std::string& why_missing,
     if (!why_missing.empty())
         said.help(why_missing);
     else if (text.starts_with("expected") && is_macro(word))
-        said.help(
-            fmt::format("`{}` is a macro of the kernel's headers here: another name, or `#undef {}`", word, word));
+        said.help(fmt::format("`{}` is a macro of the kernel's headers; use another name, or `#undef {}`", word, word));
 }
 
 // The words in the script at which these messages are.

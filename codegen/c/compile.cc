@@ -322,26 +322,25 @@ struct Advice {
     const char *part, *help;
 };
 constexpr Advice advices[] = {
-    {"kallsyms", "the script has addresses: `&@var(\"name\")`, `@const`"},
+    {"kallsyms", "read addresses in the script: `&@var(\"name\")`, `@const`"},
     {"sprint_symbol", "name the address in the script: `symname(address)`, `symdata(address)`"},
     {"snprint_addr", "name the address in the script: `symname(address)`, `symdata(address)`"},
     {"stack", "print it in the script: `print_backtrace()`, `print_ubacktrace()`"},
-    {"sscanf", "`kstrtol` reads a number; the script's `tokenize` and `strtol` read more"},
-    {"strsep", "`strchr` finds the next one; or `tokenize` in the script"},
-    {"strtok", "`strchr` finds the next one; or `tokenize` in the script"},
-    {"gettimeofday", "`ktime_get_real_ns()` has the time of day, `ktime_get_ns()` the time since the start"},
-    {"getnstime", "`ktime_get_real_ns()` has the time of day, `ktime_get_ns()` the time since the start"},
-    {"sched_clock", "`ktime_get_ns()` has the time since the start"},
-    {"local_clock", "`ktime_get_ns()` has the time since the start"},
-    {"get_mm_", "the library has these: `proc_mem_rss_pid`, `proc_mem_size_pid`"},
-    {"task_pt_regs",
-     "`CONTEXT->uregs` has the registers of the program that runs, `register(\"name\")` those of the probe"},
+    {"sscanf", "`kstrtol` reads a number; in the script, use `tokenize` and `strtol`"},
+    {"strsep", "find the next one with `strchr`, or use `tokenize` in the script"},
+    {"strtok", "find the next one with `strchr`, or use `tokenize` in the script"},
+    {"gettimeofday", "`ktime_get_real_ns()` returns the time of day, `ktime_get_ns()` the time since the start"},
+    {"getnstime", "`ktime_get_real_ns()` returns the time of day, `ktime_get_ns()` the time since the start"},
+    {"sched_clock", "`ktime_get_ns()` returns the time since the start"},
+    {"local_clock", "`ktime_get_ns()` returns the time since the start"},
+    {"get_mm_", "use the library's `proc_mem_rss_pid` and `proc_mem_size_pid`"},
+    {"task_pt_regs", "`CONTEXT->uregs` has the running program's registers, `register(\"name\")` the probe's"},
     {"each_thread", "`for_each_process_thread(process, thread)` walks all threads"},
     {"alloc", "keep values in globals and arrays of the script"},
     {"free", "keep values in globals and arrays of the script"},
-    {"print", "print with `STAP_PRINTF`, or give the value back and print it in the handler"},
-    {"pr_", "print with `STAP_PRINTF`, or give the value back and print it in the handler"},
-    {"lock", "read without the lock: a pointer that has gone bad is an error that `try` catches"},
+    {"print", "print with `STAP_PRINTF`, or return the value and print it in the handler"},
+    {"pr_", "print with `STAP_PRINTF`, or return the value and print it in the handler"},
+    {"lock", "read without the lock: an invalid pointer causes an error that `try` catches"},
     {"user", "read the program's memory in the script: `user_long`, `user_string`, or with `bpf_probe_read_user`; "
              "`bpf_probe_write_user` writes it"},
 };
@@ -351,24 +350,23 @@ constexpr Advice advices[] = {
 void report_unknown_function(Diagnostics& diags, Range range, const std::string& name) {
     DiagBuilder report =
         diags.report(DiagId::EmbeddedCode, range,
-                     fmt::format("`{}` is not there: C in BPF cannot call functions of the kernel", name));
+                     fmt::format("`{}` does not exist: C in BPF cannot call functions of the kernel", name));
     if (name.starts_with("STAP_GLOBAL_GET_"))
-        report.help(fmt::format("`/* pragma:read:{} */` in the function makes it known", name.substr(16)));
+        report.help(fmt::format("declare it with `/* pragma:read:{} */` in the function", name.substr(16)));
     else if (name.starts_with("STAP_GLOBAL_SET_"))
-        report.help(fmt::format("`/* pragma:write:{} */` in the function makes it known", name.substr(16)));
+        report.help(fmt::format("declare it with `/* pragma:write:{} */` in the function", name.substr(16)));
     else if (name.starts_with("STAP_CALL_"))
-        report.help(fmt::format("`/* pragma:call:{} */` in the function makes it known", name.substr(10)));
+        report.help(fmt::format("declare it with `/* pragma:call:{} */` in the function", name.substr(10)));
     else if (name.starts_with("bpf_"))
-        report.help(
-            "C in a script has the helpers that docs/embedded-c.md names, and what the kernel has for BPF in its "
-            "types (kfuncs); other helpers need what a probe has not: a map, a packet, a socket");
+        report.help("C in a script can call the helpers in docs/embedded-c.md and the kernel's kfuncs; other helpers "
+                    "need a map, a packet or a socket, which a probe does not have");
     else if (const Advice* found =
                  std::find_if(std::begin(advices), std::end(advices),
                               [&](const Advice& one) { return name.find(one.part) != std::string::npos; });
              found != std::end(advices))
         report.help(found->help);
     else
-        report.help("read what it reads from the structures themselves, or use a function of the script's library");
+        report.help("read the kernel's structures, or use a function of the script's library");
 }
 
 Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const Translate& translate,
@@ -449,8 +447,8 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const T
             places.push_back(function->c_code.range);
         if (!out->failure.empty())
             diags.report(DiagId::EmbeddedCode, places[0], out->failure)
-                .help("make its expressions, macros and tables smaller, and leave attributes out: of some, as `alias` "
-                      "and `ifunc`, clang makes nothing for BPF");
+                .help("use smaller expressions, macros and tables, and no attributes: clang does not support some of "
+                      "them, as `alias` and `ifunc`, for BPF");
         else
             // Report the messages from before macros were hidden, if hiding them did not help.
             report_clang_messages(

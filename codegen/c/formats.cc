@@ -88,12 +88,12 @@ class Format {
             }
         }
         if (taken_ != given_) {
-            body_.refuse(call_, fmt::format("the format takes {} value{}, and {} {} given", taken_,
+            body_.refuse(call_, fmt::format("the format takes {} value{}, but {} {} given", taken_,
                                             taken_ == 1 ? "" : "s", given_, given_ == 1 ? "is" : "are"));
             return;
         }
         if (values_.size() > most_values) {
-            body_.refuse(call_, "a format of C has twelve values at most, of which `%pM` takes six");
+            body_.refuse(call_, "a format of C can have at most twelve values, and `%pM` takes six");
             return;
         }
         if (is_changed_)
@@ -106,9 +106,9 @@ class Format {
         return false;
     }
     bool refuse_kind(const Conversion& one) {
-        return refuse(fmt::format("`{}` is no conversion of C in BPF: there are `%d`, `%i`, `%u`, `%x`, `%X`, `%o`, "
-                                  "`%c`, `%s` and `%p`, with `h`, `l` and `z`",
-                                  one.text));
+        return refuse(fmt::format(
+            "`{}` is not a conversion of C in BPF; use one of `%d %i %u %x %X %o %c %s %p`, with `h`, `l` or `z`",
+            one.text));
     }
 
     llvm::Value* take() {
@@ -123,9 +123,9 @@ class Format {
 
     bool convert(const Conversion& one) {
         if (!one.kind)
-            return refuse(fmt::format("`{}` is no whole conversion", one.text));
+            return refuse(fmt::format("`{}` is not a whole conversion", one.text));
         if (one.width.find('*') != std::string::npos)
-            return refuse(fmt::format("`{}`: the width has to be in the format, as in `%8d`", one.text));
+            return refuse(fmt::format("`{}`: the width must be in the format, as in `%8d`", one.text));
         // More conversions than values: run() reports that.
         if (taken_ + (one.precision == ".*") >= given_) {
             taken_ += 1 + (one.precision == ".*");
@@ -165,8 +165,8 @@ class Format {
         if (!one.precision.empty()) {
             // With a sign or a width, the zeros of a precision differ from those of a width.
             if (is_signed || !flags.empty() || !width.empty() || one.precision == ".*")
-                return refuse(fmt::format("`{}`: a precision of numbers is only there for `%u`, `%x` and `%o`, in the "
-                                          "format and without a width: `%.2x`; `%02d` has zeros too",
+                return refuse(fmt::format("`{}`: only `%u`, `%x` and `%o` can have a precision, in the format and "
+                                          "without a width (`%.2x`); `%02d` also pads with zeros",
                                           one.text));
             width = std::to_string(std::atoi(one.precision.c_str() + 1));
             flags = width == "0" ? "" : "0";
@@ -178,7 +178,7 @@ class Format {
             if ((one.kind != 'x' && one.kind != 'X') || (!width.empty() && !has_zeros) ||
                 flags.find_first_not_of("#0") != std::string::npos)
                 return refuse(
-                    fmt::format("`{}`: `#` is only there for `%x`, without a width or with zeros: `%#010x`", one.text));
+                    fmt::format("`{}`: only `%x` can have `#`, without a width or with zeros (`%#010x`)", one.text));
             // The kernel prints 0 as `0x0`, C as `0`.
             begin = one.kind == 'x' ? "0x" : "0X";
             flags = has_zeros ? "0" : "";
@@ -194,7 +194,7 @@ class Format {
         }
         if (kind == 'o') {
             if (bits > 32)
-                return refuse(fmt::format("`{}`: octal numbers have 32 bits at most", one.text));
+                return refuse(fmt::format("`{}`: octal numbers can have at most 32 bits", one.text));
             value = octal(ir_.CreateAnd(value, 0xffffffff));
             kind = 'u';
             length = "l";
@@ -323,7 +323,7 @@ class Format {
             return refuse_kind(one);
         if (more == "M" || more == "m") {
             if (!one.flags.empty() || !one.width.empty())
-                return refuse(fmt::format("`{}` has no width in BPF", one.text));
+                return refuse(fmt::format("`{}` cannot have a width in BPF", one.text));
             llvm::AllocaInst* bytes = new_variable(llvm::ArrayType::get(ir_.getInt8Ty(), 8));
             llvm::Value* own = own_text(stored(taken_));
             llvm::Value* number = take();
@@ -337,9 +337,8 @@ class Format {
         }
         if (!more.empty() && !is_one_of(more[0], "KxsSB") && !more.starts_with("I4") && !more.starts_with("i4") &&
             !more.starts_with("I6") && !more.starts_with("i6"))
-            return refuse(fmt::format("`%p{}` is no conversion of C in BPF: after `%p` there are `x`, `s`, `S`, `B`, "
-                                      "`K`, `I4`, `i4`, `I6`, `i6` and `M`",
-                                      more[0]));
+            return refuse(fmt::format(
+                "`%p{}` is not a conversion of C in BPF; write one of `x s S B K I4 i4 I6 i6 M` after `%p`", more[0]));
         out_ += one.text;
         give(take());
         return true;

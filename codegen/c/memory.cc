@@ -271,13 +271,13 @@ class Securing {
     // An address does not tell whether it belongs to the kernel or to a program, so the message names both.
     DiagBuilder refuse_write(const llvm::Instruction& at) {
         return body_
-            .refuse(at, "C in BPF writes to its own variables only, not to memory of the kernel or of a program")
-            .help("give the value back; `bpf_probe_write_user(address, &value, sizeof(value))` writes a program's");
+            .refuse(at, "C in BPF can write only to its own variables, not to memory of the kernel or of a program")
+            .help("return the value; `bpf_probe_write_user(address, &value, sizeof(value))` writes a program's memory");
     }
 
     DiagBuilder refuse_choice(const llvm::Instruction& at) {
-        return body_.refuse(at, "C in BPF writes through a pointer only into one variable, and this one has several")
-            .help("write to the variable by its name, or to an element of one array");
+        return body_.refuse(at, "C in BPF cannot write through a pointer that can point to several variables")
+            .help("write to a variable by its name, or to an element of one array");
     }
 
     void secure_store(llvm::StoreInst& store) {
@@ -325,7 +325,7 @@ class Securing {
     void fill_long(llvm::MemSetInst& fill) {
         auto* byte = llvm::dyn_cast<llvm::ConstantInt>(fill.getValue());
         if (!byte || !byte->isZero()) {
-            body_.refuse(fill, fmt::format("a `memset` of more than {} bytes fills with 0 only", most_by_stores));
+            body_.refuse(fill, fmt::format("a `memset` of more than {} bytes can only fill with 0", most_by_stores));
             return;
         }
         ir_.SetInsertPoint(&fill);
@@ -342,7 +342,7 @@ class Securing {
             return;
         }
         if (!known && llvm::isa<llvm::MemSetInst>(block)) {
-            body_.refuse(block, "the size of a `memset` has to be a constant");
+            body_.refuse(block, "the size of a `memset` must be a constant");
             return;
         }
         if (known && !pointers_.stay_inside(block, to, block.getRawDestUse(), known->getZExtValue()))
@@ -368,22 +368,22 @@ class Securing {
             length = body_.opaque(ir_.CreateZExtOrTrunc(length, ir_.getInt64Ty()));
             llvm::Value* beyond = ir_.CreateICmpUGT(length, room_after(block.getRawDest(), to));
             length = body_.at_most(length, to.size);
-            body_.end_if(
-                beyond, &block,
-                body_.add_place(fmt::format("a size is outside of what has {} bytes", to.size), body_.place(block), 0));
+            body_.end_if(beyond, &block,
+                         body_.add_place(fmt::format("the size reaches outside of the object's {} bytes", to.size),
+                                         body_.place(block), 0));
         } else if (!known) {
             llvm::APInt offset(64, 0);
             if (block.getRawDest()->stripAndAccumulateConstantOffsets(layout_, offset, true) != to.local ||
                 offset.getZExtValue() > to.size) {
-                body_.refuse(block, "a `memcpy` needs a place or a size that is known");
+                body_.refuse(block, "a `memcpy` needs a known place or a known size");
                 return;
             }
             ir_.SetInsertPoint(&block);
             ir_.SetCurrentDebugLocation(block.getDebugLoc());
             length = body_.opaque(ir_.CreateZExtOrTrunc(length, ir_.getInt64Ty()));
-            body_.end_if(
-                ir_.CreateICmpUGT(length, ir_.getInt64(to.size - offset.getZExtValue())), &block,
-                body_.add_place(fmt::format("a size is outside of what has {} bytes", to.size), body_.place(block), 0));
+            body_.end_if(ir_.CreateICmpUGT(length, ir_.getInt64(to.size - offset.getZExtValue())), &block,
+                         body_.add_place(fmt::format("the size reaches outside of the object's {} bytes", to.size),
+                                         body_.place(block), 0));
         }
         ir_.SetInsertPoint(&block);
         read_kernel(block, block.getRawDest(), ir_.CreateTrunc(length, ir_.getInt32Ty()), copy->getRawSource(),
@@ -436,8 +436,8 @@ class Securing {
     // has room for the largest size after the last place. Returns false after a report.
     bool bound_both(llvm::CallBase& call, uint64_t number, const CPointers::Target& target) {
         if (!has_room_twice(target)) {
-            body_.refuse(call, "the place and the size are both known only when this runs")
-                .help("build the text in `STAP_RETVALUE`, or give a constant size");
+            body_.refuse(call, "neither the place nor the size is known before the code runs")
+                .help("build the text in `STAP_RETVALUE`, or use a constant size");
             return false;
         }
         if (!pointers_.stay_inside(call, target, call.getArgOperandUse(0), 1))
@@ -453,7 +453,7 @@ class Securing {
         call.setArgOperand(1, ir_.CreateZExtOrTrunc(body_.at_most(size, target.size), type));
         if (!writes_text(number))
             body_.end_if(beyond, &call,
-                         body_.add_place(fmt::format("a size is outside of what has {} bytes", target.size),
+                         body_.add_place(fmt::format("the size reaches outside of the object's {} bytes", target.size),
                                          body_.place(call), 0));
         return true;
     }
@@ -474,7 +474,7 @@ class Securing {
         uint64_t room = target.size;
         if (is_placed) {
             if (offset.isNegative() || offset.getZExtValue() >= target.size) {
-                body_.refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
+                body_.refuse(call, fmt::format("the access is outside of the object's {} bytes", target.size));
                 return false;
             }
             room = target.size - offset.getZExtValue();
@@ -493,7 +493,7 @@ class Securing {
         if (known && known->getZExtValue() <= room)
             return true;
         if (known && !writes_text(number)) {
-            body_.refuse(call, fmt::format("this is outside of what has {} bytes", target.size));
+            body_.refuse(call, fmt::format("the access is outside of the object's {} bytes", target.size));
             return false;
         }
         ir_.SetInsertPoint(&call);
@@ -511,7 +511,7 @@ class Securing {
         } else {
             call.setArgOperand(1, ir_.CreateZExtOrTrunc(size, type));
             body_.end_if(beyond, &call,
-                         body_.add_place(fmt::format("a size is outside of what has {} bytes", target.size),
+                         body_.add_place(fmt::format("the size reaches outside of the object's {} bytes", target.size),
                                          body_.place(call), 0));
         }
         return true;
@@ -560,7 +560,7 @@ class Securing {
         }
         if (helper_name(number).empty()) {
             body_.refuse(call, fmt::format("C in a script cannot call address {}", number))
-                .help("of BPF's functions those can be called that docs/embedded-c.md names, by their names");
+                .help("call the functions of BPF in docs/embedded-c.md by their names");
             return;
         }
         if (number == probe_write_user && !writes_.valid())
@@ -616,7 +616,7 @@ class Securing {
         }
         if (!callee) {
             if (!llvm::isa<llvm::Constant>(call.getCalledOperand()) && !call.isInlineAsm())
-                body_.refuse(call, "C in BPF cannot call through a pointer that leads to no function of the script");
+                body_.refuse(call, "C in BPF can call through a pointer only functions of the script");
             return;
         }
         if (callee->isIntrinsic()) {
@@ -650,11 +650,11 @@ class Securing {
             llvm::Value* failed = ir_.CreateICmpSLT(call.getArgOperand(0), ir_.getInt64(0));
             body_.end_if(
                 failed, &call,
-                body_.add_place("a format has 512 bytes for its values and their texts", body_.place(call), 0));
+                body_.add_place("the values of a format and their texts must fit 512 bytes", body_.place(call), 0));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_no_function") {
             body_.end_if(ir_.getTrue(), &call,
-                         body_.add_place("this pointer leads to no function of this C", body_.place(call), 0));
+                         body_.add_place("this pointer does not point to a function of this C", body_.place(call), 0));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_throw") {
             body_.end_if(ir_.getTrue(), &call, body_.add_place("%s", body_.place(call), with_text));
@@ -772,7 +772,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
         by_symbol[symbol] = function;
         // A macro of the script has changed the code around this C.
         if (const llvm::Function* defined = module.getFunction(symbol); !defined || defined->isDeclaration())
-            diags.report(DiagId::EmbeddedCode, function->c_code.range, "this C is no function's body");
+            diags.report(DiagId::EmbeddedCode, function->c_code.range, "this C is not a function's body");
     }
     if (diags.has_errors())
         return std::optional<CCode>();

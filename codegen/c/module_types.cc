@@ -293,9 +293,8 @@ void ModuleTypes::choose() {
         const auto other =
             std::find_if(meant.begin(), meant.end(), [&](uint32_t id) { return !is_same(all, one, id); });
         if (other != meant.end()) {
-            differ_[name] = fmt::format("the modules `{}` and `{}` have different ones of this name: that of the only "
-                                        "one that the script probes is taken, or write down the one that is meant, "
-                                        "under a name of its own",
+            differ_[name] = fmt::format("the modules `{}` and `{}` have different types of this name; probe only one "
+                                        "of these modules, or declare the type yourself under another name",
                                         module_of(one), module_of(*other));
             continue;
         }
@@ -345,12 +344,13 @@ std::string ModuleTypes::why_missing(const CTypeName& name) {
         return "";
     std::string out = read_->empty() ? fmt::format("the kernel does not have `{}`, and no module with types is {}",
                                                    spell(name), modules_.state)
-                                     : fmt::format("neither the kernel nor any of the {} modules that are {} has `{}`",
+                                     : fmt::format("neither the kernel nor any of the {} {} modules has `{}`",
                                                    read_->size(), modules_.state, spell(name));
     if (!nearest.empty())
         out += fmt::format("; did you mean `{}`?", spell({name.keyword, nearest}));
     if (modules_.state == "loaded")
-        out += fmt::format("{} the types of a module are known while it is loaded", nearest.empty() ? ";" : "");
+        out += fmt::format("{} the types of a module are known only while the module is loaded",
+                           nearest.empty() ? ";" : "");
     return out;
 }
 

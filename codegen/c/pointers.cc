@@ -142,13 +142,13 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
     const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(body_.layout, offset, true);
     if (base == target.local) {
         if (offset.isNegative() || offset.getZExtValue() + bytes > target.size) {
-            body_.refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
+            body_.refuse(at, fmt::format("the access is outside of the object's {} bytes", target.size));
             return false;
         }
         return true;
     }
     if (bytes > target.size) {
-        body_.refuse(at, fmt::format("this is outside of what has {} bytes", target.size));
+        body_.refuse(at, fmt::format("the access is outside of the object's {} bytes", target.size));
         return false;
     }
     auto* on_stack = body_.moved.contains(target.local) ? nullptr : llvm::dyn_cast<llvm::AllocaInst>(target.local);
@@ -166,7 +166,7 @@ bool CPointers::stay_inside(llvm::Instruction& at, const Target& target, llvm::U
     pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), target.local, checked));
     body_.end_if(
         beyond, checked,
-        body_.add_place(fmt::format("an index is outside of what has {} bytes", target.size), body_.place(at), 0));
+        body_.add_place(fmt::format("the index is outside of the object's {} bytes", target.size), body_.place(at), 0));
     if (on_stack)
         align(at, pointer, *exact, *checked);
     return true;
@@ -186,8 +186,9 @@ void CPointers::align(llvm::Instruction& at, llvm::Use& pointer, llvm::Value& ex
     auto* even = llvm::cast<llvm::Instruction>(body_.ir.CreateAnd(body_.opaque(&checked), ~rest));
     auto* object = llvm::cast<llvm::GetElementPtrInst>(pointer.get())->getPointerOperand();
     pointer.set(body_.ir.CreateGEP(body_.ir.getInt8Ty(), object, even));
-    body_.end_if(uneven, even,
-                 body_.add_place(fmt::format("an address is no multiple of {}", wanted.value()), body_.place(at), 0));
+    body_.end_if(
+        uneven, even,
+        body_.add_place(fmt::format("the address is not a multiple of {}", wanted.value()), body_.place(at), 0));
 }
 
 void CPointers::clear(llvm::AllocaInst& variable) {

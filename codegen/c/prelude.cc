@@ -329,7 +329,7 @@ static inline int memcmp(const void *a, const void *b, size_t size) {
 
 #define SONDE_NTH(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10,                                                         \
                   a11, a12, a13, a14, a15, a16, a17, a18, a19, a20, one, ...) one
-#define SONDE_MANY(...) ({ _Static_assert(0, "a format of C has twelve values at most"); 0ull; })
+#define SONDE_MANY(...) ({ _Static_assert(0, "a format of C can have at most twelve values"); 0ull; })
 #define SONDE_WORDS0()
 #define SONDE_WORDS1(a) (u64)(a)
 #define SONDE_WORDS2(a, ...) (u64)(a), SONDE_WORDS1(__VA_ARGS__)

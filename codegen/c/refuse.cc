@@ -114,9 +114,9 @@ bool holds_address(const llvm::Constant& value) {
 void report_kept(const llvm::GlobalVariable& global, Diagnostics& diags, Range whole) {
     diags
         .report(DiagId::EmbeddedCode, place_of(global, diags.sources(), whole),
-                fmt::format("`{}` would be kept between calls, which C in BPF cannot",
+                fmt::format("`{}` would keep its value between calls, which C in BPF does not support",
                             written_name(global.getName().str())))
-        .help("keep it in a global of the script, and pass it as an argument");
+        .help("keep the value in a global of the script, and pass it as an argument");
 }
 
 // Whether the variable is written by its name. For writes through pointers, see refuse_variables().
@@ -141,7 +141,7 @@ class Refusals {
 
     void run() {
         if (!module_.getModuleInlineAsm().empty())
-            report(whole_, "C in BPF has no assembly");
+            report(whole_, "C in BPF cannot contain assembly");
         for (const llvm::GlobalVariable& global : module_.globals())
             check(global);
         for (llvm::Function& function : module_) {
@@ -168,18 +168,18 @@ class Refusals {
         if (function.hasSection())
             report_section(range, function.getName().str());
         if (function.hasFnAttribute(llvm::Attribute::Naked))
-            report(range, "C in BPF has no assembly");
+            report(range, "C in BPF cannot contain assembly");
     }
     void report_section(Range range, const std::string& name) {
-        report(range, fmt::format("`{}` has a section, which C in a script has none of", name))
-            .help("leave the attribute `section` out");
+        report(range, fmt::format("`{}` has a section, which C in a script does not support", name))
+            .help("remove the attribute `section`");
     }
 
     void check(const llvm::GlobalVariable& global) {
         const std::string name = global.getName().str();
         if (name == "llvm.global_ctors" || name == "llvm.global_dtors") {
-            report(whole_, "C in a script has no functions that run on their own")
-                .help("leave the attribute `constructor` out, and call the function");
+            report(whole_, "C in a script cannot have functions that run by themselves")
+                .help("remove the attribute `constructor`, and call the function");
             return;
         }
         if (name.starts_with("llvm."))
@@ -190,7 +190,7 @@ class Refusals {
             const uint64_t size = module_.getDataLayout().getTypeAllocSize(global.getValueType());
             if (size > largest_constant && !global.use_empty())
                 report(place_of(global, diags_.sources(), whole_),
-                       fmt::format("`{}` takes {} bytes, and constants of C in BPF have {} at most", name, size,
+                       fmt::format("`{}` takes {} bytes, but constants of C in BPF can have at most {}", name, size,
                                    largest_constant));
             return;
         }
@@ -198,8 +198,9 @@ class Refusals {
             return;
         const Range range = place_of(global, diags_.sources(), whole_);
         if (global.isDeclaration())
-            report(range, fmt::format("the kernel's variable `{}` has no address here", global.getName().str()))
-                .help("give the function its address: `&@var(\"name\")` in the script");
+            report(range,
+                   fmt::format("the address of the kernel's variable `{}` is not known in C", global.getName().str()))
+                .help("pass the address to the function: `&@var(\"name\")` in the script");
         else if (is_written(global))
             report_kept(global, diags_, whole_);
     }
@@ -214,7 +215,7 @@ class Refusals {
         if (const bool divides = at.isIntDivRem();
             (divides || at.getOpcode() == llvm::Instruction::Mul) && at.getType()->getScalarSizeInBits() > 64)
             report(place(at),
-                   fmt::format("BPF {} no numbers of more than 64 bits", divides ? "divides" : "multiplies"));
+                   fmt::format("BPF cannot {} numbers of more than 64 bits", divides ? "divide" : "multiply"));
         if (at.isAtomic())
             report(place(at), "C in BPF has no atomic operations").help("count in a global of the script");
         if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&at))
@@ -223,20 +224,20 @@ class Refusals {
         if (!call)
             return;
         if (call->isMustTailCall())
-            report(place(at), "C in BPF has no tail calls").help("leave the attribute `musttail` out");
+            report(place(at), "C in BPF has no tail calls").help("remove the attribute `musttail`");
         if (call->isInlineAsm()) {
-            report(place(at), "C in BPF has no assembly");
+            report(place(at), "C in BPF cannot contain assembly");
         } else if (const llvm::Function* callee = call->getCalledFunction()) {
             const std::string name = callee->getName().str();
             if (name.starts_with("llvm.preserve."))
-                report(place(at), "offsets are those of the kernel already, and nothing is moved later")
-                    .help("leave `preserve_access_index` out");
+                report(place(at), "`preserve_access_index` is not supported: the offsets already match the kernel")
+                    .help("remove the attribute `preserve_access_index`");
             else if (at.getType()->isStructTy() && name.find("mul.with.overflow.i") != std::string::npos &&
                      call->getArgOperand(0)->getType()->getScalarSizeInBits() > 32)
-                report(place(at), "BPF tells no overflow of numbers of 64 bits that are multiplied")
-                    .help("divide the limit by one of them before");
+                report(place(at), "BPF cannot detect the overflow of a multiplication of 64-bit numbers")
+                    .help("divide the limit by one of the numbers first");
             else if (callee->isIntrinsic() && !is_possible(callee->getIntrinsicID()))
-                report(place(at), "BPF has nothing for this function of the compiler");
+                report(place(at), "BPF does not support this function of the compiler");
             if (callee->isDeclaration() && !callee->isIntrinsic() && !name.starts_with(own_calls))
                 report_unknown_function(diags_, place(at), name);
         }
@@ -253,12 +254,13 @@ class Refusals {
             name = fmt::format("`{}`", described->getVariable()->getName().str());
         }
         if (!size)
-            report(range, "BPF has no variables whose size is known only when they are made");
+            report(range, "BPF does not support variables of a size that is not constant");
         else
-            report(range, fmt::format("{} takes {} bytes, and a variable of C in BPF has {} at most", name,
+            report(range, fmt::format("{} takes {} bytes, but a variable of C in BPF can have at most {}", name,
                                       size->getFixedValue(), largest_))
-                .help(fmt::format("read the members that you need; `-D MAXSTRINGLEN={}` makes room for it",
-                                  std::bit_ceil(size->getFixedValue() / 2)));
+                .help(fmt::format(
+                    "read only the members that you need, or allow larger variables with `-D MAXSTRINGLEN={}`",
+                    std::bit_ceil(size->getFixedValue() / 2)));
     }
 
     // Recursive functions are never inlined.
@@ -273,9 +275,9 @@ class Refusals {
                 if (auto* call = llvm::dyn_cast<llvm::CallBase>(&at))
                     if (llvm::Function* callee = call->getCalledFunction(); callee && !callee->isDeclaration()) {
                         if (states_[callee] == Open)
-                            report(place(at), fmt::format("`{}` calls itself, which C in BPF cannot",
+                            report(place(at), fmt::format("`{}` calls itself; C in BPF cannot be recursive",
                                                           written_name(callee->getName().str())))
-                                .help("make a loop of it, or write it in the script's language");
+                                .help("use a loop, or write the function in the script's language");
                         else
                             find_recursion(*callee);
                     }
@@ -316,8 +318,7 @@ Range first_place(const llvm::Function& function, const Sources& sources, Range 
 }
 
 void report_computed_jump(Range range, Diagnostics& diags) {
-    diags.report(DiagId::EmbeddedCode, range, "C in BPF cannot jump to a label that is computed")
-        .help("choose by `switch`");
+    diags.report(DiagId::EmbeddedCode, range, "C in BPF cannot jump to a computed label").help("use `switch`");
 }
 
 } // namespace
@@ -332,7 +333,7 @@ void refuse_what_stays(llvm::Function& function, Range whole, Diagnostics& diags
                 report_computed_jump(first_place(*callee, diags.sources(), range), diags);
             else if (callee && !callee->isDeclaration())
                 diags.report(DiagId::EmbeddedCode, range,
-                             fmt::format("`{}` cannot become part of what calls it, as all C in BPF does",
+                             fmt::format("`{}` cannot be inlined into its callers, which C in BPF requires",
                                          written_name(callee->getName().str())));
             else if (llvm::isa<llvm::IndirectBrInst>(at))
                 report_computed_jump(range, diags);
@@ -352,9 +353,10 @@ void refuse_addresses(llvm::Module& module, Range whole, Diagnostics& diags) {
         if (!global.isDeclaration() && !global.use_empty() && holds_address(*global.getInitializer()))
             diags
                 .report(DiagId::EmbeddedCode, place_of(global, diags.sources(), whole),
-                        fmt::format("`{}` holds addresses, which constants in BPF cannot",
+                        fmt::format("`{}` contains addresses, which constants in BPF do not support",
                                     written_name(global.getName().str())))
-                .help("it can hold those of constants and functions of the script, if each is read by itself");
+                .help("a constant can contain addresses of constants and functions of the script if each is read "
+                      "separately");
     }
 }
 

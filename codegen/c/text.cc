@@ -140,16 +140,17 @@ class Reader {
             return;
         }
         if (directive == "include" || directive == "include_next" || directive == "import" || directive == "embed") {
-            report(begin, line_end, "C in a script reads no file of its own")
+            report(begin, line_end, "C in a script cannot include other files")
                 .help("`#include <...>` of any name stands for the types of the kernel, which are there anyway");
         } else if (directive == "line" ||
                    (!directive.empty() && std::isdigit(static_cast<unsigned char>(directive[0])))) {
-            report(begin, line_end, "the lines of C in a script are those of the script").help("leave this line out");
+            report(begin, line_end, "C in a script cannot change its line numbers").help("remove this line");
         } else if (directive == "define" || directive == "undef") {
             const size_t name = at_;
             const std::string word = take_word();
             if (is_c_keyword(word))
-                report(name, at_, fmt::format("`{}` is a keyword of C, and no macro", word)).help("use another name");
+                report(name, at_, fmt::format("`{}` is a keyword of C, which cannot be a macro", word))
+                    .help("use another name");
             else
                 check_name(word, name);
         } else if (directive.starts_with("if")) {
@@ -170,7 +171,7 @@ class Reader {
 
     void check_name(const std::string& word, size_t begin) {
         if (word.starts_with(own_prefix))
-            report(begin, at_, fmt::format("names that begin with `{}` are those of sonde's own C", own_prefix))
+            report(begin, at_, fmt::format("names that begin with `{}` are reserved for sonde's own C", own_prefix))
                 .help("use another name");
     }
 

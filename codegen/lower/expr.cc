@@ -375,7 +375,9 @@ void note_write(Lowerer& l, Range range, const std::string& what) {
     if (plan.writes.empty())
         plan.writes = fmt::format("`{}` at {}", what, e.state().sources.place(range));
     if (!e.in_kernel())
-        l.fail(range, fmt::format("`{}`: sonde's own process, where this handler runs, writes no memory", what));
+        l.fail(
+            range,
+            fmt::format("`{}`: this handler runs in sonde's own process, which cannot write a program's memory", what));
 }
 
 llvm::Value* copy_of(Lowerer& l, llvm::Value* string) {

@@ -114,11 +114,11 @@ llvm::Value* emit_set_result(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* value = lower(l, *expr.args[0]);
     bool verdict = expr.facts.decides == plan::Decision::Verdict;
     if (verdict)
-        raise_if(l, e.CreateICmpUGT(value, e.number(1)), "BPF can drop (0) and accept (1) packets only, not %#x",
+        raise_if(l, e.CreateICmpUGT(value, e.number(1)), "a packet's verdict must be 0 (drop) or 1 (accept), not %#x",
                  expr.range, value);
     else
         raise_if(l, e.CreateICmpUGT(e.CreateAdd(value, e.number(4095)), e.number(4095)),
-                 "a security hook gives 0 or a negative error number down to -4095, not %#x", expr.range, value);
+                 "a security hook must return 0 or a negative error number down to -4095, not %#x", expr.range, value);
     if (!verdict)
         note_change(l, expr.range, "$return");
     e.CreateStore(value, decision_place(e, l.env));

@@ -16,7 +16,7 @@ llvm::Value* emit_about_task(Lowerer& l, const hir::Intrinsic&) { return l.e.num
 
 llvm::Value* emit_loadavg(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* load = l.target.task().load_average(lower(l, *expr.args[0]));
-    raise_if(l, l.e.CreateICmpSLT(load, l.e.number(0)), "the load average is not known here", expr.range);
+    raise_if(l, l.e.CreateICmpSLT(load, l.e.number(0)), "the load average is not known", expr.range);
     return load;
 }
 

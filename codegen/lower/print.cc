@@ -121,9 +121,8 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* s
         }
         case Directive::Histogram: {
             if (e.in_kernel()) {
-                l.fail(expr.range,
-                       "a histogram can be made a string only where the session runs the handler: in begin, "
-                       "end, timers and control files");
+                l.fail(expr.range, "only handlers that the session runs can convert a histogram to a string: begin, "
+                                   "end, timers and control files");
                 return slot;
             }
             llvm::Value* stats = stats_pointer(l, *arg);
@@ -134,7 +133,7 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* s
         case Directive::Stack:
         case Directive::Addresses:
         case Directive::Literal:
-            l.fail(expr.range, "a stack cannot be made a string");
+            l.fail(expr.range, "a stack cannot be converted to a string");
             break;
         }
     }

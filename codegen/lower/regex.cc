@@ -15,7 +15,7 @@ namespace {
 void need_match(Lowerer& l, Range range) {
     Emitter& e = l.e;
     llvm::Value* matched = e.CreateLoad(e.i64(), e.offset(l.env.matches, offsetof(sonde_regex_state, matched)));
-    raise_if(l, e.CreateICmpEQ(matched, e.number(0)), "no successful match to tell of", range);
+    raise_if(l, e.CreateICmpEQ(matched, e.number(0)), "no regular expression has matched", range);
 }
 
 } // namespace
@@ -54,7 +54,7 @@ llvm::Value* emit_matched(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* n = lower(l, *expr.args[0]);
     need_match(l, expr.range);
     llvm::Value* groups = e.CreateLoad(e.i64(), e.offset(l.env.matches, offsetof(sonde_regex_state, groups)));
-    raise_if(l, e.CreateICmpUGE(n, groups), "no such group in the last match", expr.range);
+    raise_if(l, e.CreateICmpUGE(n, groups), "the last match does not have this group", expr.range);
     e.routine("sonde_rt_regex_group", e.i64(), {slot, l.env.matches, n});
     return slot;
 }

@@ -204,8 +204,8 @@ class Lexer {
             cursor_ = start + end + close.size();
             diags_.report(DiagId::BadCharacter, range(start, cursor_), fmt::format("nothing in a script begins with `{}`", open))
                 .help(inside.find('"') == std::string_view::npos
-                          ? fmt::format("a string stands between `\"` and `\"`: `\"{}\"`", inside)
-                          : "a string stands between `\"` and `\"`");
+                          ? fmt::format("write a string between `\"` and `\"`: `\"{}\"`", inside)
+                          : "write a string between `\"` and `\"`");
             add_string(start, std::string(inside));
             return true;
         }
@@ -231,7 +231,7 @@ class Lexer {
         auto report = diags_.report(DiagId::BadCharacter, range(start, cursor_),
                                     fmt::format("nothing in a script begins with {}", what));
         if (*start == '\'' || what == "`\u201c`" || what == "`\u201d`" || what == "`\u2018`" || what == "`\u2019`")
-            report.help("a string stands between `\"` and `\"`");
+            report.help("write a string between `\"` and `\"`");
         if (*start == '@')
             report.help("an array is a global without `@` here: `global n`, then `n[key]++`");
         return true;
@@ -246,7 +246,7 @@ class Lexer {
         else if (DiagBuilder report =
                      diags_.report(DiagId::UnclosedString, range(start, body), "`%{` has no `%}`");
                  text.find("}%") != std::string::npos)
-            report.help("there is a `}%`: turn it round");
+            report.help("write `%}` instead of `}%`");
         add(TokenKind::Embedded, start, std::move(text));
         return true;
     }
@@ -339,7 +339,7 @@ class Lexer {
             if (!errno && text[0] == '0' && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }))
                 report.help("a leading 0 makes a number octal");
             else if (const std::string digits = in_digits(text); !errno && !digits.empty())
-                report.help(fmt::format("numbers have no exponents and no units: write `{}`", digits));
+                report.help(fmt::format("numbers cannot have exponents or units; write `{}`", digits));
         }
         add(TokenKind::Number, start, text).number = static_cast<int64_t>(value);
         return true;
@@ -361,7 +361,7 @@ class Lexer {
         // In BPF, strings end at the first NUL, so text after a NUL would be lost.
         size_t seen = value.find('\0');
         if (seen != std::string::npos && value.find_first_not_of('\0', seen) != std::string::npos)
-            diags_.report(DiagId::CutString, range(start, cursor_), "a NUL ends this string: what is after it is lost");
+            diags_.report(DiagId::CutString, range(start, cursor_), "a NUL ends this string; the rest of the string is ignored");
         add_string(start, value.substr(0, seen));
         return true;
     }

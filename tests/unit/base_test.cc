@@ -469,7 +469,7 @@ TEST(FindInPath, BareNames) {
     EXPECT_EQ(*find_file("plain"), two / "plain");
     EXPECT_EQ(find_file("none").error().message, "`none` is neither in $PATH nor in the working folder");
     EXPECT_EQ(find_file("folder").error().message,
-              "`folder` is not in $PATH, and in the working folder it is not a regular file");
+              "`folder` is not in $PATH, and the one in the working folder is not a regular file");
     EXPECT_FALSE(find_file("").ok());
     setenv("PATH", "", 1); // the working folder
     std::filesystem::current_path(two.path());

@@ -142,8 +142,8 @@ TEST_F(ModuleTypesTest, DifferentStructuresOfOneNameAreNone) {
     EXPECT_FALSE(types.find({{"struct", "far"}}));
     EXPECT_TRUE(types.chosen().empty());
     EXPECT_EQ(types.why_missing({"struct", "far"}),
-              "the modules `one` and `two` have different ones of this name: that of the only one that the script "
-              "probes is taken, or write down the one that is meant, under a name of its own");
+              "the modules `one` and `two` have different types of this name; probe only one of these modules, or "
+              "declare the type yourself under another name");
     EXPECT_EQ(declare(types, {"holder", "far"}),
               "struct far;\n\nstruct holder {\n\tstruct far *far;\n};\n\n" + compared);
 }
@@ -164,15 +164,15 @@ TEST_F(ModuleTypesTest, WhatIsNowhere) {
     EXPECT_FALSE(alone.find({{"struct", "holdr"}}));
     EXPECT_EQ(alone.why_missing({"struct", "holdr"}),
               "the kernel does not have `struct holdr`, and no module with types is loaded; did you mean `struct "
-              "holder`? the types of a module are known while it is loaded");
+              "holder`? the types of a module are known only while the module is loaded");
     add("one", [&](btf* t) { add_pair(t, "distant", "a", "b"); });
     add("two", [&](btf* t) { add_pair(t, "near", "a", "b"); });
     bytes_["broken"] = "no types";
     ModuleTypes types(kernel_bytes_, modules_, {});
     EXPECT_FALSE(types.find({{"struct", "distnat"}, {"", "value"}}));
     EXPECT_EQ(types.why_missing({"struct", "distnat"}),
-              "neither the kernel nor any of the 2 modules that are loaded has `struct distnat`; did you mean `struct "
-              "distant`? the types of a module are known while it is loaded");
+              "neither the kernel nor any of the 2 loaded modules has `struct distnat`; did you mean `struct "
+              "distant`? the types of a module are known only while the module is loaded");
     EXPECT_EQ(types.why_missing({"", "value"}), "");
 }
 

@@ -169,7 +169,7 @@ TEST(Lex, BadBytes) {
               "1:15-16 bad-character: nothing in a script begins with byte 0x00\n");
     Parsed quotes("probe begin { x = \xe2\x80\x9c\xe2\x80\x9c }");
     EXPECT_EQ(quotes.diags.all()[0].message, "nothing in a script begins with `\xe2\x80\x9c`");
-    EXPECT_EQ(quotes.diags.all()[0].helps[0], "a string stands between `\"` and `\"`");
+    EXPECT_EQ(quotes.diags.all()[0].helps[0], "write a string between `\"` and `\"`");
 }
 
 TEST(Lex, Arguments) {
@@ -191,7 +191,8 @@ TEST(Lex, Arguments) {
     // Name characters after it belong to the pasted text.
     options.args[0] = "foo";
     EXPECT_EQ(expr("$1_bar + $1", options), "foo_bar + foo");
-    EXPECT_EQ(errors("probe begin { x = $7 }", options), "1:19-21 bad-argument: `$7`: the command line has 6 script arguments\n");
+    EXPECT_EQ(errors("probe begin { x = $7 }", options),
+              "1:19-21 bad-argument: `$7`: the command line has 6 script arguments\n");
     EXPECT_EQ(errors("probe begin { x = @0 }", options), "1:19-21 bad-argument: `@0`: arguments are counted from 1\n");
     EXPECT_EQ(errors("probe begin { x = $6 }", options),
               "1:19-21 bad-argument: `$1`: an argument cannot use another one\n");
@@ -254,8 +255,7 @@ TEST(Preprocess, Branches) {
 }
 
 TEST(Preprocess, BadConditions) {
-    EXPECT_EQ(errors("%( kernel_w > \"2\" %? %)"),
-              "1:4-12 syntax: `kernel_w` is not an operand of a condition\n");
+    EXPECT_EQ(errors("%( kernel_w > \"2\" %? %)"), "1:4-12 syntax: `kernel_w` is not an operand of a condition\n");
     EXPECT_EQ(errors("%( 1 == \"1\" %? %)"), "1:9-12 syntax: a condition cannot compare a number with a string\n");
     EXPECT_EQ(errors("%( kernel_v >= 4 %? %)"),
               "1:16-17 syntax: a condition cannot compare `kernel_v` with a number\n");
@@ -551,8 +551,10 @@ TEST(Parse, Globals) {
     EXPECT_EQ(dumped("global a, b = 1, c = \"s\", d[100], e%, f%[10]; global g = -5 private h private global i, j"),
               "global a\nglobal b = 1\nglobal c = \"s\"\nglobal d[100]\nglobal e%\nglobal f%[10]\nglobal g = -5\n"
               "private global h\nprivate global i\nprivate global j\n");
-    EXPECT_EQ(errors("global a[0]"), "1:10-11 bad-declaration: an array's capacity must be from 1 to 2147483647, not 0\n");
-    EXPECT_EQ(errors("global a[-1]"), "1:10-12 bad-declaration: an array's capacity must be from 1 to 2147483647, not -1\n");
+    EXPECT_EQ(errors("global a[0]"),
+              "1:10-11 bad-declaration: an array's capacity must be from 1 to 2147483647, not 0\n");
+    EXPECT_EQ(errors("global a[-1]"),
+              "1:10-12 bad-declaration: an array's capacity must be from 1 to 2147483647, not -1\n");
     EXPECT_EQ(errors("global a[5] = 1"), "1:8-16 bad-declaration: array `a` cannot have an initial value\n");
     EXPECT_EQ(errors("global a = f(1)"),
               "1:12-13 syntax: expected a literal number or string as the initial value, got `f`\n");
@@ -587,7 +589,7 @@ TEST(Parse, Privileged) {
     EXPECT_EQ(errors("%{ a %} function g() %{ b %}"), "1:1-8 embedded-code: embedded C code needs guru mode (-g)\n"
                                                       "1:22-29 embedded-code: embedded C code needs guru mode (-g)\n");
     Parsed turned("%{ a }%");
-    EXPECT_EQ(turned.diags.all()[0].helps[0], "there is a `}%`: turn it round");
+    EXPECT_EQ(turned.diags.all()[0].helps[0], "write `%}` instead of `}%`");
     EXPECT_EQ(errors("%{ a"),
               "1:1-3 unclosed-string: `%{` has no `%}`\n1:1-5 embedded-code: embedded C code needs guru mode (-g)\n");
 }
@@ -609,7 +611,8 @@ TEST(Parse, Probes) {
         dumped("probe a.b = begin { x } probe c += end ? { y } probe d = e = f!, g { p }, { q }"),
         "probe a.b = begin\n{\n  x;\n}\nprobe c += end?\n{\n  y;\n}\nprobe d = e = f!, g\n{\n  p;\n}\n,\n{\n  q;\n}\n");
     EXPECT_EQ(errors("probe a? = begin { }"), "1:7-8 bad-declaration: an alias's name cannot have a `?` or a `!`\n");
-    EXPECT_EQ(errors("probe a if (x) = begin { }"), "1:13-14 bad-declaration: an alias's name cannot have a condition\n");
+    EXPECT_EQ(errors("probe a if (x) = begin { }"),
+              "1:13-14 bad-declaration: an alias's name cannot have a condition\n");
     EXPECT_EQ(errors("probe a += begin { }, { }"),
               "1:23-26 bad-declaration: an alias with `+=` has only one block, the epilogue\n");
 }

@@ -367,9 +367,9 @@ TEST(Regex, SaysWhereItIsWrong) {
         {"x[a-", 1, 2, "`[` has no `]`"},
         {"x[]", 1, 2, "`[` has no `]`"},
         {"[z-a]", 1, 4, "the range `z-a` runs backwards"},
-        {"[[:alhpa:]]", 1, 10, "there is no class `alhpa`"},
+        {"[[:alhpa:]]", 1, 10, "the class `alhpa` does not exist"},
         {"[[:alpha]]", 1, 3, "`[:` has no `:]`"},
-        {"[[=ab=]]", 1, 7, "`ab` is no single character"},
+        {"[[=ab=]]", 1, 7, "`ab` is not a single character"},
         {"[[:alpha:]-z]", 1, 12, "a class of characters cannot bound a range"},
         {"*a", 0, 1, "`*` has nothing before it to repeat"},
         {"a|+", 2, 3, "`+` has nothing before it to repeat"},
@@ -381,7 +381,7 @@ TEST(Regex, SaysWhereItIsWrong) {
         {"a{2,1}", 1, 6, "the second number of repetitions is below the first"},
         {"a{1001}", 1, 7, "more than 1000 repetitions"},
         {"a{99999999999999}", 1, 17, "more than 1000 repetitions"},
-        {"ab\\", 2, 3, "nothing stands after the backslash"},
+        {"ab\\", 2, 3, "the backslash has no character after it"},
         {"[a\\]", 0, 1, "`[` has no `]`"},
         {"[\\", 0, 1, "`[` has no `]`"},
     };
@@ -402,8 +402,8 @@ TEST(Regex, IsBounded) {
              {"((((a{200})*b){200})*c){200}", too_large},
              {"(.{0,255}){0,255}x", too_large},
              {deep, "the regular expression is too large: it needs too many groups"},
-             {std::string(300, '(') + std::string(300, ')'), "more than 200 groups in each other"},
-             {stars, "more than 16 repetitions of each other"},
+             {std::string(300, '(') + std::string(300, ')'), "more than 200 nested groups"},
+             {stars, "more than 16 nested repetitions"},
          })
         EXPECT_EQ(Compiled(pattern).problem.message, message) << pattern;
     EXPECT_TRUE(Compiled("(a{255}){2}(x|y){1,100}").good);
