@@ -48,7 +48,7 @@ template <typename Wanted> UprobeTargets part_of(const UprobeTargets& whole, Wan
 
 } // namespace
 
-Error PlaceArmer::ended() { return Error("the session was told to end before every probe was armed", EINTR); }
+Error PlaceArmer::ended() { return Error("the session was stopped before every probe was armed", EINTR); }
 
 PlaceArmer::PlaceArmer(const plan::Plan& plan, Stop stop) : stop_(std::move(stop)) {
     for (const plan::ProbedFile& file : plan.files)

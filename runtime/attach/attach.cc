@@ -156,7 +156,7 @@ Result<void> attach_points(const plan::Probe& probe, plan::Mechanism mechanism, 
             return attached;
         refused = names.size();
         if (refused > 0)
-            why = fmt::format("the kernel does not let {} be traced", names[0]);
+            why = fmt::format("the kernel does not allow tracing of {}", names[0]);
         if (refused == probe.points.size())
             why = fmt::format("cannot attach to any of {} functions: {}", refused, why);
     }
@@ -193,7 +193,7 @@ Result<void> judge(const std::map<std::string, Tally>& tallies) {
         if (tally.refused > 0 && tally.refused == tally.points)
             return Error(tally.why);
         if (tally.refused > 0)
-            warn(fmt::format("{} of {} points are left out: {}", tally.refused, tally.points, tally.why));
+            warn(fmt::format("{} of {} points are skipped: {}", tally.refused, tally.points, tally.why));
     }
     return {};
 }

@@ -20,9 +20,8 @@ Result<void> check_probing(const plan::Plan& plan) {
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (probe.is_session && !has_uprobe_session())
             return Error(
-                fmt::format("cannot attach to {} ({}): it is translated for a link that serves a function's "
-                            "entry and its return, which came with Linux 6.13; `--attach=uretprobe` translates "
-                            "it for older kernels",
+                fmt::format("cannot attach to {} ({}): the plan needs a link for a function's entry and return, which "
+                            "requires Linux 6.13; translate the script with `--attach=uretprobe` for older kernels",
                             probe.points[0].pp, probe.place));
         const bool trampoline = plan::is_trampoline(probe.kind);
         if (!plan::is_kernel_function(probe.kind))
@@ -34,12 +33,11 @@ Result<void> check_probing(const plan::Plan& plan) {
             continue;
         const std::string what = fmt::format("cannot attach to {} ({})", probe.points[0].pp, probe.place);
         if (has->why_not_fentry.empty() || has->why_not_kprobe.empty())
-            return Error(fmt::format("{}: {}, which it is made for, are not to be had: {}", what,
+            return Error(fmt::format("{}: the plan needs {}, which are not available: {}", what,
                                      trampoline ? "trampolines (fentry)" : "breakpoints (kprobes)", why_not));
-        return Error(fmt::format("{}: functions of this kernel cannot be probed: it has neither of the two ways\n"
-                                 "  trampolines (fentry): {}\n"
-                                 "  breakpoints (kprobes): {}\n"
-                                 "  tracepoints need neither: `sonde -l 'kernel.trace(\"*\")'` lists them",
+        return Error(fmt::format("{}: functions of this kernel cannot be probed: it supports neither of the two ways\n "
+                                 " trampolines (fentry): {}\n  breakpoints (kprobes): {}\n  use tracepoints instead: "
+                                 "`sonde -l 'kernel.trace(\"*\")'` lists them",
                                  what, has->why_not_fentry, has->why_not_kprobe));
     }
     return {};

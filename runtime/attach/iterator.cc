@@ -25,7 +25,7 @@ class Iteration final : public Attachment {
             got = read(file_.get(), text, sizeof text);
         while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
         if (got < 0)
-            return errno_error(fmt::format("{} cannot be gone through", name_), errno);
+            return errno_error(fmt::format("cannot iterate over {}", name_), errno);
         return {};
     }
 

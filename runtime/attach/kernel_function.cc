@@ -18,7 +18,7 @@ namespace {
 Error explain(const plan::Point& point, int err) {
     std::string what = fmt::format("cannot attach to {}", point.pp);
     if (err == ENOENT || err == EINVAL)
-        return Error(fmt::format("{}: the kernel does not let this {} be traced", what,
+        return Error(fmt::format("{}: the kernel does not allow tracing of this {}", what,
                                  point.symbol.empty() ? "address" : "function"),
                      err);
     if (err == EILSEQ)

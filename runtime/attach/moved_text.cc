@@ -126,10 +126,9 @@ void MovedText::look() {
         if (!known || process == 0)
             continue;
         if (wait_until_stopped(process) && mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
-            warn(fmt::format(
-                     "process {} has moved its code to other memory, with the breakpoints: they were taken out of "
-                     "the copy, and hits of its own code are not seen from here on",
-                     process),
+            warn(fmt::format("process {} has moved its code to other memory; sonde has removed the breakpoints from "
+                             "the copy, and no longer sees hits of this code",
+                             process),
                  Weight::Answer);
         kill(static_cast<pid_t>(process), SIGCONT);
     }

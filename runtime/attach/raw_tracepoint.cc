@@ -62,9 +62,8 @@ Result<std::unique_ptr<Attachment>> attach_syscalls(const KernelObject& kernel, 
     errno = 0;
     bpf_link* link = bpf_program__attach_perf_event(made, event->get()); // owns the event
     if (!link && errno == E2BIG)
-        return Error(fmt::format("the kernel runs 64 programs at raw_syscalls:{}, of all sessions together, and has "
-                                 "them already",
-                                 tracepoint));
+        return Error(
+            fmt::format("raw_syscalls:{} already has 64 BPF programs of all sessions, the kernel's limit", tracepoint));
     if (!link)
         return errno_error(fmt::format("cannot attach to the tracepoint raw_syscalls:{}", tracepoint), errno);
     event->release();

@@ -44,7 +44,7 @@ struct Group {
 void warn_of(const std::string& written, const Group& group) {
     const std::string first =
         fmt::format("{}, where the instruction {}", group.first->pp, traits_of(group.why->hazard).text);
-    warn(fmt::format("{} of {} points of `{}` {} not probed, since {}: {}{}", group.refused, group.points, written,
+    warn(fmt::format("{} of {} points of `{}` {} not probed, because {}: {}{}", group.refused, group.points, written,
                      group.refused == 1 ? "is" : "are",
                      is_refused(*group.why) ? "the kernel cannot probe the instruction there"
                                             : "a probe would change what the program does",

@@ -68,7 +68,7 @@ Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& 
                 }
                 int64_t process = kernel.numbers().in_kernel(point.pid);
                 if (process == 0 && point.pid != 0)
-                    return Error(fmt::format("cannot watch for {}: there is no process {}", point.pp, point.pid));
+                    return Error(fmt::format("cannot watch for {}: process {} does not exist", point.pp, point.pid));
                 uint64_t key[2] = {static_cast<uint64_t>(process), group};
                 if (bpf_map_update_elem(kernel.map_fd("sonde_subjects"), key, &point.row, BPF_ANY) != 0)
                     return errno_error(fmt::format("cannot watch for {}", point.pp), errno);

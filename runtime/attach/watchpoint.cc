@@ -62,7 +62,7 @@ Result<uint64_t> load_bias(int64_t process, const std::string& program) {
         if (entry.a_type == AT_ENTRY)
             return entry.a_un.a_val - file->entry();
     }
-    return Error(fmt::format("process {} does not tell where {} is loaded", process, program));
+    return Error(fmt::format("the load address of {1} in process {0} is not known", process, program));
 }
 
 // Returns the current address of a kernel symbol. The address in the plan may be old: a saved plan may run after a
@@ -97,8 +97,7 @@ std::string why_no_watchpoints() {
     uint64_t count = 0;
     if (read(event.get(), &count, sizeof count) != sizeof count || count > 0)
         return "";
-    return "the processor's debug registers report no access to memory, as in a virtual machine that does not pass "
-           "them on";
+    return "the processor's debug registers do not report accesses to memory, as in a virtual machine without them";
 }
 
 Result<std::unique_ptr<Attachment>> attach_watchpoint(const PointToAttach& one) {
@@ -178,7 +177,7 @@ Result<void> Watchpoints::find_beginnings() {
         std::optional<uint64_t> offset = file->file_offset(file->entry());
         if (file->entry() == 0 || !offset)
             return Error(
-                fmt::format("the memory of {} cannot be watched: it is no program that begins by itself", program));
+                fmt::format("the memory of {} cannot be watched: it is not a program with an entry point", program));
         beginnings_.push_back({program, file->entry(), *offset});
     }
     return {};
@@ -208,7 +207,7 @@ Result<void> Watchpoints::attach_beginnings(bool multi) {
             multi ? attach_uprobe_multi(kernel_.program_fd(target.program), target)
                   : attach_perf_event(kernel_.object(), target);
         if (!attached)
-            return std::move(attached).error().in("the program's memory cannot be watched from its beginning on");
+            return std::move(attached).error().in("cannot watch the program's memory from its beginning");
         attachments_.push_back(*std::move(attached));
     }
     return {};
@@ -263,8 +262,8 @@ void Watchpoints::process_began(const sonde_watch_event& event) {
         warn(fmt::format("process {} ({}) is not watched: {}", event.process, beginning.program, not_watched),
              Weight::Answer);
     else if (!waited || *waited == 0)
-        warn(fmt::format("process {} ({}) is not watched from its beginning on: the session has not answered within a "
-                         "second; the first accesses may be missing",
+        warn(fmt::format("process {} ({}) is not watched from its beginning: the session did not answer within a "
+                         "second, so the first accesses may be missing",
                          event.process, beginning.program),
              Weight::Answer);
 }
@@ -313,7 +312,7 @@ void Watchpoints::clear() {
         const uint64_t untold = SONDE_FAMILY_UNTOLD;
         sonde_family none{};
         if (bpf_map_lookup_elem(kernel_.map_fd("sonde_families"), &untold, &none) == 0 && none.members > 0)
-            warn(fmt::format("{} processes began or ended too fast to be followed; some may not have been watched",
+            warn(fmt::format("{} processes began or ended too fast for sonde to follow; some may not have been watched",
                              none.members),
                  Weight::Answer);
     }

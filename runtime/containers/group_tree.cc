@@ -121,12 +121,11 @@ Result<std::string> find_group_mount() {
     if (std::string part = group_mount("self", "", true); !part.empty())
         return part;
     if (has_old_groups())
-        return Error("only control groups of version 1 are mounted here, and sonde goes by those of version 2: "
-                     "`mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2` shows these, but what was started "
-                     "before has no groups there; `systemd.unified_cgroup_hierarchy=1` on the kernel's command line "
-                     "makes systemd use them");
-    return Error("control groups are not mounted here: `mount -t cgroup2 none /sys/fs/cgroup`, or in a container let "
-                 "it have the machine's /sys/fs/cgroup");
+        return Error("only control groups of version 1 are mounted, but sonde needs version 2; run `mkdir /run/cgroup2 "
+                     "&& mount -t cgroup2 none /run/cgroup2` (processes that already run have no groups there), or "
+                     "boot with `systemd.unified_cgroup_hierarchy=1`");
+    return Error("control groups are not mounted; run `mount -t cgroup2 none /sys/fs/cgroup`, or give the container "
+                 "the machine's /sys/fs/cgroup");
 }
 
 Result<GroupTree> read_group_tree(const std::string& mounted) {

@@ -35,25 +35,25 @@ std::string listed(std::vector<std::string> names) {
 // Returns the error for an unknown name. It suggests the nearest existing name, or lists all.
 Error not_found(const std::string& what, const std::string& name, const std::vector<std::string>& there,
                 const std::string& none) {
-    std::string message = fmt::format("no {} `{}` is running here", what, name);
+    std::string message = fmt::format("{} `{}` is not running", what, name);
     if (there.empty())
         return Error(fmt::format("{}; {}", message, none));
     if (std::string nearest = nearest_name(name, there); !nearest.empty())
         message += fmt::format(" (did you mean `{}`?)", nearest);
-    return Error(fmt::format("{}; there are: {}", message, listed(there)));
+    return Error(fmt::format("{}; running: {}", message, listed(there)));
 }
 
 // Returns a hint for messages if processes may be in groups of cgroup v1 only.
 std::string old_groups_hint() {
-    return has_old_groups() ? " (control groups of version 1 are in use beside, where sonde does not look: a runtime "
-                              "that uses only those has no groups here)"
+    return has_old_groups() ? " (sonde ignores control groups of version 1, which are also in use; a runtime that uses "
+                              "only these has no groups here)"
                             : "";
 }
 
 // Returns a hint for messages if the searched group may exist but be invisible here.
 std::string unseen_hint(const GroupPicture& picture) {
-    return picture.tree.is_part ? " (sonde is in a container, and sees nothing but that container's groups: start it "
-                                  "with `--privileged --pid=host`)"
+    return picture.tree.is_part ? " (sonde is in a container, and sees only that container's groups; start the "
+                                  "container with `--privileged --pid=host`)"
                                 : old_groups_hint();
 }
 
@@ -100,7 +100,7 @@ Result<std::vector<size_t>> find_container(const GroupPicture& picture, const st
         }
         std::ranges::sort(which);
         if (found.size() > 1)
-            return Error(fmt::format("`{}` is {} {} containers: {}; give more of the id", name,
+            return Error(fmt::format("`{}` is {} {} containers: {}; write more of the id", name,
                                      by_id ? "the beginning of the ids of" : "the name of", found.size(),
                                      fmt::join(which, ", ")));
         if (!found.empty())
@@ -108,12 +108,12 @@ Result<std::vector<size_t>> find_container(const GroupPicture& picture, const st
     }
     for (const ContainerRecord& record : picture.records)
         if (record.name == name || (is_container_id(name) && record.id.starts_with(name)))
-            return Error(fmt::format("the container `{}` ({} {}) is not running: start it first{}", name,
+            return Error(fmt::format("the container `{}` ({} {}) is not running; start it first{}", name,
                                      record.runtime, shortened(record.id), unseen_hint(picture)));
     std::vector<std::string> names;
     for (size_t folder : running)
         names.push_back(name_of_container(picture, picture.identities[folder].container));
-    return not_found("container", name, names, "no container is" + unseen_hint(picture));
+    return not_found("container", name, names, "no container is running" + unseen_hint(picture));
 }
 
 // Finds a pod by its name, `namespace/name`, or the beginning of its id. Uses the pod's own group if the path shows
@@ -135,7 +135,7 @@ Result<std::vector<size_t>> find_pod(const GroupPicture& picture, const std::str
         spaces.insert(record.pod_space);
     }
     if (spaces.size() > 1)
-        return Error(fmt::format("the pod `{}` is in the namespaces {}: give one, as `--pod {}/{}`", pod,
+        return Error(fmt::format("the pod `{}` is in the namespaces {}; choose one, as `--pod {}/{}`", pod,
                                  fmt::join(spaces, ", "), *spaces.begin(), pod));
     std::vector<size_t> found;
     for (size_t i = 0; i < picture.identities.size(); i++) {
@@ -153,8 +153,8 @@ Result<std::vector<size_t>> find_pod(const GroupPicture& picture, const std::str
     if (!found.empty())
         return found;
     if (!containers.empty())
-        return Error(fmt::format("the pod `{}` is not running here: it may be on another node", name));
-    return not_found("pod", name, there, "no pod is" + unseen_hint(picture));
+        return Error(fmt::format("the pod `{}` is not running here; it may be on another node", name));
+    return not_found("pod", name, there, "no pod is running" + unseen_hint(picture));
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -176,14 +176,13 @@ Result<std::vector<size_t>> find_unit(const GroupPicture& picture, const std::st
             there.push_back(part);
     }
     if (found.size() > 1)
-        return Error(fmt::format("the unit `{}` is running {} times: name one with --cgroup: {}", unit, found.size(),
+        return Error(fmt::format("the unit `{}` is running {} times; choose one with --cgroup: {}", unit, found.size(),
                                  fmt::join(paths, ", ")));
     if (!found.empty())
         return found;
-    Error missing = not_found("unit", unit, there, "no unit is" + unseen_hint(picture));
-    return Error(fmt::format("{}\n  start it first; or trace the slice that it will be in, and what is there: "
-                             "`--cgroup /system.slice`",
-                             missing.message));
+    Error missing = not_found("unit", unit, there, "no unit is running" + unseen_hint(picture));
+    return Error(
+        fmt::format("{}\n  start the unit first, or trace its slice: `--cgroup /system.slice`", missing.message));
 }
 
 Result<std::vector<size_t>> find_cgroup(const GroupPicture& picture, const std::string& name) {
@@ -204,20 +203,19 @@ Result<std::vector<size_t>> find_cgroup(const GroupPicture& picture, const std::
         return std::vector<size_t>{static_cast<size_t>(found - there.begin())};
     std::error_code error;
     if (is_absolute && std::filesystem::is_directory(name, error))
-        return Error(fmt::format("`{}` is no control group of version 2: it lies outside of the hierarchy that is "
-                                 "mounted at {}",
-                                 name, picture.tree.mounted));
+        return Error(fmt::format("`{}` is not a control group of version 2: it is outside of the hierarchy at {}", name,
+                                 picture.tree.mounted));
     std::vector<std::string> beside;
     const std::string above = path.substr(0, path.rfind('/'));
     for (const std::string& one : there)
         if (one.size() > 1 && one.substr(0, one.rfind('/')) == above)
             beside.push_back(one);
     const std::string nearest = nearest_name(path, beside.empty() ? there : beside);
-    std::string message = fmt::format("no control group `{}` is below {}", path, picture.tree.mounted);
+    std::string message = fmt::format("control group `{}` does not exist below {}", path, picture.tree.mounted);
     if (!nearest.empty())
         message += fmt::format(" (did you mean `{}`?)", nearest);
     if (!beside.empty())
-        message += fmt::format("; there are: {}", listed(beside));
+        message += fmt::format("; existing: {}", listed(beside));
     return Error(message);
 }
 
@@ -343,7 +341,7 @@ Result<std::vector<std::string>> roots_of_group(const GroupPicture& picture, con
     // processes is not running.
     if (wanted.kind == plan::GroupKind::Unit || wanted.kind == plan::GroupKind::Cgroup)
         return std::vector<std::string>{""};
-    return Error("no process is in it whose file system can be seen")
+    return Error("it has no process with a readable file system")
         .in(fmt::format("{} {}", option_of(wanted.kind), wanted.name));
 }
 

@@ -50,7 +50,7 @@ Result<void> SessionGroups::fill(const KernelObject& kernel) {
         return std::move(picture).error();
     Result<std::vector<size_t>> tops = find_all(*picture, plan_.groups);
     if (!tops)
-        return std::move(tops).error().in("it has ended while the probes were armed");
+        return std::move(tops).error().in("it ended while sonde armed the probes");
     if (plan_.filter_groups)
         let_in(kernel, *picture, *tops);
     if (plan_.names_groups)
@@ -95,7 +95,7 @@ std::string SessionGroups::own_text(plan::GroupKind kind) {
 void SessionGroups::put(int map, const void* key, const void* value) {
     if (bpf_map_update_elem(map, key, value, BPF_ANY) == 0 || std::exchange(is_full_, true))
         return;
-    warn(fmt::format("some control groups are not known to the handlers: {}", std::strerror(errno)));
+    warn(fmt::format("the handlers do not know some control groups: {}", std::strerror(errno)));
 }
 
 // Adds each group with all groups below. Also stores the group's parent and folder name in `sonde_births`. When a

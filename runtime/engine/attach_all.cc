@@ -42,17 +42,16 @@ Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& t
     MemoryCheck check = check_memory_of_processes(plan, files, to_arm.stop);
     const KernelObject& kernel = *session.data.kernel;
     for (const auto& [process, path] : check.moved) {
-        const std::string what = fmt::format("process {} runs a copy of the code of `{}` that it has made in memory of "
-                                             "its own (large pages): breakpoints "
-                                             "do not get there, and its hits are not seen",
+        const std::string what = fmt::format("process {} runs a copy of the code of `{}` in its own memory (large "
+                                             "pages); sonde cannot probe the copy and does not see its hits",
                                              process, path);
         if (plan.filter_target && kernel.targets().has(session.data.numbers.in_kernel(process)))
-            return Error(what + "; start it without that, as with `node --use-largepages=off`");
+            return Error(what + "; start the process without the copy, as with `node --use-largepages=off`");
         warn(what, Weight::Answer);
     }
     if (check.hidden > 0 && !plan.filter_target && !has_capability(CAP_SYS_PTRACE))
-        warn(fmt::format("the code of {} processes of others could not be compared with the files, which needs "
-                         "CAP_SYS_PTRACE: a debugger's breakpoint there, or a patch, would be overwritten",
+        warn(fmt::format("comparing the code of {} processes of other users with the files needs CAP_SYS_PTRACE; sonde "
+                         "would overwrite a debugger's breakpoint or a patch in these processes",
                          check.hidden));
     const size_t changes = check.changes();
     if (changes == 0)
@@ -68,7 +67,7 @@ Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& t
     for (const plan::Probe& probe : plan.probes)
         if (plan::is_uprobe(probe.kind) && std::ranges::none_of(probe.points, is_armed))
             return Error("cannot probe " + what);
-    warn("left out: " + what, Weight::Answer);
+    warn("skipped: " + what, Weight::Answer);
     return {};
 }
 

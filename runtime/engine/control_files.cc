@@ -347,7 +347,7 @@ Result<void> ControlFiles::mount(const std::string& name) {
         struct stat attr{};
         if (lstat(base.c_str(), &attr) == 0) {
             if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid() || (attr.st_mode & (S_IWGRP | S_IWOTH)))
-                return Error(fmt::format("{}: {} is somebody else's, or others may write to it", what, base));
+                return Error(fmt::format("{}: {} belongs to another user, or others may write to it", what, base));
             remove_leftovers_in(base);
             if (mkdir(folder_.c_str(), 0755) == 0 || errno == EEXIST)
                 break;
@@ -356,12 +356,11 @@ Result<void> ControlFiles::mount(const std::string& name) {
             return errno_error(what, errno);
     }
     if (is_mounted(folder_))
-        return Error(fmt::format("{}: another session is called `{}`; -m gives this one another name", what, name));
+        return Error(fmt::format("{}: another session has the name `{}`; choose another name with -m", what, name));
     made_ = true;
     if (access("/dev/fuse", F_OK) != 0)
-        return Error(fmt::format("{}: there is no /dev/fuse (the kernel's module `fuse` is not loaded, or a container "
-                                 "keeps it away)",
-                                 what));
+        return Error(fmt::format(
+            "{}: /dev/fuse does not exist (the kernel's module `fuse` is not loaded, or a container hides it)", what));
     fuse_set_log_func(no_log);
     std::string options = "fsname=sonde,subtype=sonde,default_permissions";
     if (geteuid() == 0)

@@ -89,7 +89,7 @@ Result<void> ControlProcess::mount() {
 void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
     if (ended_) {
-        warn("the process that serves the control files was killed: they are gone until the session begins anew",
+        warn("the process that serves the control files was killed; restart the session to get the files back",
              Weight::Answer);
         take_away();
     }

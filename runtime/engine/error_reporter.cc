@@ -68,22 +68,22 @@ std::string told_place(const std::string& near, const std::vector<std::string>& 
 // Returns advice for an error message; "" if the message needs none.
 std::string way_out(const std::string& error) {
     if (error.starts_with(plan::no_actions_left))
-        return "help: `-D MAXACTION=N` lets a handler run N statements, and one of begin, end or a timer ten times as "
-               "many";
+        return "help: `-D MAXACTION=N` allows N statements in a handler, and ten times as many in begin, end and "
+               "timers";
     if (error.starts_with("MAXNESTING exceeded"))
-        return "help: `-D MAXNESTING=N` lets calls of functions nest N deep";
+        return "help: `-D MAXNESTING=N` allows N nested calls of functions";
     if (error.starts_with("Array overflow, check MAXMAPENTRIES"))
-        return "help: `-D MAXMAPENTRIES=N` gives each array room for N elements, `global a[N]` one of them; "
-               "`global a%[N]` forgets the oldest one instead";
+        return "help: `-D MAXMAPENTRIES=N` allows N elements in each array, `global a[N]` in one array; `global a%[N]` "
+               "drops the oldest element instead";
     if (error.find(" fault at 0x") == std::string::npos &&
         error.find(" fault [man error::fault] at 0x") == std::string::npos)
         return "";
     for (std::string_view reader : {"user_string", "kernel_string"})
         if (error.find(fmt::format("near identifier '{}' ", reader)) != std::string::npos)
-            return fmt::format("help: `{}(address, \"?\")` gives the second text where no string can be read; "
-                               "`try {{ ... }} catch {{ ... }}` goes on after any error",
+            return fmt::format("help: `{}(address, \"?\")` returns the second string if the address cannot be read; "
+                               "`try {{ ... }} catch {{ ... }}` continues after any error",
                                reader);
-    return "help: `try { ... } catch { ... }` goes on after an error";
+    return "help: `try { ... } catch { ... }` continues after an error";
 }
 } // namespace
 

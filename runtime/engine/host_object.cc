@@ -190,7 +190,7 @@ Result<uint64_t> Linker::import(const std::string& name) const {
     for (const HostSymbol& symbol : std::span(all, count))
         if (name == symbol.name)
             return reinterpret_cast<uint64_t>(symbol.address);
-    return Error(fmt::format("the host code wants `{}`, which this version does not have", name));
+    return Error(fmt::format("the host code needs `{}`, which this version does not have", name));
 }
 
 // Applies the relocations of all loaded sections.

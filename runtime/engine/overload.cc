@@ -193,8 +193,8 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
         if (is_rare() || share < std::min(costly_share, limit_))
             continue;
         const std::string what = fmt::format(
-            "{:.0f}% of a processor, by {:.0f} hits a second of {:.2f} us each, of which the trap takes {:.2f}", share,
-            hits / seconds, (ns / hits + trap) / 1000, trap / 1000);
+            "{:.0f}% of a processor, with {:.0f} hits a second of {:.2f} us each, of which the trap takes {:.2f}",
+            share, hits / seconds, (ns / hits + trap) / 1000, trap / 1000);
         if (share >= limit_) {
             cost.is_disarmed = true;
             out.push_back({i, fmt::format("after {:.1f} s, as it took {} (--overload=off keeps it)",

@@ -44,7 +44,7 @@ void finish_output(Session& session, Signals& signals) {
     session.output.set_patience({}, hurry);
     if (!session.interrupted && !writer.wait_until_written({Patience::forever, tell_after_ns}, hurry) && !hurry() &&
         isatty(STDERR_FILENO) == 1)
-        say(fmt::format("the session has ended, {} lines wait for the reader of the output: ^C drops them",
+        say(fmt::format("the session has ended, but {} lines wait for the reader of the output; press ^C to drop them",
                         writer.queued_lines()));
     session.output.finish(patience_at_end(session));
     Writer::Loss lost = writer.lost(Writer::Printed);

@@ -148,9 +148,9 @@ void Session::say_unhit() {
     if ((hooks.several_ways || everybody) && !lines.empty() && !was_any) {
         const size_t more = lines.size() - 1;
         const std::string others = more == 0   ? ""
-                                   : more == 1 ? ", nor was 1 more point"
-                                               : fmt::format(", nor were {} more points", more);
-        return warn(fmt::format("nothing was seen: {}{}", lines[0], others),
+                                   : more == 1 ? ", and 1 more point was not hit"
+                                               : fmt::format(", and {} more points were not hit", more);
+        return warn(fmt::format("no probe was hit: {}{}", lines[0], others),
                     hooks.several_ways ? Weight::Answer : Weight::Advice);
     }
     for (size_t i = 0; i < std::min(lines.size(), most_lines); i++)

@@ -89,7 +89,7 @@ void guard(Session& session, OverloadGuard& overload, Attachments& attachments) 
                 session.data.missed[probe] += attachment->missed();
         std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
         session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
-        warn(fmt::format("the probe at {} is disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
+        warn(fmt::format("the probe at {} was disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
     }
 }
 
@@ -232,17 +232,17 @@ Result<void> Run::begin_output() {
         return std::move(messages).error();
     session_.messages = *std::move(messages);
     if (options_.target_pid && !is_process(options_.target_pid))
-        return Error(fmt::format("-x {}: there is no such process", options_.target_pid));
+        return Error(fmt::format("-x {}: this process does not exist", options_.target_pid));
     if (const int64_t process = options_.target_pid ? process_of_thread(options_.target_pid) : 0;
         process != options_.target_pid)
-        warn(fmt::format("-x {}: that is a thread of process {}, and no process; -x {} traces it", options_.target_pid,
+        warn(fmt::format("-x {}: this is a thread of process {}, not a process; use -x {}", options_.target_pid,
                          process, process),
              plan_.filter_target ? Weight::Answer : Weight::Advice);
     if (Result<void> there = session_.groups.check(); !there)
         return there;
     if (options_.target_pid && plan_.filter_groups && is_process(options_.target_pid) &&
         !session_.groups.has(options_.target_pid))
-        warn(fmt::format("-x {}: that process is not in {}, and probes see only what is in both", options_.target_pid,
+        warn(fmt::format("-x {}: this process is not in {}, and probes see only processes in both", options_.target_pid,
                          describe_groups(plan_.groups)));
     session_.held_back = std::make_unique<HeldBack>(session_.output, *session_.messages);
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
@@ -553,12 +553,11 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, c
         return Error(why);
     if (!plan.writes.empty())
         if (std::string why = why_not_write(); !why.empty())
-            return Error(
-                fmt::format("the script changes the traced program's memory ({}), which this kernel does not allow: "
-                            "{}; without the write the script can run",
-                            plan.writes, why));
+            return Error(fmt::format("the script changes the traced program's memory ({}), which this kernel does not "
+                                     "allow: {}; remove the write to run the script",
+                                     plan.writes, why));
     if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
-        return Error("sonde cannot tell which processes are meant: " + why);
+        return Error("sonde cannot identify processes: " + why);
     return Run(plan, options, translate, hooks).run();
 }
 

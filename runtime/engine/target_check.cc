@@ -40,17 +40,17 @@ Result<void> check_target_filter(Session& session) {
     if (!was_in)
         targets.remove(in_kernel);
     if (!seen)
-        return Error(
-            fmt::format("handlers would not see the target: the session's own process, {} here and {} in the kernel, "
-                        "does not pass the filter when it is the target; without -c and -x the script can run",
-                        own, in_kernel));
+        return Error(fmt::format("handlers would not see the target: the session's own process ({} here, {} in the "
+                                 "kernel) does not pass the filter for targets; run the script without -c and -x",
+                                 own, in_kernel));
     return {};
 }
 
 Result<void> check_target_joined(const Session& session) {
     if (!session.plan.filter_target || !session.data.kernel || session.data.words->joined > 0)
         return {};
-    return Error("the command was not seen to begin, so no handler ran for it: its hits are unknown, not none");
+    return Error(
+        "sonde did not see the beginning of the command, so no handler ran for its hits, and their number is unknown");
 }
 
 } // namespace sonde

@@ -77,22 +77,21 @@ std::string explain_file(const UnhitContext& context, const std::string& path) {
     if (std::set<uint64_t> others = context.files.inodes_at(path); !others.empty())
         return replaced
                    ? fmt::format("{} was replaced while the session ran, and {} ran the new file", path, context.target)
-                   : fmt::format("{} ran another file of that path (inode {}, probed is {}): the file was replaced "
-                                 "after it began, or it sees other mounts or another root; `process(PID)` probes what "
-                                 "a process runs, and a path that leads there from here another root's file",
-                                 context.target, *others.begin(), probed->second);
+                   : fmt::format(
+                         "{} ran another file with this path (inode {} instead of {}): the file was replaced, or the "
+                         "process has other mounts or another root; probe the running file with `process(PID)`",
+                         context.target, *others.begin(), probed->second);
     if (replaced)
         return fmt::format("{} was replaced while the session ran", path);
     if (!context.files.is_complete())
         return "";
     std::string instead = context.files.program();
     if (context.everybody)
-        return fmt::format("no process that can be looked at here has loaded {} now", path);
+        return fmt::format("no visible process has loaded {}", path);
     if (instead.empty() || instead == path)
         return fmt::format("{} never ran or loaded {}", context.target, path);
     return fmt::format("{} never ran or loaded {}; it ran {}{}", context.target, path, instead,
-                       is_static(instead) ? ", which is linked statically: what it uses of libraries is in itself"
-                                          : "");
+                       is_static(instead) ? ", which is linked statically and contains its libraries" : "");
 }
 
 bool is_32_bit_program(const std::string& path) {
@@ -115,10 +114,10 @@ std::string explain(const UnhitContext& context, const Written& written) {
         all_user = all_user && plan::is_uprobe(one.kind);
     }
     if (unmet)
-        return "events came, but its condition was never true";
+        return "sonde saw events, but the condition was never true";
     if (entered)
-        return asks ? "calls were seen, but no return of one whose condition was true"
-                    : "calls were seen, but none of them returned while the session ran";
+        return asks ? "sonde saw calls, but no return of a call with a true condition"
+                    : "sonde saw calls, but none of them returned during the session";
     if (all_user) {
         std::vector<std::string> reasons;
         for (const auto& [probe, point] : written.points) {
@@ -136,11 +135,10 @@ std::string explain(const UnhitContext& context, const Written& written) {
         return one.second->number >= 0 && one.second->narrow_calls.empty();
     });
     if (all_calls && is_32_bit_program(context.program))
-        return fmt::format(
-            "{} is a 32-bit program, whose calls this handler cannot see: it reads structures that are others there",
-            context.program);
+        return fmt::format("{} is a 32-bit program; the handler cannot see its calls, because their structures differ",
+                           context.program);
     if (outside)
-        return fmt::format("only processes other than {} came by", context.target);
+        return fmt::format("only processes other than {} hit the probe", context.target);
     if (all_user && context.inlined_copies && written.points.size() <= 16)
         for (const auto& [probe, point] : written.points)
             if (uint64_t more = context.inlined_copies(*point)) {
@@ -149,8 +147,7 @@ std::string explain(const UnhitContext& context, const Written& written) {
             }
     if (copies)
         return fmt::format(
-            "`{}` is inlined at {} place{}, which are no calls; leave out `.call` and `.return` to probe "
-            "them, or write `.inline`",
+            "`{}` is inlined at {} place{}; remove `.call` and `.return`, or write `.inline`, to probe the copies",
             function, copies, copies == 1 ? "" : "s");
     return "";
 }

@@ -115,19 +115,19 @@ std::string why_not_write() {
         return "";
     int error = errno;
     if (std::string locked = lockdown(); !locked.empty())
-        return fmt::format("it is locked down ({}), and then no BPF program may write user memory", locked);
+        return fmt::format("it is locked down ({}), so BPF programs cannot write user memory", locked);
     return fmt::format("it refuses a program that writes user memory: {}", std::strerror(error));
 }
 
 KernelFunctionProbing probe_kernel_functions() {
     KernelFunctionProbing out;
     if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
-        out.why_not_kprobe = "the kernel is built without them (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
+        out.why_not_kprobe = "the kernel is built without kprobes (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
     // This function is called by the kernel's own tests only.
     constexpr const char* function = "bpf_fentry_test1";
     uint32_t id = find_function(function);
     if (id == 0) {
-        out.why_not_fentry = "the kernel does not tell its types (CONFIG_DEBUG_INFO_BTF)";
+        out.why_not_fentry = "the kernel's types are not available (CONFIG_DEBUG_INFO_BTF)";
         return out;
     }
     if (!load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id)) {
@@ -146,7 +146,7 @@ std::string why_no_netfilter() {
     if (program)
         return "";
     if (errno == EINVAL)
-        return "it has no BPF programs for them, which came with Linux 6.4 (CONFIG_NETFILTER_BPF_LINK)";
+        return "it has no BPF programs for packets; they need Linux 6.4 (CONFIG_NETFILTER_BPF_LINK)";
     return std::strerror(errno);
 }
 
@@ -154,13 +154,13 @@ std::string why_no_lsm() {
     constexpr const char* function = "bpf_lsm_file_open";
     uint32_t id = find_function(function);
     if (id == 0)
-        return "it is built without them (CONFIG_BPF_LSM)";
+        return "it is built without BPF security hooks (CONFIG_BPF_LSM)";
     if (!load_at_function(BPF_PROG_TYPE_LSM, BPF_LSM_MAC, id))
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
     // The kernel loads such programs even if BPF is not an active security module, and then never calls them.
     std::string modules;
     if (!has_bpf_security_module(modules).value_or(true))
-        return fmt::format("BPF is none of its security modules{}; the kernel's parameter `lsm=` has to name `bpf`",
+        return fmt::format("BPF is not one of its security modules{}; add `bpf` to the kernel's parameter `lsm=`",
                            modules.empty() ? "" : fmt::format(" ({})", modules));
     return "";
 }
@@ -180,9 +180,7 @@ std::string why_no_result(const std::string& function) {
     if (errno != EINVAL)
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
     if (find_function("within_error_injection_list") != 0)
-        return fmt::format("`{}` is none of the functions that permit error injection "
-                           "(/sys/kernel/debug/error_injection/list)",
-                           function);
+        return fmt::format("`{}` does not permit error injection (/sys/kernel/debug/error_injection/list)", function);
     return fmt::format("{}{}", only_security_functions,
                        can_set_result_of("__x64_sys_umask") ? " and system calls (`__x64_sys_...`)" : "");
 }

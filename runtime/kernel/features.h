@@ -39,7 +39,8 @@ struct FeaturesByTypes {
 FeaturesByTypes read_features(std::string_view types);
 // The reason for a function whose result cannot be set, if the kernel has no list of suitable functions.
 inline constexpr const char* only_security_functions =
-    "it is built without error injection (CONFIG_FUNCTION_ERROR_INJECTION), which leaves functions `security_...`";
+    "it is built without error injection (CONFIG_FUNCTION_ERROR_INJECTION), so only results of functions "
+    "`security_...` can be set";
 // Returns whether session links are available: one program for a function's entry and return (uprobe_session.h).
 bool has_uprobe_session();
 // Returns the kinds of links to use for the plan's probes on the running kernel. `only_perf_events` excludes

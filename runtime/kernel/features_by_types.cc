@@ -63,9 +63,9 @@ std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind, const std::st
     case plan::Decision::None:
         return "";
     case plan::Decision::Verdict:
-        return netfilter ? "" : "it has no BPF programs for them (CONFIG_NETFILTER_BPF_LINK)";
+        return netfilter ? "" : "it has no BPF programs for packets (CONFIG_NETFILTER_BPF_LINK)";
     case plan::Decision::Refusal:
-        return lsm ? "" : "it is built without them (CONFIG_BPF_LSM)";
+        return lsm ? "" : "it is built without BPF security hooks (CONFIG_BPF_LSM)";
     case plan::Decision::Result:
         break;
     }

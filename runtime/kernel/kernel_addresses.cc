@@ -34,10 +34,9 @@ Result<std::map<std::string, uint64_t>> find_addresses(const plan::Plan& plan) {
     for (std::string name : wanted)
         if (!shown || !out.contains(name)) {
             std::replace(name.begin(), name.end(), '\t', ' '); // separates a name from its module
-            return Error(fmt::format("the kernel does not tell where `{}` is, which the script reads: {}", name,
+            return Error(fmt::format("the kernel does not show the address of `{}`, which the script reads: {}", name,
                                      shown ? "/proc/kallsyms does not have it (CONFIG_KALLSYMS_ALL)"
-                                           : "it shows no addresses, which takes root, and "
-                                             "/proc/sys/kernel/kptr_restrict below 2"));
+                                           : "run sonde as root, with /proc/sys/kernel/kptr_restrict below 2"));
         }
     return out;
 }

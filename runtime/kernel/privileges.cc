@@ -26,7 +26,7 @@ struct Wanted {
 };
 // CAP_SYS_ADMIN implies both.
 constexpr Wanted for_tracing[] = {{cap_bpf, "CAP_BPF", "to load handlers"},
-                                  {cap_perfmon, "CAP_PERFMON", "to attach them and to let them read memory"}};
+                                  {cap_perfmon, "CAP_PERFMON", "to attach handlers and to read memory"}};
 
 bool has_control_files(const plan::Plan& plan) { return plan.has(plan::is_file); }
 bool needs_admin(const plan::Plan& plan) { return has_control_files(plan) || plan.has(plan::is_event); }
@@ -101,17 +101,16 @@ std::string missing_capabilities() {
     for (char& letter : names)
         letter = static_cast<char>(std::tolower(letter));
     return fmt::format(
-        "tracing needs {}, which this process does not have: run sonde as root, or give the program both once with "
-        "`setcap {}=ep {}`",
-        missing, names, own_path());
+        "tracing needs {}, which this process does not have; run sonde as root, or run `setcap {}=ep {}` once", missing,
+        names, own_path());
 }
 
 std::string why_no_changes(const std::string& changes) {
     if (changes.empty() || has_capability(CAP_SYS_ADMIN))
         return "";
-    return fmt::format("the script changes what the kernel or a program does ({}), which needs CAP_SYS_ADMIN, and this "
-                       "process does not have it\n  CAP_BPF and CAP_PERFMON are for scripts that only watch: run this "
-                       "one as root, or take the change out",
+    return fmt::format("the script changes the kernel's or a program's behavior ({}), which needs CAP_SYS_ADMIN, and "
+                       "this process does not have it\n  CAP_BPF and CAP_PERFMON allow only scripts without changes; "
+                       "run the script as root, or remove the change",
                        changes);
 }
 

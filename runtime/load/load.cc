@@ -109,8 +109,7 @@ Error too_few_files() {
     rlimit files{};
     getrlimit(RLIMIT_NOFILE, &files);
     return Error(
-        fmt::format("the session needs more open files than the {} that it may have: `ulimit -n` shows and sets "
-                    "the limit",
+        fmt::format("the session needs more than the {} open files of its limit; raise the limit with `ulimit -n`",
                     files.rlim_cur),
         EMFILE);
 }
@@ -274,17 +273,16 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
                 static_cast<void>(write_file(log_file, log));
             begin = log.find('\n', begin);
             if (err == kernel_cannot_compile)
-                return Error("the kernel's own compiler fails on a handler that its verifier has accepted", err);
+                return Error("the kernel's JIT compiler fails on a handler that the verifier has accepted", err);
             return Error(explain_verifier_log(
                              log.substr(begin + 1, end == std::string::npos ? std::string::npos : end - begin - 1)),
                          err);
         }
         // libbpf returns ESRCH itself if it needs the kernel's types and cannot find them.
         if (err == ESRCH && access("/sys/kernel/btf/vmlinux", R_OK) != 0)
-            return Error(
-                fmt::format("this kernel does not tell its types, and the handlers look into its structures: {}",
-                            why_no_kernel_types()),
-                err);
+            return Error(fmt::format("the kernel's types are not available, and the handlers read its structures: {}",
+                                     why_no_kernel_types()),
+                         err);
         return Error(fmt::format("the kernel does not load the handlers: {} ({})", std::strerror(err),
                                  log.substr(0, log.find('\n'))),
                      err);

@@ -58,18 +58,18 @@ Result<void> check_symbols(std::span<const uint8_t> object, const std::vector<El
                            const Elf64_Shdr& table) {
     const Elf64_Shdr& strings = sections[table.sh_link];
     if (!ends_texts(object, strings))
-        return broken("its symbols have no names");
+        return broken("its symbols do not have names");
     for (uint64_t at = 0; at < table.sh_size; at += sizeof(Elf64_Sym)) {
         auto symbol = read_struct<Elf64_Sym>(object, table.sh_offset + at);
         if (symbol.st_name >= strings.sh_size)
-            return broken("a symbol's name is not there");
+            return broken("a symbol's name does not exist");
         if (symbol.st_shndx >= SHN_LORESERVE)
             continue;
         if (symbol.st_shndx >= sections.size())
-            return broken("a symbol's section is not there");
+            return broken("a symbol's section does not exist");
         const Elf64_Shdr& section = sections[symbol.st_shndx];
         if (symbol.st_value > section.sh_size || symbol.st_size > section.sh_size - symbol.st_value)
-            return broken("a symbol lies outside of its section");
+            return broken("a symbol is outside of its section");
     }
     return {};
 }
@@ -77,7 +77,7 @@ Result<void> check_symbols(std::span<const uint8_t> object, const std::vector<El
 Result<void> check_relocations(std::span<const uint8_t> object, const std::vector<Elf64_Shdr>& sections,
                                const Elf64_Shdr& table) {
     if (table.sh_info >= sections.size())
-        return broken("relocations of a section that is not there");
+        return broken("relocations of a section that does not exist");
     const Elf64_Shdr& symbols = sections[table.sh_link];
     if (symbols.sh_type != SHT_SYMTAB)
         return broken("relocations without symbols");
@@ -85,7 +85,7 @@ Result<void> check_relocations(std::span<const uint8_t> object, const std::vecto
         auto rel = read_struct<Elf64_Rel>(object, table.sh_offset + at);
         if (rel.r_offset >= sections[table.sh_info].sh_size ||
             ELF64_R_SYM(rel.r_info) >= symbols.sh_size / sizeof(Elf64_Sym))
-            return broken("a relocation refers to something that is not there");
+            return broken("a relocation refers to a symbol or place that does not exist");
     }
     return {};
 }
@@ -105,7 +105,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
     const uint64_t room = btf.size() - header.hdr_len;
     if (header.type_off > room || header.type_len > room - header.type_off || header.str_off > room ||
         header.str_len > room - header.str_off || header.str_len == 0 || header.type_off % 4 != 0)
-        return broken("its types lie outside of their section");
+        return broken("its types are outside of their section");
     const std::span<const uint8_t> texts = btf.subspan(header.hdr_len + header.str_off, header.str_len);
     if (texts.front() != 0 || texts.back() != 0)
         return broken("its types' names do not end");
@@ -152,7 +152,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
         case 18: // BTF_KIND_TYPE_TAG
             break;
         default:
-            return broken("it has a type of no known kind");
+            return broken("it has a type of an unknown kind");
         }
         if (more > types.size() - at - sizeof type)
             return broken("a type is cut off");
@@ -207,7 +207,7 @@ Result<void> check_types(std::span<const uint8_t> btf) {
                 break;
             }
         if (!good)
-            return broken("a type refers to something that is not there");
+            return broken("a type refers to a type or name that does not exist");
     }
     return {};
 }
@@ -226,7 +226,7 @@ Result<void> check_records(std::span<const uint8_t> ext) {
     for (uint64_t at = 8; at + 8 <= std::min<uint64_t>(header, 32); at += 8) {
         const uint64_t begin = word(at), size = word(at + 4);
         if (begin > room || size > room - begin || begin % 4 != 0)
-            return broken("its line information lies outside of its section");
+            return broken("its line information is outside of its section");
         if (size == 0)
             continue;
         uint64_t left = size, place = header + begin;
@@ -234,7 +234,7 @@ Result<void> check_records(std::span<const uint8_t> ext) {
             return broken("its line information is cut off");
         const uint64_t record = word(place);
         if (record < 8 || record > 256 || record % 4 != 0)
-            return broken("its line information has records of no known size");
+            return broken("its line information has records of an unknown size");
         for (left -= 4, place += 4; left > 0;) {
             if (left < 8)
                 return broken("its line information is cut off");
@@ -261,7 +261,7 @@ Result<void> check_map(const bpf_object* object, const MapShape& shape) {
         return broken(fmt::format("it has no map `{}`", shape.name));
     if (bpf_map__key_size(map) != shape.key || bpf_map__value_size(map) != shape.value ||
         bpf_map__max_entries(map) < shape.entries)
-        return broken(fmt::format("its map `{}` has another shape than the plan", shape.name));
+        return broken(fmt::format("its map `{}` does not match the plan", shape.name));
     return {};
 }
 
@@ -274,19 +274,19 @@ Result<void> check_object_file(std::span<const uint8_t> object) {
     auto header = read_struct<Elf64_Ehdr>(object, 0);
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_REL || header.e_machine != EM_BPF)
-        return broken("it is no ELF file for BPF");
+        return broken("it is not an ELF file for BPF");
     if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff % 8 != 0 ||
         !inside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) || header.e_shstrndx >= header.e_shnum)
-        return broken("its table of sections is not there");
+        return broken("its table of sections does not exist");
     std::vector<Elf64_Shdr> sections;
     for (uint64_t i = 0; i < header.e_shnum; i++)
         sections.push_back(read_struct<Elf64_Shdr>(object, header.e_shoff + i * sizeof(Elf64_Shdr)));
     for (const Elf64_Shdr& one : sections) {
         const bool stored = one.sh_type != SHT_NOBITS && one.sh_type != SHT_NULL;
         if (one.sh_size > most_section || (stored && !inside(one.sh_offset, one.sh_size)))
-            return broken("a section lies outside of it");
+            return broken("a section is outside of the file");
         if (one.sh_link >= sections.size())
-            return broken("a section refers to one that is not there");
+            return broken("a section refers to a section that does not exist");
         if (one.sh_addralign > 4096 || (one.sh_addralign && !std::has_single_bit(one.sh_addralign)) ||
             (stored && one.sh_addralign && one.sh_offset % one.sh_addralign != 0))
             return broken("a section is not aligned");
@@ -302,7 +302,7 @@ Result<void> check_object_file(std::span<const uint8_t> object) {
         return broken("its sections have no names");
     for (const Elf64_Shdr& one : sections) {
         if (one.sh_name >= sections[header.e_shstrndx].sh_size)
-            return broken("a section's name is not there");
+            return broken("a section's name does not exist");
         Result<void> checked;
         std::string_view name = section_name(object, sections[header.e_shstrndx], one);
         if (one.sh_type == SHT_SYMTAB)
@@ -310,7 +310,7 @@ Result<void> check_object_file(std::span<const uint8_t> object) {
         else if (one.sh_type == SHT_REL)
             checked = check_relocations(object, sections, one);
         else if (one.sh_type == SHT_RELA)
-            checked = broken("it has relocations of another form");
+            checked = broken("it has relocations of an unknown form");
         else if (one.sh_type == SHT_PROGBITS && name == ".BTF")
             checked = check_types(object.subspan(one.sh_offset, one.sh_size));
         else if (one.sh_type == SHT_PROGBITS && name == ".BTF.ext")

@@ -57,9 +57,9 @@ std::string missing_in_old_kernel(const std::string& log) {
         const char* said;
         const char* what;
     } signs[] = {
-        {"BPF_STX uses reserved fields", "atomic operations that give a value, which came with Linux 5.12"},
-        {"in func_info doesn't match number of subprogs", "functions that are passed on, which came with Linux 5.13"},
-        {"invalid func unknown#", "functions that came with Linux 5.15 and 5.17"},
+        {"BPF_STX uses reserved fields", "atomic operations that return a value (Linux 5.12)"},
+        {"in func_info doesn't match number of subprogs", "functions as arguments (Linux 5.13)"},
+        {"invalid func unknown#", "functions of Linux 5.15 and 5.17"},
     };
     for (const auto& sign : signs)
         if (log.find(sign.said) != std::string::npos)
@@ -81,15 +81,14 @@ std::string stack_needed(const std::string& reason) {
 // Returns advice for embedded C that calls kernel functions (kfuncs).
 std::string advice_for_calls(const std::string& reason) {
     if (reason.starts_with("calling kernel function ") && reason.ends_with(" is not allowed"))
-        return "\n  each kernel lets some kinds of probes call it: try it at a function of the kernel with "
-               "--attach=fentry, or at "
-               "perf.*";
+        return "\n  each kernel allows the call only in some kinds of probes; try a function of the kernel with "
+               "--attach=fentry, or perf.*";
     if (reason.find("reference leak") != std::string::npos || reason.starts_with("Unreleased reference"))
-        return "\n  what such a function gives (bpf_task_from_pid) is to be given back on every way (bpf_task_release)";
+        return "\n  release the object of such a function (bpf_task_from_pid) on every path (bpf_task_release)";
     if (reason.find("NULL pointer passed to trusted") != std::string::npos ||
         reason.find("trusted_ptr_") != std::string::npos)
-        return "\n  it takes what another such function has given, once that is known not to be NULL, or "
-               "`bpf_get_current_task_btf()`; an address that was read is not enough";
+        return "\n  pass a pointer from another such function after a check for NULL, or from "
+               "`bpf_get_current_task_btf()`; an address from memory is not allowed";
     return "";
 }
 
@@ -97,13 +96,12 @@ std::string advice_for_calls(const std::string& reason) {
 
 std::string explain_verifier_log(const std::string& log) {
     if (std::string missing = missing_in_old_kernel(log); !missing.empty())
-        return fmt::format("this kernel is too old for what the handler does: its BPF has no {}\n"
-                           "  handlers in the kernel need Linux 5.17 or later; those of begin, end, timers and control "
-                           "files run in sonde's own process, and need none of this",
-                           missing);
+        return fmt::format(
+            "this kernel is too old for the handler: its BPF has no {}\n  handlers in the kernel need Linux 5.17 or "
+            "later; handlers of begin, end, timers and control files run in sonde's own process on any kernel",
+            missing);
     if (log.find("cannot use helper bpf_probe_read") != std::string::npos && lockdown() == "confidentiality")
-        return "the kernel is locked down (confidentiality), and then no BPF program may read memory, which handlers "
-               "do";
+        return "the kernel is locked down (confidentiality), so BPF programs cannot read memory, as handlers do";
     std::string place, text, error;
     size_t at = 0;
     while (at < log.size()) {
@@ -127,13 +125,12 @@ std::string explain_verifier_log(const std::string& log) {
     // The second message means that more branches are pending than the kernel allows (BPF_COMPLEXITY_LIMIT_JMP_SEQ).
     if (log.find("BPF program is too large") != std::string::npos ||
         error.find("jumps is too complex") != std::string::npos)
-        error = "it takes more steps to check than the kernel allows: use fewer branches in loops, fewer loops in each "
-                "other, or several probes";
+        error = "checking it takes more steps than the kernel allows; use fewer branches in loops, fewer nested loops, "
+                "or several probes";
     if (const auto needed = stack_needed(error); !needed.empty())
         return fmt::format(
-            "the handler's calls need {} bytes of stack together, and BPF has 512: before Linux 6.9 each "
-            "loop is a call. Use fewer loops in each other, fewer variables around them, or several "
-            "probes",
+            "the handler's calls need {} bytes of stack together, and BPF has 512 (before Linux 6.9, each loop is a "
+            "call); use fewer nested loops, fewer variables around them, or several probes",
             needed);
     std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
     return fmt::format("the kernel's verifier refuses the handler{}: {}{}", where,
@@ -154,8 +151,8 @@ std::string explain_permission() {
     if (lockdown() == "confidentiality")
         return "the kernel is locked down (confidentiality), which forbids tracing";
     if (in_user_namespace())
-        return "this process is root in a user namespace only (`unshare -r`, a container without root), and the kernel "
-               "lets nobody trace from there: run sonde outside of it, as the machine's root";
+        return "this process is root only in a user namespace (`unshare -r`, a rootless container), where the kernel "
+               "does not allow tracing; run sonde as the machine's root";
     return "the kernel does not permit it";
 }
 

@@ -78,9 +78,9 @@ bool consistent(const Translate& translate) {
 Result<void> check_probe(const Plan& plan, const Probe& probe) {
     auto wrong_probe = [&](const char* what) { return wrong(fmt::format("the probe at `{}` {}", probe.place, what)); };
     if (static_cast<uint64_t>(probe.kind) >= kind_count)
-        return wrong_probe("is of no known kind");
+        return wrong_probe("has an unknown kind");
     if (probe.frame_size > most_frame)
-        return wrong_probe("wants too large a frame");
+        return wrong_probe("needs too large a frame");
     if (probe.in_kernel ? plan.bpf_object.empty() : is_event(probe.kind))
         return wrong_probe("has no code");
     if (probe.lock && !in_data(plan, probe.lock))
@@ -109,7 +109,7 @@ Result<void> check(const Plan& plan) {
         return wrong(fmt::format("{} bytes of data", plan.data_size));
     if (plan.marks && (plan.marks < sizeof(SessionWords) || plan.marks > plan.data_size ||
                        plan.data_size - plan.marks < mark_kinds * plan.marks_size()))
-        return wrong("no room for its marks");
+        return wrong("its marks do not fit");
     if (!consistent(plan.translate))
         return wrong("its options are out of range");
     if (plan.counters.size() > most_counters)
@@ -121,11 +121,11 @@ Result<void> check(const Plan& plan) {
         for (const Directive& directive : plan.formats[i].directives)
             if (directive.kind > Directive::Addresses || directive.about > About::TaskName ||
                 !consistent(directive.stats))
-                return wrong(fmt::format("format {} has no known form", i));
+                return wrong(fmt::format("format {} has an unknown form", i));
     for (const ProbedFile& file : plan.files)
         for (const ProbedCode& code : file.code)
             if (!consistent(code))
-                return wrong(fmt::format("a place in `{}` that is not one", file.path));
+                return wrong(fmt::format("`{}` has an invalid place", file.path));
     for (const Probe& probe : plan.probes)
         if (Result<void> checked = check_probe(plan, probe); !checked)
             return checked;

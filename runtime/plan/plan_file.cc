@@ -264,24 +264,24 @@ void seal(std::vector<uint8_t>& file) {
 Result<Plan> load(std::span<const uint8_t> bytes) {
     Header header;
     if (bytes.size() < sizeof magic || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
-        return Error("it is no saved plan");
+        return Error("it is not a saved plan");
     if (bytes.size() < sizeof header)
         return Error("it is truncated: it ends in its header");
     std::memcpy(&header, bytes.data(), sizeof header);
     if (header.shape != shape_of_plans())
-        return Error("another version of sonde saved it: translate the script again with this one");
+        return Error("another version of sonde saved it; translate the script again with this version");
     std::span<const uint8_t> contents = bytes.subspan(sizeof header);
     if (header.size != contents.size())
-        return Error(fmt::format("it is {}: its header says {} bytes, and {} are there",
+        return Error(fmt::format("it is {}: its header declares {} bytes, but it has {}",
                                  contents.size() < header.size ? "truncated" : "corrupt", header.size,
                                  contents.size()));
     if (header.hash != hash_of(contents))
-        return Error("it is corrupt: its checksum is not that of its contents");
+        return Error("it is corrupt: its checksum does not match its contents");
     Reader reader(contents);
     Plan plan;
     fields(reader, plan);
     if (!reader.ok() || !reader.at_end())
-        return Error("it is corrupt: its parts do not add up to its size");
+        return Error("it is corrupt: its parts do not match its size");
     if (Result<void> checked = check(plan); !checked)
         return std::move(checked).error();
     return plan;

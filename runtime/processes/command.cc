@@ -147,10 +147,10 @@ Result<std::vector<std::string>> expand_words(const std::string& command, const 
     }
     switch (failed) {
     case WRDE_BADVAL:
-        return Error(fmt::format("-c: there is no variable `${}` in the environment; write `\\$` for the sign itself",
+        return Error(fmt::format("-c: the environment has no variable `${}`; write `\\$` for a dollar sign",
                                  undefined_variable(command)));
     case WRDE_CMDSUB:
-        return Error("-c: a command between backquotes runs in a shell only; write `$(COMMAND)`");
+        return Error("-c: sonde does not run commands in backquotes; write `$(COMMAND)`");
     case WRDE_SYNTAX:
         return Error(fmt::format("-c: a quote is not closed in `{}`", command));
     default:

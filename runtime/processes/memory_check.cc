@@ -227,10 +227,10 @@ class Checker {
                               is_breakpoint_of_kernel(process, file.fd, code.offset)))
             return;
         if (out_.first_change.empty())
-            out_.first_change = fmt::format("{}: process {} ({}) has {} there at {:#x}, and the file has {}; {}",
+            out_.first_change = fmt::format("{}: process {} ({}) has {} at {:#x}, but the file has {}; {}",
                                             name_of(file, code), process, process_program(process), to_hex(found),
                                             address, to_hex(code.bytes.substr(0, code.length)),
-                                            is_breakpoint ? "it is a debugger's breakpoint, or the program's own"
+                                            is_breakpoint ? "it is a breakpoint of a debugger or of the program itself"
                                                           : "its code was patched in memory");
         out_.changed[file.file->path].insert(code.offset);
     }

@@ -70,9 +70,8 @@ Result<std::optional<size_t>> find_difference(const plan::ProbedFile& file, int 
 
 std::string what_next(const std::string& saved_as) {
     return saved_as.empty()
-               ? "run sonde again: the script has to be translated for the file that is there now"
-               : fmt::format("`sonde --relink {}` translates the plan's script anew for the files that are here now",
-                             saved_as);
+               ? "run sonde again to translate the script for the new file"
+               : fmt::format("run `sonde --relink {}` to translate the plan's script for the current files", saved_as);
 }
 
 } // namespace
@@ -83,9 +82,9 @@ Result<ProbedFiles> ProbedFiles::open(const plan::Plan& plan, const std::string&
         Held held{&file, {}, {}};
         Result<Fd> fd = open_file(file.path, O_RDONLY | O_NONBLOCK);
         if (!fd) {
-            Error error = std::move(fd).error().in("cannot probe what the script names");
+            Error error = std::move(fd).error().in("cannot probe the script's file");
             if (error.os_error == ENOENT)
-                error.message += saved_as.empty() ? "\n  it was there when the script was translated"
+                error.message += saved_as.empty() ? "\n  the file existed when the script was translated"
                                                   : "\n  the plan needs the file at that place: " +
                                                         to_text({file.build_id, file.size, file.hash});
             return error;
@@ -103,8 +102,9 @@ Result<ProbedFiles> ProbedFiles::open(const plan::Plan& plan, const std::string&
             return Error(fmt::format("`{}` is another build than the one that {}\n  translated for: {}\n  found:      "
                                      "    {}\n  {}",
                                      file.path,
-                                     saved_as.empty() ? "the script was translated for: it was replaced meanwhile"
-                                                      : fmt::format("`{}` was made for", saved_as),
+                                     saved_as.empty()
+                                         ? "the script was translated for, because the file was replaced meanwhile"
+                                         : fmt::format("`{}` was translated for", saved_as),
                                      to_text(wanted), to_text(*found), what_next(saved_as)));
         Result<std::optional<size_t>> other = find_difference(file, held.fd.get());
         if (!other)
@@ -112,8 +112,8 @@ Result<ProbedFiles> ProbedFiles::open(const plan::Plan& plan, const std::string&
         if (*other) {
             const plan::ProbedCode& code = file.code[**other];
             Result<std::string> bytes = read_at(held.fd.get(), code.offset, code.bytes.size());
-            return Error(fmt::format("the code of `{}` has been changed, though its {} is the same\n  at {} there were "
-                                     "{}\n  now there are {}\n  {}",
+            return Error(fmt::format("the code of `{}` has been changed, though its {} is the same\n  at {}, the bytes "
+                                     "were {}\n  now they are {}\n  {}",
                                      file.path, file.build_id.empty() ? "hash" : "build-id",
                                      point_at(plan, file.path, code.offset), to_hex(code.bytes),
                                      bytes ? to_hex(*bytes) : bytes.error().message, what_next(saved_as)));
@@ -153,10 +153,9 @@ Result<void> ProbedFiles::compare_again() {
         if (!other)
             return std::move(other).error();
         if (replaced || *other || now.st_size != held.status.st_size)
-            return Error(
-                fmt::format("`{}` was {} while its probes were attached: they are off again\n  run sonde again "
-                            "when nobody writes to the file",
-                            path, replaced ? "replaced" : "written to"));
+            return Error(fmt::format("`{}` was {} while sonde attached its probes; sonde has removed them\n  run sonde "
+                                     "again when no process writes to the file",
+                                     path, replaced ? "replaced" : "written to"));
         held.status = now;
     }
     return {};
@@ -172,17 +171,16 @@ std::vector<std::string> ProbedFiles::notice_changes() {
         const Named named = look_up(path, held.status);
         if (fstat(held.fd.get(), &now) == 0 && !same_contents(now, held.status))
             out.push_back(fmt::format(
-                "`{}` was written to while it is probed: processes that have it mapped may run other code at the "
-                "probes' places. Counts from here on can be wrong, and breakpoints may stand inside instructions: end "
-                "the session, let the programs that use the file start again, and run sonde anew",
+                "`{}` was written to while sonde probed it; counts may be wrong from now on, and breakpoints may be "
+                "inside of instructions. End the session, restart the programs that use the file, and run sonde again",
                 path));
         else if (named == Named::Gone)
-            out.push_back(fmt::format("`{}` was removed while it is probed: the probes stay in programs that have it "
-                                      "open; a new file of that name would not be probed",
+            out.push_back(fmt::format("`{}` was removed while sonde probed it; the probes remain in programs that have "
+                                      "it open, but sonde will not probe a new file of this name",
                                       path));
         else if (named == Named::Other)
-            out.push_back(fmt::format("`{}` was replaced by another file while it is probed: programs that start from "
-                                      "now on run that one, which is not probed. Run sonde anew for it",
+            out.push_back(fmt::format("`{}` was replaced while sonde probed it; sonde does not probe the new file, "
+                                      "which programs run from now on. Run sonde again to probe the new file",
                                       path));
         else
             continue;

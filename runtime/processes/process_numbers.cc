@@ -41,8 +41,8 @@ Result<void> ProcessNumbers::open(KernelMemory& memory) {
     if (memory_ || runs_in_initial_space())
         return {};
     auto unknown = [](const std::string& why) {
-        return Error(fmt::format("sonde runs in a PID namespace of its own, and cannot translate its process numbers: "
-                                 "{}; run it in the initial namespace instead",
+        return Error(fmt::format("sonde runs in another PID namespace than the initial one, and cannot translate "
+                                 "process numbers: {}; run sonde in the initial namespace",
                                  why));
     };
     Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux");
@@ -71,19 +71,19 @@ Result<void> ProcessNumbers::open(KernelMemory& memory) {
              .slots = place("xa_node", "slots")};
     const btf_type* number = types.at(types.find("upid", BTF_KIND_STRUCT));
     if (!known || !number)
-        return unknown("its structures are not those that are known here");
+        return unknown("the kernel's structures are unknown to sonde");
     n.number_size = number->size;
     memory_ = &memory;
     numbering_ = n;
     auto task = static_cast<uint64_t>(memory.current_task());
     if (!task)
-        return unknown("it does not let its memory be read");
+        return unknown("the kernel's memory is not readable");
     auto pid = read<uint64_t>(task + n.thread_pid);
     numbering_.level = read<uint32_t>(pid + n.depth);
     initial_ = read<uint64_t>(pid + n.numbers + n.number_space);
     numbering_.space = read<uint64_t>(pid + n.numbers + numbering_.level * n.number_size + n.number_space);
     if (number_at(pid, numbering_.level, numbering_.space) != syscall(SYS_gettid))
-        return unknown("what it tells of this process is wrong");
+        return unknown("the kernel's data about this process is wrong");
     return {};
 }
 
@@ -131,13 +131,12 @@ int64_t ProcessNumbers::in_session(int64_t number) const {
 std::string why_no_own_proc() {
     char text[32] = {};
     if (readlink("/proc/self", text, sizeof text - 1) < 0)
-        return "/proc is not mounted here: `mount -t proc proc /proc`";
+        return "/proc is not mounted; run `mount -t proc proc /proc`";
     if (std::atoll(text) == getpid())
         return "";
-    return fmt::format(
-        "/proc here is that of another PID namespace, where this process is {} and not {}: mount its own "
-        "with `mount -t proc proc /proc` in a mount namespace of its own (`unshare --mount-proc`)",
-        text, getpid());
+    return fmt::format("/proc belongs to another PID namespace, where this process is {} and not {}; run `mount -t "
+                       "proc proc /proc` in a new mount namespace (`unshare --mount-proc`)",
+                       text, getpid());
 }
 
 } // namespace sonde

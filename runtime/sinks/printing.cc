@@ -146,7 +146,7 @@ class JsonSink final : public PrintSink {
 
     Result<void> open() override {
         if (!data_.plan.tells_context && !data_.plan.formats.empty())
-            warn("the plan was saved without --format=json, so what is printed tells neither time nor task");
+            warn("the plan was saved without --format=json, so printed lines have neither a time nor a task");
         output_.write(lines_.start(real_time_ns()));
         return {};
     }

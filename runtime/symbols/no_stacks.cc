@@ -9,13 +9,13 @@ namespace sonde {
 const char* why_no_stack(uint64_t state) {
     switch (state) {
     case SONDE_STACK_NO_PROCESS:
-        return "this handler is about no process";
+        return "this handler does not belong to a process";
     case SONDE_STACK_KERNEL_THREAD:
         return "this is a kernel thread";
     case SONDE_STACK_GONE:
-        return "the process has given back its memory already";
+        return "the process has already released its memory";
     case SONDE_STACK_OTHER_TASK:
-        return "the handler is about a task that does not run here, and its memory cannot be read";
+        return "the handler's task does not run here, so its memory cannot be read";
     default:
         return "";
     }

@@ -226,8 +226,8 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
         return;
     kernel_symbols_.read();
     if (kernel_symbols_.hidden()) {
-        warn("the kernel hides the addresses of its symbols, so its functions have no names in stacks: `sysctl "
-             "kernel.kptr_restrict=1` shows them to root");
+        warn("the kernel hides the addresses of its symbols, so its functions have no names in stacks; run `sysctl "
+             "kernel.kptr_restrict=1` and sonde as root");
         return;
     }
     if (tables_ & plan::KernelNames)

@@ -41,8 +41,8 @@ Result<LossKinds> parse_loss_kinds(const std::string& list) {
             for (const LossRow& known : rows)
                 names.emplace_back(known.name);
             std::string nearest = nearest_name(word, names);
-            return Error(fmt::format("`{}` is no kind of loss; {}", word,
-                                     nearest.empty() ? fmt::format("kinds are {}", fmt::join(names, ", "))
+            return Error(fmt::format("`{}` is not a kind of loss; {}", word,
+                                     nearest.empty() ? fmt::format("the kinds are {}", fmt::join(names, ", "))
                                                      : fmt::format("did you mean `{}`?", nearest)));
         }
     }
@@ -95,7 +95,7 @@ ProbeRow Accounting::sum() const {
 }
 
 void Accounting::say_hits() const {
-    std::string out = "----- what became of the hits:\n";
+    std::string out = "----- outcome of the hits:\n";
     auto line = [&](const std::string& name, const ProbeRow& row) {
         out += fmt::format("{}: {} hits = {} handled + {} skipped + {} lost + {} missed + {} errors\n", name,
                            row.hits(), row.handled, row.skipped, row.lost, row.missed, row.failed);

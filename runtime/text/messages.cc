@@ -65,7 +65,7 @@ void Messages::settle(const Writer::GiveUp& give_up) {
 void Messages::finish(const Writer::GiveUp& give_up) {
     settle(give_up);
     if (Writer::Loss lost = writer().lost(Writer::Said); lost.lines) {
-        warn(std::to_string(lost.lines) + " lines on standard error were lost: its reader did not keep up",
+        warn(std::to_string(lost.lines) + " lines on standard error were lost: the reader did not keep up",
              Weight::Answer);
         settle(give_up);
     }

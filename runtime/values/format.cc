@@ -115,13 +115,13 @@ std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::Stac
     for (size_t i = 0; i < stack.words.size(); i++)
         add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
     if (stack.state == SONDE_STACK_CUT)
-        out += fmt::format(" ... and further: -DMAXBACKTRACE={} shows more\n", int{SONDE_STACK_MOST});
+        out += fmt::format(" ... more callers follow: use -DMAXBACKTRACE={}\n", int{SONDE_STACK_MOST});
     else if (stack.state == SONDE_STACK_EARLY)
-        out += " ... callers may lack: how to unwind a program or library in this was not read yet, or could not be\n";
+        out += " ... callers may be missing: sonde had not read, or could not read, unwinding tables\n";
     else if (stack.state == SONDE_STACK_GUESSED)
-        out += " ... callers may lack: code in this has no unwinding table, and need not have frame pointers\n";
+        out += " ... callers may be missing: code without an unwinding table may not use frame pointers\n";
     else if (stack.state == SONDE_STACK_LOST && !stack.words.empty())
-        out += fmt::format(" ... and further: how to unwind {} is not known\n",
+        out += fmt::format(" ... more callers follow: sonde cannot unwind {}\n",
                            symbols.text(stack.process, stack.words.back(), SONDE_SYMBOL_OFFSET));
     return out;
 }

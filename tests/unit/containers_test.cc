@@ -196,24 +196,23 @@ TEST(Groups, AreFoundByName) {
     EXPECT_EQ(find(picture, Container, "aaaa"), db + " "); // a name takes precedence over the prefix of an id
     EXPECT_EQ(find(picture, Container, "aaa"),
               "--container aaa: `aaa` is the beginning of the ids of 2 containers: podman "
-              "aaaaaaaaaaaa, podman aaaaaaaaaaaa; give more of the id");
+              "aaaaaaaaaaaa, podman aaaaaaaaaaaa; write more of the id");
     EXPECT_EQ(find(picture, Container, "old").substr(0, 74),
-              "--container old: the container `old` (podman cccccccccccc) is not running:");
+              "--container old: the container `old` (podman cccccccccccc) is not running;");
     EXPECT_EQ(find(picture, Container, "wbe"),
-              "--container wbe: no container `wbe` is running here (did you mean `web`?); there are: aaaa, web");
+              "--container wbe: container `wbe` is not running (did you mean `web`?); running: aaaa, web");
     EXPECT_EQ(find(picture, Unit, "nginx"), "/system.slice/nginx.service ");
     EXPECT_EQ(find(picture, Unit, "nginx.service"), "/system.slice/nginx.service ");
     EXPECT_EQ(find(picture, Cgroup, "/system.slice/"), "/system.slice ");
     EXPECT_EQ(find(picture, Cgroup, tree.folder() + "/cgroup/system.slice"), "/system.slice ");
     EXPECT_EQ(find(picture, Cgroup, "system.slice/../machine.slice"), "/machine.slice ");
     EXPECT_EQ(find(picture, Cgroup, "/"), "/ ");
-    EXPECT_EQ(
-        find(picture, Cgroup, "/system.slice/nginx"),
-        fmt::format(
-            "--cgroup /system.slice/nginx: no control group `/system.slice/nginx` is below {}/cgroup (did you mean "
-            "`/system.slice/nginx.service`?); there are: "
-            "/system.slice/nginx.service",
-            tree.folder()));
+    EXPECT_EQ(find(picture, Cgroup, "/system.slice/nginx"),
+              fmt::format("--cgroup /system.slice/nginx: control group `/system.slice/nginx` does not exist below "
+                          "{}/cgroup (did you mean "
+                          "`/system.slice/nginx.service`?); existing: "
+                          "/system.slice/nginx.service",
+                          tree.folder()));
     EXPECT_EQ(texts_of(picture, web + "/container"), "web||libpod-" + id_a + ".scope");
     EXPECT_EQ(texts_of(picture, "/system.slice/nginx.service/below"), "||nginx.service");
 }
@@ -237,12 +236,12 @@ TEST(Groups, OfPods) {
     EXPECT_EQ(find(picture, Pod, "shop/front"), pod + " ");
     EXPECT_EQ(find(picture, Pod, "test/front"), "/kubepods/burstable/pod3-4 ");
     EXPECT_EQ(find(picture, Pod, "front"),
-              "--pod front: the pod `front` is in the namespaces shop, test: give one, as `--pod shop/front`");
-    EXPECT_EQ(find(picture, Pod, "shop/fornt"), "--pod shop/fornt: no pod `shop/fornt` is running here (did you mean "
-                                                "`shop/front`?); there are: shop/front, test/front");
+              "--pod front: the pod `front` is in the namespaces shop, test; choose one, as `--pod shop/front`");
+    EXPECT_EQ(find(picture, Pod, "shop/fornt"), "--pod shop/fornt: pod `shop/fornt` is not running (did you mean "
+                                                "`shop/front`?); running: shop/front, test/front");
     EXPECT_EQ(find(picture, Container, "app"), "--container app: `app` is the name of 2 containers: containerd "
                                                "aaaaaaaaaaaa in the pod shop/front, containerd aaaaaaaaaaaa "
-                                               "in the pod test/front; give more of the id");
+                                               "in the pod test/front; write more of the id");
     EXPECT_EQ(texts_of(picture, pod), "|shop/front|");
     EXPECT_EQ(texts_of(picture, "/kubepods/burstable/pod3-4/" + id_b), "app|test/front|");
 }

@@ -183,7 +183,7 @@ TEST_F(View, AsksForWhatItCannotDo) {
     EXPECT_EQ(view_.press({Key::Text, "R"}).kind, LiveView::Wish::ResetAll);
     EXPECT_EQ(view_.press({Key::Text, "w"}).kind, LiveView::Wish::Save);
     EXPECT_EQ(view_.press({Key::Text, "x"}).kind, LiveView::Wish::None);
-    EXPECT_NE(text().find("`x` is no key here"), std::string::npos) << text();
+    EXPECT_NE(text().find("`x` is not a key here"), std::string::npos) << text();
     EXPECT_FALSE(view_.is_paused());
     press(" ");
     EXPECT_TRUE(view_.is_paused());

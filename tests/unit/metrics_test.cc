@@ -36,8 +36,8 @@ TEST(Metrics, Addresses) {
     EXPECT_EQ(parts("9435"), "127.0.0.1 9435");
     EXPECT_EQ(parts("[::1]:0"), "::1 0");
     EXPECT_EQ(parts("host:65535"), "host 65535");
-    EXPECT_NE(parts("::1:9435").find("IPv6 address stands in brackets"), std::string::npos);
-    EXPECT_NE(parts("host:http").find("`http` is no port"), std::string::npos);
+    EXPECT_NE(parts("::1:9435").find("write an IPv6 address in brackets"), std::string::npos);
+    EXPECT_NE(parts("host:http").find("`http` is not a port"), std::string::npos);
 }
 
 TEST(Metrics, OtlpUrls) {
@@ -48,8 +48,8 @@ TEST(Metrics, OtlpUrls) {
     EXPECT_EQ(parts("http://a"), "a a:4318 ");
     EXPECT_EQ(parts("HTTP://a.b:80/"), "a.b a.b:80 ");
     EXPECT_EQ(parts("http://[::1]:9090/api/v1/otlp/"), "::1 [::1]:9090 /api/v1/otlp");
-    EXPECT_NE(parts("http://::1:9090").find("no URL"), std::string::npos);
-    EXPECT_NE(parts("http://a b").find("no URL"), std::string::npos);
+    EXPECT_NE(parts("http://::1:9090").find("not a URL"), std::string::npos);
+    EXPECT_NE(parts("http://a b").find("not a URL"), std::string::npos);
     EXPECT_EQ(parts("https://a"), "a a:443 ");
     EXPECT_EQ(parts("https://a:4318/x"), "a a:4318 /x");
 }

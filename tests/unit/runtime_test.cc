@@ -443,9 +443,9 @@ TEST(VerifierLog, NamesTheLineAndTheReason) {
     EXPECT_NE(text.find("R1 type=scalar expected=fp; Caller passes"), std::string::npos) << text;
     text =
         explain_verifier_log("; x @ script.stp:3\n0: (b7) r0 = 0\ncombined stack size of 5 calls is 576. Too large\n");
-    EXPECT_TRUE(text.starts_with("the handler's calls need 576 bytes of stack together, and BPF has 512: ")) << text;
+    EXPECT_TRUE(text.starts_with("the handler's calls need 576 bytes of stack together, and BPF has 512 (")) << text;
     text = explain_verifier_log("; x @ script.stp:3\n0: (b7) r0 = 0\nThe sequence of 8193 jumps is too complex.\n");
-    EXPECT_NE(text.find("at script.stp:3: `x`: it takes more steps to check than the kernel allows: "),
+    EXPECT_NE(text.find("at script.stp:3: `x`: checking it takes more steps than the kernel allows; "),
               std::string::npos)
         << text;
     EXPECT_NE(explain_verifier_log("").find("no reason given"), std::string::npos);

@@ -568,12 +568,11 @@ std::string print_stack(plan::StackStyle style, sonde_stack_state state, const s
 TEST(StackText, SaysWhatIsMissing) {
     EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_WHOLE, {16, 32}), " 0x10\n 0x20\n");
     EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_CUT, {16}),
-              "0x10\n ... and further: -DMAXBACKTRACE=128 shows more\n");
+              "0x10\n ... more callers follow: use -DMAXBACKTRACE=128\n");
     EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_LOST, {16, 32}),
-              "0x10\n0x20\n ... and further: how to unwind 0x20 is not known\n");
-    EXPECT_EQ(
-        print_stack(plan::BriefStack, SONDE_STACK_EARLY, {16}),
-        "0x10\n ... callers may lack: how to unwind a program or library in this was not read yet, or could not be\n");
+              "0x10\n0x20\n ... more callers follow: sonde cannot unwind 0x20\n");
+    EXPECT_EQ(print_stack(plan::BriefStack, SONDE_STACK_EARLY, {16}),
+              "0x10\n ... callers may be missing: sonde had not read, or could not read, unwinding tables\n");
     EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_WHOLE, {}), "");
     EXPECT_EQ(print_stack(plan::FullStack, SONDE_STACK_KERNEL_THREAD, {}),
               " (no user stack: this is a kernel thread)\n");

@@ -83,7 +83,7 @@ TEST_F(TimelinePictureTest, DeepCallsAreCounted) {
         picture_.end(thread, static_cast<int64_t>(2000 + i), "");
     const std::string image = drawn(5000);
     EXPECT_EQ(count(image, "<g class=\"c\""), TimelinePicture::most_depth);
-    EXPECT_NE(image.find("calls up to 50 within each other (3 are deeper)"), std::string::npos);
+    EXPECT_NE(image.find("calls up to a depth of 50 (3 are deeper)"), std::string::npos);
 }
 
 TEST_F(TimelinePictureTest, NamesAreNoMarkup) {

@@ -148,12 +148,12 @@ std::string HttpPoster::why_no_answer(int error) {
     if (!untrusted_.empty())
         return untrusted_;
     if (bufferevent_socket_get_dns_error(connection) != 0)
-        return "its name is not known";
+        return "its name is unknown";
     if (tls_)
         if (const unsigned long code = bufferevent_get_openssl_error(connection))
-            return fmt::format("TLS fails with it ({})", tls_error(code));
+            return fmt::format("TLS fails ({})", tls_error(code));
     // If connect() fails, libevent shuts down the unconnected socket, which replaces errno by ENOTCONN.
-    return error == ENOTCONN ? "it takes no connection" : "no answer";
+    return error == ENOTCONN ? "it refuses connections" : "no answer";
 }
 
 } // namespace sonde

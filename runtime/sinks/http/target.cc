@@ -42,20 +42,20 @@ Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& 
     out.has_tls = strcasecmp(scheme.c_str(), "https") == 0;
     if (text.find("://") == std::string::npos || (!out.has_tls && strcasecmp(scheme.c_str(), "http") != 0))
         return wrong(uri && !scheme.empty() && text.find("://") != std::string::npos
-                         ? fmt::format("`{}` is no protocol that it has", scheme)
-                         : "it is no URL");
+                         ? fmt::format("`{}` is not a supported protocol", scheme)
+                         : "it is not a URL");
     out.host = text_of(evhttp_uri_get_host(uri.get()));
     if (out.host.starts_with('[') && out.host.ends_with(']'))
         out.host = out.host.substr(1, out.host.size() - 2);
     if (out.host.empty())
-        return wrong("it names no host");
+        return wrong("it has no host");
     if (evhttp_uri_get_userinfo(uri.get()))
-        return wrong("a name and a password have no place in it, where all can read them");
+        return wrong("it must not contain a name and a password, which everybody could read");
     if (evhttp_uri_get_fragment(uri.get()) || (!option.takes_query && evhttp_uri_get_query(uri.get())))
-        return wrong("nothing can stand after its path");
+        return wrong("it must end with its path");
     const int port = evhttp_uri_get_port(uri.get());
     if (port == 0 || port > UINT16_MAX)
-        return wrong(fmt::format("`{}` is no port from 1 to 65535", port));
+        return wrong(fmt::format("`{}` is not a port from 1 to 65535", port));
     out.port = port > 0      ? static_cast<uint16_t>(port)
                : out.has_tls ? https_port
                : option.port ? option.port
@@ -68,7 +68,7 @@ Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& 
     std::istringstream endings(option.is_added);
     for (std::string ending; endings >> ending;)
         if (out.path.ends_with(ending))
-            return wrong(fmt::format("leave out `{}`, which is added to it", ending));
+            return wrong(fmt::format("remove `{}`, which sonde appends", ending));
     return out;
 }
 
@@ -89,7 +89,7 @@ Result<HttpHeader> parse_http_header(const std::string& text, const std::string&
     if (equals == std::string::npos)
         return wrong("it has no value");
     if (out.name.empty() || !std::ranges::all_of(out.name, is_name))
-        return wrong(fmt::format("`{}` is no name of a header", out.name));
+        return wrong(fmt::format("`{}` is not a header's name", out.name));
     for (const char* own :
          {"Host", "Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Connection"})
         if (strcasecmp(own, out.name.c_str()) == 0)
@@ -103,7 +103,7 @@ Result<HttpHeader> parse_http_header(const std::string& text, const std::string&
         const std::string variable = out.value.substr(from_variable.size());
         const char* value = std::getenv(variable.c_str());
         if (!value)
-            return wrong(fmt::format("there is no variable `{}` in the environment", variable));
+            return wrong(fmt::format("the environment has no variable `{}`", variable));
         out.value = value;
     }
     while (!out.value.empty() && std::isspace(static_cast<unsigned char>(out.value.back())) != 0)

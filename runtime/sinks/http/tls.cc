@@ -41,20 +41,21 @@ std::string date_of(const ASN1_TIME* time) {
 std::string why_untrusted(int error, const X509* certificate) {
     switch (error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:
-        return fmt::format("its certificate has expired on {}",
+        return fmt::format("its certificate expired on {}",
                            certificate ? date_of(X509_get0_notAfter(certificate)) : "?");
     case X509_V_ERR_CERT_NOT_YET_VALID:
         return fmt::format("its certificate is not valid before {}",
                            certificate ? date_of(X509_get0_notBefore(certificate)) : "?");
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        return "its certificate is another host's";
+        return "its certificate belongs to another host";
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        return "its certificate is of an authority that this machine does not know; --tls-ca=FILE names one";
+        return "its certificate is from an authority that this machine does not know; add the authority with "
+               "--tls-ca=FILE";
     default:
         return fmt::format("its certificate is not trusted: {}", X509_verify_cert_error_string(error));
     }
@@ -124,15 +125,15 @@ Result<TlsContext> tls_of_server(const std::string& certificate_file, const std:
     if (SSL_CTX_use_PrivateKey_file(out.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
         const unsigned long code = ERR_peek_last_error();
         if (ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH && ERR_GET_LIB(code) == ERR_LIB_X509)
-            return Error(fmt::format("the key in {} is not that of the certificate in {}", key_file, certificate_file));
+            return Error(fmt::format("the key in {} does not match the certificate in {}", key_file, certificate_file));
         return Error(fmt::format("{} has no private key without a password (PEM): {}", key_file, last_error()));
     }
     if (SSL_CTX_check_private_key(out.get()) != 1)
-        return Error(fmt::format("the key in {} is not that of the certificate in {}", key_file, certificate_file));
+        return Error(fmt::format("the key in {} does not match the certificate in {}", key_file, certificate_file));
     const X509* certificate = SSL_CTX_get0_certificate(out.get());
     if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
-        return Error(fmt::format("the certificate in {} has expired on {}, so that no reader would take it",
-                                 certificate_file, date_of(X509_get0_notAfter(certificate))));
+        return Error(fmt::format("the certificate in {} expired on {}, so readers would reject it", certificate_file,
+                                 date_of(X509_get0_notAfter(certificate))));
     if (X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0)
         return Error(fmt::format("the certificate in {} is not valid before {}", certificate_file,
                                  date_of(X509_get0_notBefore(certificate))));

@@ -81,7 +81,7 @@ Result<std::string> new_file(const std::string& name, const std::string& suffix)
         if (file.error().os_error != EEXIST)
             return std::move(file).error();
     }
-    return Error(fmt::format("there are {}{} to {}-999{} already", name, suffix, name, suffix));
+    return Error(fmt::format("{}{} to {}-999{} already exist", name, suffix, name, suffix));
 }
 
 } // namespace
@@ -99,10 +99,10 @@ Live::Live(SessionData& data, Output& output, const LiveSettings& settings, std:
 Result<std::unique_ptr<Live>> Live::start(SessionData& data, Output& output, const LiveSettings& settings) {
     const plan::Plan& plan = data.plan;
     if (plan.reads_standard_input() && isatty(STDIN_FILENO) == 1)
-        return Error("--live: the script's `input` probe and the screen would share the keyboard");
+        return Error("--live: the script's `input` probe cannot share the keyboard with the screen");
     if (std::ranges::none_of(plan.globals, &plan::Global::is_own) && plan.formats.empty())
-        return Error("--live shows the script's globals and what it prints, and it has neither; count something: "
-                     "`global n  probe ... { n[execname()]++ }`");
+        return Error("--live: the script has no globals and prints nothing; count something: `global n  probe ... { "
+                     "n[execname()]++ }`");
     Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
     if (!terminal)
         return std::move(terminal).error().in("--live");
@@ -195,7 +195,7 @@ std::string Live::save(size_t index) {
     const auto& tables = tables_.picture().tables;
     const auto table = std::ranges::find(tables, index, &LiveTable::global);
     if (table == tables.end() || table->is_scalar())
-        return fmt::format("`{}` is no array: --format=json writes histograms", global.name);
+        return fmt::format("`{}` is not an array; write histograms with --format=json", global.name);
     const bool is_flame = table->has_stack && global.type != plan::Value::String;
     const Result<std::string> path = new_file(global.name, is_flame ? ".svg" : ".csv");
     if (!path)

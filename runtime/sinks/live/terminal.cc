@@ -23,10 +23,10 @@ constexpr std::string_view alternate_screen = "\x1b[?1049h\x1b[?25l", normal_scr
 Result<std::unique_ptr<Terminal>> Terminal::open() {
     Result<Fd> fd = open_file("/dev/tty", O_RDWR | O_NOCTTY);
     if (!fd)
-        return Error("there is no terminal to draw on: run it in one, or take --format=json with -o FILE");
+        return Error("sonde has no terminal to draw on; run sonde in a terminal, or use --format=json with -o FILE");
     if (!is_capable_terminal(fd->get())) {
         const char* kind = getenv("TERM");
-        return Error(fmt::format("this terminal cannot be drawn on (TERM is {}): take --format=json with -o FILE",
+        return Error(fmt::format("sonde cannot draw on this terminal (TERM is {}); use --format=json with -o FILE",
                                  kind && *kind ? fmt::format("`{}`", kind) : "not set"));
     }
     std::unique_ptr<Terminal> out(new Terminal);

@@ -140,7 +140,7 @@ const std::vector<std::string> help_lines = {
     "w                 write a file: a flame graph (SVG) of stacks, else the array as CSV",
     "q, ^C             end the session",
     "",
-    "`per second` is the growth since the picture before, `change` the last of these.",
+    "`per second` is the growth since the previous picture, `change` the latest growth.",
 };
 
 } // namespace
@@ -349,7 +349,7 @@ LiveView::Wish LiveView::press(const Key& key) {
     case 'R':
         return {Wish::ResetAll};
     default:
-        say(fmt::format("`{}` is no key here: ? shows those that are", one_line(key.text)));
+        say(fmt::format("`{}` is not a key here; press ? for the keys", one_line(key.text)));
         return {};
     }
 }

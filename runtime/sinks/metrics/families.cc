@@ -194,7 +194,7 @@ MetricPoint real_point(std::vector<std::string> labels, double real) {
 // Adds the families with the session's own numbers.
 void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPicture& picture,
              const std::vector<uint64_t>& left_out, std::vector<MetricFamily>& out) {
-    MetricFamily info = own("sonde_script", "the script that runs", MetricKind::Info, {"script"});
+    MetricFamily info = own("sonde_script", "the running script", MetricKind::Info, {"script"});
     info.points.push_back(number_point({plan.script}, 1));
     out.push_back(std::move(info));
     MetricFamily start =
@@ -203,8 +203,7 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
     start.is_real = true;
     start.points.push_back(real_point({}, static_cast<double>(picture.began_ns) / 1e9));
     out.push_back(std::move(start));
-    MetricFamily took =
-        own("sonde_scrape_duration_seconds", "how long this picture of the session took", MetricKind::Gauge, {});
+    MetricFamily took = own("sonde_scrape_duration_seconds", "time to collect these metrics", MetricKind::Gauge, {});
     took.unit = "seconds";
     took.is_real = true;
     took.points.push_back(real_point({}, static_cast<double>(picture.took_ns) / 1e9));
@@ -218,9 +217,9 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
 
     if (const std::optional<OtlpNumbers>& pushes = picture.pushes) {
         MetricFamily pushed =
-            own("sonde_otlp_pushes", "pushes that the collector took", MetricKind::Counter, {"signal"});
+            own("sonde_otlp_pushes", "pushes that the collector accepted", MetricKind::Counter, {"signal"});
         MetricFamily dropped =
-            own("sonde_otlp_dropped", "pushes of metrics, lines and spans that the collector did not get",
+            own("sonde_otlp_dropped", "pushes of metrics, lines and spans that the collector did not accept",
                 MetricKind::Counter, {"signal"});
         for (size_t signal = 0; signal < otlp_signal_count; signal++) {
             pushed.points.push_back(number_point({otlp_signals[signal].name}, pushes->pushed[signal]));
@@ -228,27 +227,27 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
         }
         out.push_back(std::move(pushed));
         out.push_back(std::move(dropped));
-        MetricFamily retries = own("sonde_otlp_retries", "pushes that were to be tried again", MetricKind::Counter, {});
+        MetricFamily retries = own("sonde_otlp_retries", "retries of pushes", MetricKind::Counter, {});
         retries.points.push_back(number_point({}, pushes->retries));
         out.push_back(std::move(retries));
         MetricFamily unseen =
-            own("sonde_otlp_unseen_returns", "spans of calls that were not seen to return", MetricKind::Counter, {});
+            own("sonde_otlp_unseen_returns", "spans of calls without an observed return", MetricKind::Counter, {});
         unseen.points.push_back(number_point({}, pushes->unseen_returns));
         out.push_back(std::move(unseen));
     }
 
     const std::vector<std::string> labels = {"probe", "place"};
     MetricFamily hits = own("sonde_probe_hits", "hits of the probe", MetricKind::Counter, labels);
-    MetricFamily spent = own("sonde_probe_seconds", "how long the probe's handlers ran, of all processors together",
+    MetricFamily spent = own("sonde_probe_seconds", "running time of the probe's handlers, on all processors",
                              MetricKind::Counter, labels);
     spent.unit = "seconds";
     spent.is_real = true;
     MetricFamily by_kind[] = {
         own("sonde_probe_skipped", "hits whose handler did not run: no memory, no lock", MetricKind::Counter, labels),
-        own("sonde_probe_lost", "records that found no room on their way out of the kernel", MetricKind::Counter,
-            labels),
-        own("sonde_probe_missed", "hits that the kernel did not give to the handler", MetricKind::Counter, labels),
-        own("sonde_probe_errors", "hits whose handler an error ended", MetricKind::Counter, labels)};
+        own("sonde_probe_lost", "records that did not fit the buffers between the kernel and sonde",
+            MetricKind::Counter, labels),
+        own("sonde_probe_missed", "hits that the kernel did not pass to the handler", MetricKind::Counter, labels),
+        own("sonde_probe_errors", "hits whose handler ended with an error", MetricKind::Counter, labels)};
     // Several probes may have the same place, as in `probe begin, begin`. Their numbers must form one series.
     std::map<std::pair<std::string, std::string>, ProbeNumbers> sums;
     for (size_t i = 0; i < plan.probes.size(); i++) {
@@ -278,11 +277,10 @@ void add_own(const plan::Plan& plan, const MetricNames& names, const MetricsPict
     for (MetricFamily& family : by_kind)
         out.push_back(std::move(family));
 
-    MetricFamily over =
-        own("sonde_series_left_out", "series that are not here, since there would be more than --metrics-series allows",
-            MetricKind::Gauge, {"global"});
+    MetricFamily over = own("sonde_series_left_out", "series that are omitted because of the limit of --metrics-series",
+                            MetricKind::Gauge, {"global"});
     MetricFamily unserved =
-        own("sonde_globals_left_out", "globals that are no metrics", MetricKind::Gauge, {"global", "reason"});
+        own("sonde_globals_left_out", "globals that are not metrics", MetricKind::Gauge, {"global", "reason"});
     for (size_t i = 0; i < plan.globals.size(); i++) {
         const plan::Global& global = plan.globals[i];
         if (!global.is_own)

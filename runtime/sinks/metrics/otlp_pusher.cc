@@ -192,7 +192,7 @@ std::string OtlpPusher::finish(const std::function<bool()>& hurry) {
         return advice_.empty()
                    ? ""
                    : fmt::format("--otlp: the collector at {} says: {}", request_.target.host_and_port(), advice_);
-    return fmt::format("--otlp: the collector at {} did not get {}{}", request_.target.host_and_port(), out,
+    return fmt::format("--otlp: the collector at {} did not accept {}{}", request_.target.host_and_port(), out,
                        problem_.empty() ? "" : "; the last problem: " + problem_);
 }
 

@@ -22,11 +22,11 @@ Result<MetricsRequest> parse_metrics_address(const std::string& text) {
     if (out.host.starts_with('['))
         out.host = out.host.substr(1, out.host.size() - 2);
     else if (out.host.find(':') != std::string::npos)
-        return wrong("an IPv6 address stands in brackets");
+        return wrong("write an IPv6 address in brackets");
     const bool digits = !out.port.empty() && out.port.size() <= 5 &&
                         std::ranges::all_of(out.port, [](char c) { return c >= '0' && c <= '9'; });
     if (!digits || std::atoi(out.port.c_str()) > 65535)
-        return wrong(fmt::format("`{}` is no port from 0 to 65535", out.port));
+        return wrong(fmt::format("`{}` is not a port from 0 to 65535", out.port));
     if (out.host.empty())
         out.host = "127.0.0.1";
     return out;

@@ -50,8 +50,8 @@ constexpr int backlog = 128;
 constexpr const char* plain = "text/plain; charset=utf-8";
 constexpr const char* index_page =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><title>sonde</title></head><body><h1>sonde</h1>\n<p>The metrics of a "
-    "session are at <a href=\"/metrics\">/metrics</a>, and <a href=\"/healthz\">/healthz</a> says that its "
-    "probes are armed.</p></body></html>\n";
+    "session are at <a href=\"/metrics\">/metrics</a>. <a href=\"/healthz\">/healthz</a> reports whether its probes "
+    "are armed.</p></body></html>\n";
 
 // Compares in constant time, so that an attacker cannot guess the token byte by byte.
 bool is_same_secret(const std::string& a, const std::string& b) {
@@ -65,13 +65,13 @@ bool is_same_secret(const std::string& a, const std::string& b) {
 std::string why_not_listen(int error, const MetricsRequest& request) {
     switch (error) {
     case EADDRINUSE:
-        return fmt::format("port {} is taken; give another one, or 0 for any that is free", request.port);
+        return fmt::format("port {} is in use; use another port, or 0 for any free port", request.port);
     case EADDRNOTAVAIL:
-        return fmt::format("`{}` is no address of this machine; 0.0.0.0 stands for all that it has", request.host);
+        return fmt::format("`{}` is not an address of this machine; use 0.0.0.0 for all its addresses", request.host);
     case EACCES:
-        return fmt::format("ports below 1024 need CAP_NET_BIND_SERVICE; give a port from 1024 on, as in "
-                           "--metrics={}:9435",
-                           request.host);
+        return fmt::format(
+            "ports below 1024 need CAP_NET_BIND_SERVICE; use a port from 1024 on, as in --metrics={}:9435",
+            request.host);
     default:
         return strerror(error);
     }
@@ -108,7 +108,7 @@ Result<void> MetricsServer::listen() {
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     if (const int error = getaddrinfo(request_.host.c_str(), request_.port.c_str(), &hints, &found); error != 0)
-        return Error(fmt::format("`{}` is no address: {}", request_.host, gai_strerror(error)));
+        return Error(fmt::format("`{}` is not an address: {}", request_.host, gai_strerror(error)));
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
     // Only the first address is used, also if a name has several.
     const Fd socket_fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -169,7 +169,7 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const plan::Plan& pl
         while (!out->token_.empty() && std::isspace(static_cast<unsigned char>(out->token_.back())) != 0)
             out->token_.pop_back();
         if (out->token_.empty())
-            return Error(fmt::format("--metrics-token-file: {} is empty; it has the token that readers send",
+            return Error(fmt::format("--metrics-token-file: {} is empty; write the readers' token to the file",
                                      request.token_file));
     }
     if (!request.certificate_file.empty()) {
@@ -191,12 +191,12 @@ std::string MetricsServer::exposure() const {
     if (is_loopback_ || tls_)
         return "";
     if (token_.empty())
-        return fmt::format("--metrics: other machines can read what {}/metrics serves; --metrics-token-file=FILE asks "
-                           "for a token, and --metrics-tls=CERTIFICATE,KEY encrypts",
+        return fmt::format("--metrics: other machines can read {}/metrics; require a token with "
+                           "--metrics-token-file=FILE, and encrypt with --metrics-tls=CERTIFICATE,KEY",
                            url_);
-    return fmt::format("--metrics: the token goes over the network to {} as it is; --metrics-tls=CERTIFICATE,KEY "
-                       "encrypts",
-                       url_);
+    return fmt::format(
+        "--metrics: the token goes over the network to {} unencrypted; encrypt with --metrics-tls=CERTIFICATE,KEY",
+        url_);
 }
 
 MetricsServer::~MetricsServer() {
@@ -283,7 +283,7 @@ void MetricsServer::on_request(evhttp_request* request, void* opaque) {
 void MetricsServer::answer_metrics(evhttp_request* request) {
     if (sending_.size() >= most_sending || waiting_.size() >= most_waiting)
         return send(request, HTTP_SERVUNAVAIL, "Service Unavailable", plain,
-                    "too many readers have not taken their answers yet\n");
+                    "too many readers wait for their answers\n");
     const char* accept = evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
     waiting_.push_back({request, accepted_format(accept ? accept : ""), now_ns()});
     // The connection owns the request. If the client disconnects, forget the request.
@@ -337,7 +337,7 @@ void MetricsServer::on_time() {
     std::erase_if(waiting_, [&](const Waiting& one) { return now - one.since_ns > patience_ns; });
     for (const Waiting& one : late)
         send(one.request, HTTP_SERVUNAVAIL, "Service Unavailable", plain,
-             "the session is busy: it has not come to this for 5 seconds\n");
+             "the session is busy: it did not answer for 5 seconds\n");
 }
 
 } // namespace sonde

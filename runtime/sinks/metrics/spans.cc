@@ -34,11 +34,10 @@ Result<std::unique_ptr<CallSpans>> CallSpans::start(const plan::Plan& plan, Keep
     std::unique_ptr<CallSpans> out(new CallSpans(plan, std::move(keep)));
     if (std::ranges::none_of(out->rows_, [](const HitRow& row) { return row.role == HitRole::Begin; }))
         return Error(
-            "--otlp-only=traces: the script has no calls; a call is a function that is probed at its entry and "
-            "at its return, as in `probe process(\"PATH\").function(\"NAME\").call {} probe "
-            "process(\"PATH\").function(\"NAME\").return {}`");
+            "--otlp-only=traces: the script has no calls; probe a function at its entry and its return, as in `probe "
+            "process(\"PATH\").function(\"NAME\").call {} probe process(\"PATH\").function(\"NAME\").return {}`");
     if (!plan.tells_hits)
-        warn("the plan was saved without --otlp-only=traces, so that there are no spans", Weight::Answer);
+        warn("the plan was saved without --otlp-only=traces, so it has no spans", Weight::Answer);
     return out;
 }
 

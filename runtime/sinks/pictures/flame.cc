@@ -169,7 +169,7 @@ Result<FoldedWeights> parse_folded(std::string_view text) {
         // An empty name before the space is valid: samples without a stack.
         if (space == std::string_view::npos || std::from_chars(line.data() + space + 1, end, weight).ptr != end ||
             space + 1 == line.size())
-            return Error(fmt::format("line {} is no stack with a weight, as in `main;work 42`: {:.60}", number, line));
+            return Error(fmt::format("line {} is not a stack with a weight, as `main;work 42`: {:.60}", number, line));
         out[std::string(line.substr(0, space))] += weight;
     }
     return out;

@@ -35,7 +35,7 @@ inline constexpr const char* flame_script = R"js(
     });
   }
   function mark(text) {
-    try { pattern = text ? new RegExp(text) : null; } catch (wrong) { found.textContent = "no regular expression"; return; }
+    try { pattern = text ? new RegExp(text) : null; } catch (wrong) { found.textContent = "not a regular expression"; return; }
     var spans = [];
     boxes.forEach(function (g) {
       var hit = pattern && pattern.test(g.name);

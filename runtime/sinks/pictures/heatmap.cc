@@ -50,7 +50,7 @@ constexpr int64_t shortest_ns = 20'000'000; // the first interval
 constexpr int64_t share_of_time = 10;       // if a reading takes more than 1/10 of an interval, the interval doubles
 constexpr size_t text_columns = 60, text_rows = 20, most_keys = 10;
 constexpr size_t picture_rows = 64;
-constexpr const char* spread = "sonde came late to look: what had come meanwhile is spread";
+constexpr const char* spread = "sonde read these values late, and has spread them over the interval";
 
 // The size of the picture in pixels.
 constexpr double least_left = 110, top = 54, right = 24, bottom = 44, page_width = 1200, page_rows = 520;

@@ -102,7 +102,7 @@ class HeatmapFile final : public Sink {
     Result<void> finish(const Hurry& /*hurry*/) override {
         const std::string& file = request_.file;
         if (heatmap_.values() == 0)
-            warn(fmt::format("--heatmap: `{}` got no values{}", data_.plan.globals[heatmap_.global()].name,
+            warn(fmt::format("--heatmap: `{}` has no values{}", data_.plan.globals[heatmap_.global()].name,
                              file == "-" ? "" : fmt::format(", and {} is empty", file)),
                  Weight::Answer);
         else if (file == "-")
@@ -166,8 +166,8 @@ Result<std::unique_ptr<Sink>> make_one(SessionData& data, Output& output, const 
         return std::move(global).error();
     if (request.kind == PictureRequest::Heatmap) {
         if (const plan::Global& found = data.plan.globals[*global]; !plan::keeps_distribution(found.stats))
-            return Error(fmt::format("--heatmap: the plan was saved without it, and `{}` keeps no histogram; save it "
-                                     "again with --heatmap",
+            return Error(fmt::format("--heatmap: the plan was saved without --heatmap, and `{}` has no histogram; save "
+                                     "the plan again with --heatmap",
                                      found.name));
         return std::unique_ptr<Sink>(std::make_unique<HeatmapFile>(data, output, *global, request));
     }

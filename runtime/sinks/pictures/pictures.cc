@@ -75,7 +75,7 @@ Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::strin
     out.global = names ? text.substr(0, equals) : "";
     out.file = names ? text.substr(equals + 1) : text;
     if (out.file.empty())
-        return Error(fmt::format("`{}` names no file: {}", text, facts.help));
+        return Error(fmt::format("`{}` does not name a file: {}", text, facts.help));
     if (kind == PictureRequest::Pprof && out.file.find("://") != std::string::npos) {
         Result<HttpTarget> target = parse_http_target(out.file, pprof_option);
         if (!target)
@@ -93,7 +93,7 @@ Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::strin
     if (!endings.empty() && !fits) {
         const bool on_terminal = endings.back() == "-";
         const auto last = endings.end() - 1 - on_terminal;
-        return Error(fmt::format("`{}`: {} is a file that ends in {} or {}{}", out.file, facts.noun,
+        return Error(fmt::format("`{}`: {} needs a file that ends in {} or {}{}", out.file, facts.noun,
                                  fmt::join(endings.begin(), last, ", "), *last,
                                  on_terminal ? ", or - for the terminal" : ""));
     }
@@ -112,12 +112,12 @@ struct Subject {
 const Subject& subject_of(PictureRequest::Kind kind) {
     static constexpr Subject stacks{
         [](const plan::Global& global) { return has_stack(global) && global.type != plan::Value::String; },
-        "array of the script with a stack in its keys", "have stacks in their keys",
-        "no array of the script has a stack in its keys; count by one, `n[ubacktrace()]++` or `n[backtrace(), "
+        "an array of the script with a stack in its keys", "have stacks in their keys",
+        "no array of the script has a stack in its keys; count by a stack, `n[ubacktrace()]++` or `n[backtrace(), "
         "ubacktrace()] <<< time`"};
     static constexpr Subject statistics{[](const plan::Global& global) { return global.type == plan::Value::Stats; },
-                                        "statistic of the script", "are statistics",
-                                        "the script has no statistic; add values to one, `s <<< value`"};
+                                        "a statistic of the script", "are statistics",
+                                        "the script has no statistic; add values to a statistic, `s <<< value`"};
     return kind == PictureRequest::Heatmap ? statistics : stacks;
 }
 
@@ -142,7 +142,7 @@ Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& reque
         return Error(fmt::format("{}: {}", option, subject.none));
     if (!request.global.empty()) {
         const std::string near = nearest_name(request.global, names);
-        return Error(fmt::format("{}: `{}` is no {}; {}", option, request.global, subject.one,
+        return Error(fmt::format("{}: `{}` is not {}; {}", option, request.global, subject.one,
                                  near.empty() ? fmt::format("{} is one", fmt::join(names, ", "))
                                               : fmt::format("did you mean `{}`?", near)));
     }
@@ -172,7 +172,7 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
                           const FoldedWeights* base, const PicturePush& push) {
     const plan::Global& global = plan.globals[index];
     if (elements.empty())
-        warn(fmt::format("{}: `{}` has no elements, so nothing is in it", facts_of(request.kind).option, global.name),
+        warn(fmt::format("{}: `{}` has no elements, so the file is empty", facts_of(request.kind).option, global.name),
              Weight::Answer);
     if (request.kind == PictureRequest::Pprof) {
         const Result<std::string> profile = pprof_profile(plan, symbols, numbers, global, elements, real_time_ns());
@@ -183,12 +183,12 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
         const Result<void> pushed = post_patiently(request.target, push.settings, "application/octet-stream", *profile,
                                                    push_patience_ns, push.hurry);
         return pushed ? pushed
-                      : Error(fmt::format("--pprof: {} did not take the profile: {}", request.target.host_and_port(),
+                      : Error(fmt::format("--pprof: {} did not accept the profile: {}", request.target.host_and_port(),
                                           pushed.error().message));
     }
     const auto [stacks, negative] = weigh_stacks(plan, symbols, numbers, index, elements);
     if (negative)
-        warn(fmt::format("{}: {} stacks of `{}` have a value below 0, and are left out", request.file, negative,
+        warn(fmt::format("{}: {} stacks of `{}` have a value below 0 and are skipped", request.file, negative,
                          global.name),
              Weight::Answer);
     if (request.kind == PictureRequest::Folded && request.file == "-")

@@ -111,7 +111,7 @@ void ProfilePusher::note_answer() {
     if (*answer)
         taken_ = *std::move(posted_);
     else if (!std::exchange(is_told_, true))
-        warn(fmt::format("--pprof: {} did not take a profile: {}; what it has goes with the next one",
+        warn(fmt::format("--pprof: {} did not accept a profile: {}; sonde adds its samples to the next one",
                          target_.host_and_port(), answer->error().message));
     posted_.reset();
 }
@@ -177,7 +177,7 @@ Result<void> ProfilePusher::finish(Symbols& symbols, const ProcessNumbers& numbe
     const Result<void> pushed =
         post_patiently(target_until(until_ns), settings_, profile_type, *profile, patience_at_end_ns, hurry);
     return pushed ? Result<void>()
-                  : Error(fmt::format("--pprof: {} did not take the last profile: {}", target_.host_and_port(),
+                  : Error(fmt::format("--pprof: {} did not accept the last profile: {}", target_.host_and_port(),
                                       pushed.error().message));
 }
 

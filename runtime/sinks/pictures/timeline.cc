@@ -47,13 +47,13 @@ Result<std::unique_ptr<TimelineFile>> open_timeline(const std::string& file) {
 Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const std::string& file) {
     const bool has_hits = std::ranges::any_of(plan.probes, sonde::tells_hits);
     if (!has_hits && std::ranges::none_of(plan.globals, is_counter) && std::ranges::none_of(plan.formats, is_printed))
-        return Error("--timeline: the script has nothing to show there: no probe of a program or the kernel, no number "
-                     "in a global, and it prints nothing");
+        return Error("--timeline: the script has no probe of a program or the kernel and no number in a global, and "
+                     "prints nothing");
     Result<std::unique_ptr<TimelineFile>> opened = open_timeline(file);
     if (!opened)
         return std::move(opened).error();
     if (has_hits && !plan.tells_hits)
-        warn("the plan was saved without --timeline, so that the file has no hits", Weight::Answer);
+        warn("the plan was saved without --timeline, so the file has no hits", Weight::Answer);
     return std::unique_ptr<Timeline>(new Timeline(plan, *std::move(opened)));
 }
 

@@ -178,7 +178,8 @@ Result<void> TimelinePicture::finish(int64_t time) {
     std::ranges::stable_sort(marks_, {}, &Mark::time);
     find_span(time);
     if (const std::string missing = left_out(); !missing.empty())
-        warn(fmt::format("{} shows {}; a file that ends in .pftrace has all", file_, missing), Weight::Answer);
+        warn(fmt::format("{} shows only {}; a file that ends in .pftrace shows everything", file_, missing),
+             Weight::Answer);
     const std::string image = svg();
     return write_all(fd_.get(),
                      file_.ends_with(".html") ? html_page(title(), image)
@@ -207,7 +208,7 @@ std::string TimelinePicture::title() const {
 std::string TimelinePicture::left_out() const {
     std::string out;
     if (calls_too_deep_)
-        out = fmt::format("calls up to {} within each other ({} are deeper)", most_depth, calls_too_deep_);
+        out = fmt::format("calls up to a depth of {} ({} are deeper)", most_depth, calls_too_deep_);
     if (calls_seen_ - calls_too_deep_ > calls_.size())
         out += fmt::format("{}the {} longest of {} calls", out.empty() ? "" : ", ", calls_.size(), calls_seen_);
     if (marks_step_ > 1)

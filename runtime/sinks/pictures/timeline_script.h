@@ -76,7 +76,7 @@ inline constexpr const char* timeline_script = R"js(
     curves.forEach(function (g) { g.setAttribute("transform", "scale(" + scale + " 1) translate(" + -from / span * width + " 0)"); });
   }
   function mark(text) {
-    try { pattern = text ? new RegExp(text) : null; } catch (wrong) { found.textContent = "no regular expression"; return; }
+    try { pattern = text ? new RegExp(text) : null; } catch (wrong) { found.textContent = "not a regular expression"; return; }
     var hits = 0;
     calls.concat(marks).forEach(function (g) {
       var is_hit = pattern && (pattern.test(g.name) || pattern.test(g.getAttribute("data-t") || ""));
