@@ -182,7 +182,8 @@ class Parser {
             break;
         case '\\':
             if (at_end())
-                return fail(begin, at_, "the backslash has no character after it", R"(write `\\\\` for a backslash)");
+                return fail(begin, at_, "a character is missing after the backslash",
+                            R"(write `\\\\` for a backslash)");
             node.bytes.set(take());
             break;
         default:

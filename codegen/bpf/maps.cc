@@ -47,10 +47,10 @@ std::string Maps::declare() {
     if (scans_) {
         declare("sonde_scans", Array, 4, 8 + scan_bytes_, count_scans());
         if (scan_bytes_ > largest_walks(bpf_.state.facts))
-            unsupported = fmt::format("the arrays of a foreach in the kernel are too large for this kernel ({} MB of "
-                                      "{}); declare a capacity, as in `global a[50000]`, use the foreach in `end` or a "
-                                      "timer, or lower -DMAXNESTING for recursive functions",
-                                      scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
+            unsupported = fmt::format(
+                "the arrays of a foreach in the kernel are too large for this kernel ({} MB of {}); declare a capacity "
+                "(`global a[50000]`), use `end` or a timer, or lower -DMAXNESTING for recursion",
+                scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
     }
     declare("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
             std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.probes.size())));

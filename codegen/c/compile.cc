@@ -358,8 +358,8 @@ void report_unknown_function(Diagnostics& diags, Range range, const std::string&
     else if (name.starts_with("STAP_CALL_"))
         report.help(fmt::format("declare it with `/* pragma:call:{} */` in the function", name.substr(10)));
     else if (name.starts_with("bpf_"))
-        report.help("C in a script can call the helpers in docs/embedded-c.md and the kernel's kfuncs; other helpers "
-                    "need a map, a packet or a socket, which a probe does not have");
+        report.help("C in a script can call the helpers in docs/embedded-c.md and the kernel's kfuncs; a probe has no "
+                    "map, packet or socket for other helpers");
     else if (const Advice* found =
                  std::find_if(std::begin(advices), std::end(advices),
                               [&](const Advice& one) { return name.find(one.part) != std::string::npos; });

@@ -141,7 +141,7 @@ class Reader {
         }
         if (directive == "include" || directive == "include_next" || directive == "import" || directive == "embed") {
             report(begin, line_end, "C in a script cannot include other files")
-                .help("`#include <...>` of any name stands for the types of the kernel, which are there anyway");
+                .help("remove the `#include`: the kernel's types are always available");
         } else if (directive == "line" ||
                    (!directive.empty() && std::isdigit(static_cast<unsigned char>(directive[0])))) {
             report(begin, line_end, "C in a script cannot change its line numbers").help("remove this line");

@@ -155,8 +155,8 @@ void explain_no_return(Resolving& resolving, const ProcessPattern& pattern,
     if (left_out.size() > 1 || others != 0)
         builder.note({}, first.message);
     if (unsafe)
-        builder.help("probe the entry instead, or use --attach=uretprobe; it changes return addresses on the program's "
-                     "stack, which may break exceptions, cancelled threads, coroutines and backtrace()");
+        builder.help("probe the entry instead, or use --attach=uretprobe, which changes return addresses on the "
+                     "program's stack and may break exceptions, cancelled threads, coroutines and backtrace()");
 }
 
 void explain_address(Resolving& resolving, DwarfModule& module, const ProcessPattern& pattern, Address address,

@@ -110,7 +110,7 @@ void warn_of_ifunc(Resolving& resolving, DwarfModule& module, const ProcessPatte
         fmt::format("`{}` is an IFUNC: each process chooses one of {} implementations, and sonde probes all", name,
                     addresses.size()));
     if (!others.empty())
-        report.note({}, fmt::format("they also implement {}, so the probe also sees calls of those functions",
+        report.note({}, fmt::format("they also implement {}, so the probe also sees calls of the others functions",
                                     list_of(others)));
     report.help(
         fmt::format("probe `.plt({})` of the calling program to see only its calls by that name", quoted(name)));
@@ -140,8 +140,9 @@ void keep_one_of_each_code(Resolving& resolving, DwarfModule& module, const Proc
             DiagId::SharedCode, pattern.component->arg_range,
             others.size() == 1
                 ? fmt::format("`{}` has the same code as {}, so the probe sees calls of each", name, list_of(names))
-                : fmt::format("{} of the functions have the same code as others, so the probe also sees calls of those",
-                              others.size()));
+                : fmt::format(
+                      "{} of the functions have the same code as others, so the probe also sees calls of the others",
+                      others.size()));
         if (others.size() > 1)
             report.note({}, fmt::format("the first is `{}`, the same code as {}", name, list_of(names)));
         report.help("a call is counted once, under the first name; linkers fold equal functions (`--icf=all`), and a "

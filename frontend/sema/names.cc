@@ -254,7 +254,7 @@ bool Names::use_as(hir::Global& global, Shape::Kind kind, Range range) {
     bool array = shape.kind == Shape::Array;
     DiagBuilder report =
         c_.report_once(DiagId::TypeMismatch, range,
-                       fmt::format("`{}` is {}, and is used as {} here", global.name,
+                       fmt::format("`{}` is {}, but is used as {} here", global.name,
                                    array ? "an array" : "not an array", array ? "one value" : "an array"));
     report.note(shape.range, array ? "an array because of this" : "one value because of this");
     if (array && !global.name.empty())
@@ -287,7 +287,7 @@ void Names::apply_overrides(FileId main_file) {
             c_.diags
                 .report(DiagId::NoSuchGlobal, {},
                         fmt::format("-G {}={}: {} global `{}`", name, value,
-                                    hidden ? "-G cannot set the private" : "the script has no", name))
+                                    hidden ? "cannot set the private" : "the script has no", name))
                 .suggest(nearest_name(name, global_names()));
             continue;
         }

@@ -347,7 +347,7 @@ Result<void> ControlFiles::mount(const std::string& name) {
         struct stat attr{};
         if (lstat(base.c_str(), &attr) == 0) {
             if (!S_ISDIR(attr.st_mode) || attr.st_uid != geteuid() || (attr.st_mode & (S_IWGRP | S_IWOTH)))
-                return Error(fmt::format("{}: {} belongs to another user, or others may write to it", what, base));
+                return Error(fmt::format("{}: {} belongs to another user, or is writable by others", what, base));
             remove_leftovers_in(base);
             if (mkdir(folder_.c_str(), 0755) == 0 || errno == EEXIST)
                 break;

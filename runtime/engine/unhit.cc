@@ -77,10 +77,9 @@ std::string explain_file(const UnhitContext& context, const std::string& path) {
     if (std::set<uint64_t> others = context.files.inodes_at(path); !others.empty())
         return replaced
                    ? fmt::format("{} was replaced while the session ran, and {} ran the new file", path, context.target)
-                   : fmt::format(
-                         "{} ran another file with this path (inode {} instead of {}): the file was replaced, or the "
-                         "process has other mounts or another root; probe the running file with `process(PID)`",
-                         context.target, *others.begin(), probed->second);
+                   : fmt::format("{} ran another file with this path (inode {} instead of {}): the file was replaced, "
+                                 "or the process sees another file system; use `process(PID)`",
+                                 context.target, *others.begin(), probed->second);
     if (replaced)
         return fmt::format("{} was replaced while the session ran", path);
     if (!context.files.is_complete())

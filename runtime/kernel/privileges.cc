@@ -109,8 +109,7 @@ std::string why_no_changes(const std::string& changes) {
     if (changes.empty() || has_capability(CAP_SYS_ADMIN))
         return "";
     return fmt::format("the script changes the kernel's or a program's behavior ({}), which needs CAP_SYS_ADMIN, and "
-                       "this process does not have it\n  CAP_BPF and CAP_PERFMON allow only scripts without changes; "
-                       "run the script as root, or remove the change",
+                       "this process does not have it\n  run the script as root, or remove the change",
                        changes);
 }
 

@@ -128,10 +128,9 @@ std::string explain_verifier_log(const std::string& log) {
         error = "checking it takes more steps than the kernel allows; use fewer branches in loops, fewer nested loops, "
                 "or several probes";
     if (const auto needed = stack_needed(error); !needed.empty())
-        return fmt::format(
-            "the handler's calls need {} bytes of stack together, and BPF has 512 (before Linux 6.9, each loop is a "
-            "call); use fewer nested loops, fewer variables around them, or several probes",
-            needed);
+        return fmt::format("the handler's calls need {} bytes of stack together, and BPF has 512 (before Linux 6.9 "
+                           "each loop is a call); use fewer nested loops, fewer variables or several probes",
+                           needed);
     std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
     return fmt::format("the kernel's verifier refuses the handler{}: {}{}", where,
                        error.empty() ? "no reason given" : error, advice_for_calls(error));

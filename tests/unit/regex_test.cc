@@ -381,7 +381,7 @@ TEST(Regex, SaysWhereItIsWrong) {
         {"a{2,1}", 1, 6, "the second number of repetitions is below the first"},
         {"a{1001}", 1, 7, "more than 1000 repetitions"},
         {"a{99999999999999}", 1, 17, "more than 1000 repetitions"},
-        {"ab\\", 2, 3, "the backslash has no character after it"},
+        {"ab\\", 2, 3, "a character is missing after the backslash"},
         {"[a\\]", 0, 1, "`[` has no `]`"},
         {"[\\", 0, 1, "`[` has no `]`"},
     };
