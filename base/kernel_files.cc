@@ -183,9 +183,8 @@ Result<KernelFiles> find_kernel_files(const std::string& given) {
             return kernel;
         looked += fmt::format(": {}", kernel.error().message);
     }
-    return Error(fmt::format("nothing that tells the types of kernel {} is installed; looked at{}\n"
-                             "  give a file: `-r FILE`, where FILE is that kernel's vmlinux, vmlinuz, or a copy of its "
-                             "/sys/kernel/btf/vmlinux",
+    return Error(fmt::format("the types of kernel {} are not installed; searched{}\n  pass a file: `-r FILE`, where "
+                             "FILE is that kernel's vmlinux, vmlinuz, or a copy of its /sys/kernel/btf/vmlinux",
                              given, looked));
 }
 

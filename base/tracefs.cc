@@ -44,10 +44,10 @@ Result<Fd> open_in(const PseudoFiles& files, const std::string& path, int flags)
     }
     Fd root = mount_detached(files.type);
     if (!root)
-        return errno_error(fmt::format("{0} is not mounted, and this process may not mount it: run `mount -t {0} {0} "
-                                       "{1}` as root",
-                                       files.type, files.folders[0]),
-                           errno);
+        return errno_error(
+            fmt::format("{0} is not mounted, and this process may not mount it; run `mount -t {0} {0} {1}` as root",
+                        files.type, files.folders[0]),
+            errno);
     Fd file(openat(root.get(), path.c_str(), flags | O_CLOEXEC));
     if (!file)
         return errno_error(fmt::format("cannot open `{}` of {}", path, files.type), errno);

@@ -108,7 +108,7 @@ Result<std::string> read_code_file(const std::string& path) {
         return errno_error(fmt::format("cannot read `{}`", path), fd.error().os_error);
     if (std::string why = why_not_trusted(fd->get(), path); !why.empty())
         return Error(fmt::format("the native code in this file would run with the capabilities of sonde's own file, so "
-                                 "only root may have written it\n  {}\n  the script itself can be run",
+                                 "sonde runs it only if root wrote it\n  {}\n  run the script itself instead",
                                  why),
                      EPERM);
     return read_all(fd->get(), path);

@@ -198,7 +198,7 @@ struct SyntaxHabit {
     std::string_view before, got, help;
 };
 constexpr std::string_view no_type =
-    "a variable needs no type or declaration: write `x = 1`; a parameter's type is after its name, `x:long`";
+    "a variable needs no type or declaration; write `x = 1`, and a parameter's type after its name, `x:long`";
 constexpr SyntaxHabit syntax[] = {
     {"", "and", "write `&&`"},
     {"", "or", "write `||`"},

@@ -259,7 +259,7 @@ void MetricsServer::on_request(evhttp_request* request, void* opaque) {
     MetricsServer& server = *static_cast<MetricsServer*>(opaque);
     if (!server.is_for_us(request))
         return server.send(request, 421, "Misdirected Request", plain,
-                           "this server does not answer for that host name: use the machine's address or its host "
+                           "this server does not answer for that host name; use the machine's address or its host "
                            "name, or start sonde with --metrics=NAME:PORT\n");
     const evhttp_uri* uri = evhttp_request_get_evhttp_uri(request);
     const char* given = uri ? evhttp_uri_get_path(uri) : nullptr;
