@@ -43,7 +43,7 @@ std::optional<Dialect> guess_dialect(std::string_view text);
 
 struct Gap {
     size_t begin = 0, end = 0; // bytes of the original
-    std::string text;          // for example: `cat`: no function here gives a file's text
+    std::string text;          // for example: `cat`: use `system("cat FILE")` to print a file
     bool is_lost = true;       // false: it has another meaning here, or needs no counterpart
 };
 
