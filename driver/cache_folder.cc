@@ -39,7 +39,7 @@ std::string why_not_own(const struct stat& status, const std::string& path) {
     if (status.st_uid != geteuid())
         return fmt::format("`{}` belongs to another user (uid {})", path, status.st_uid);
     if (status.st_mode & (S_IWGRP | S_IWOTH))
-        return fmt::format("others may write to `{}`: `chmod go-w {}` ends that", path, path);
+        return fmt::format("others may write to `{}`; run `chmod go-w {}`", path, path);
     return "";
 }
 
@@ -72,7 +72,7 @@ Result<std::string> read_own_file(int folder, const std::string& name) {
         return errno_error(fmt::format("cannot read `{}`", name), errno);
     struct stat status{};
     if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
-        return Error(fmt::format("`{}` is no file", name));
+        return Error(fmt::format("`{}` is not a file", name));
     if (std::string why = why_not_own(status, name); !why.empty())
         return Error(why);
     return read_all(fd.get(), name);
