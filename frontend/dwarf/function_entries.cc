@@ -182,8 +182,8 @@ FunctionPlaces FunctionEntries::of_body(const FunctionInstance& function, const 
 
 std::string FunctionEntries::doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const Ways& ways) {
     if (ways.is_doubtful)
-        return fmt::format("the code of the copy of `{}` at {:#x} repeats itself: it may contain several calls, and "
-                           "nothing shows where each of them begins",
+        return fmt::format("the code of the copy of `{}` at {:#x} repeats itself; it may contain several calls, but "
+                           "sonde cannot find the beginning of each call",
                            copy.name, copy.entry);
     if (!around || copy.name == around->name) // the thunk itself is probed
         return "";

@@ -135,7 +135,8 @@ template <typename Reason> std::string list_of_functions(const std::vector<std::
 
 void warn_of_missed_calls(Resolving& resolving, const ProcessPattern& pattern,
                           const std::vector<std::pair<std::string, std::string>>& doubts) {
-    report(resolving, pattern, DiagId::LeftOut, fmt::format("may miss calls of {}", list_of_functions(doubts)))
+    report(resolving, pattern, DiagId::LeftOut,
+           fmt::format("the probe may miss calls of {}", list_of_functions(doubts)))
         .note({}, doubts[0].second);
 }
 
