@@ -619,7 +619,7 @@ TEST_F(ElfTest, RefusesWhatIsNoProgram) {
     EXPECT_EQ(refuse([](Elf64_Ehdr& h) { h.e_ident[EI_CLASS] = 7; }), "its ELF header is corrupt");
     EXPECT_EQ(refuse([](Elf64_Ehdr& h) { h.e_ident[EI_DATA] ^= 3; }), "its byte order is not this machine's");
     EXPECT_TRUE(
-        refuse([](Elf64_Ehdr& h) { h.e_machine = EM_MIPS; }).starts_with("it is built for mips, and this machine"));
+        refuse([](Elf64_Ehdr& h) { h.e_machine = EM_MIPS; }).starts_with("it is built for mips, but this machine"));
     EXPECT_EQ(refuse([](Elf64_Ehdr& h) { h.e_type = ET_REL; }),
               "it is an object file, not a linked program or library");
     EXPECT_EQ(refuse([](Elf64_Ehdr& h) { h.e_type = ET_CORE; }), "it is a core file, not a program or library");
