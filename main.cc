@@ -162,7 +162,7 @@ int translate(const Options& options) {
     if (!plan)
         return fail(plan.error()), say_failed(3);
     if (options.driver.dump == "plan")
-        fmt::print("{}", plan::dump(*plan, find_ways(*plan, translate.attach == "perf_event")));
+        fmt::print("{}", plan::dump(*plan, find_link_kinds(*plan, translate.attach == "perf_event")));
     if (!is_kept)
         cache.store(*plan);
     const std::string cached = fmt::format("using cached {}", cache.path());

@@ -14,7 +14,6 @@
 #include "base/processes.h"
 #include "codegen/session_legs.h"
 #include "frontend/types/kernel_types.h"
-#include "runtime/kernel/features.h"
 #include "runtime/kernel/preemption.h"
 
 namespace sonde {
@@ -83,9 +82,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     const bool any_in_kernel = any_handler(program, [](const hir::Handler& handler) { return handler.in_kernel; });
     CodegenFacts facts;
     facts.groups = t.groups;
-    facts.may_goto =
-        any_in_kernel && translate.loops.empty() &&
-        (t.other_kernel ? read_features(t.other_kernel->types).may_goto : probe_kernel_features().may_goto);
+    facts.may_goto = any_in_kernel && t.kernel_facts.may_goto();
     // A perf event has room for 64 programs, of all sessions.
     constexpr int most_at_event = 24;
     const auto at_syscalls =
@@ -95,8 +92,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
                             (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));
     facts.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
     facts.uprobe_session =
-        any_handler(program, fits_session) && translate.attach == "session" &&
-        (t.other_kernel ? read_features(t.other_kernel->types).uprobe_session : has_uprobe_session());
+        any_handler(program, fits_session) && translate.attach == "session" && t.kernel_facts.uprobe_session();
     facts.target_program = t.env.command_path;
     if (options.session.target_pid != 0 && options.session.command.empty())
         facts.target_program = process_program(options.session.target_pid);

@@ -1,6 +1,5 @@
 #include "driver/translation.h"
 
-#include <linux/capability.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -22,8 +21,6 @@
 #include "runtime/attach/attach.h"
 #include "runtime/containers/groups.h"
 #include "runtime/kernel/features.h"
-#include "runtime/kernel/preemption.h"
-#include "runtime/kernel/privileges.h"
 #include "runtime/text/messages.h"
 #include "stdlib/stdlib.h"
 
@@ -40,38 +37,6 @@ std::string command_program(const std::string& command) {
     std::error_code ignored;
     std::string out = path.ok() ? *path : word;
     return out.find('/') == std::string::npos ? out : std::filesystem::absolute(out, ignored).string();
-}
-
-// Of a kernel that does not run here: what only its boot decides is left to the session.
-KernelProbing read_kernel_probing(const KernelFiles& kernel, const std::string& forced) {
-    FeaturesByTypes has = read_features(kernel.types);
-    KernelProbing out;
-    out.may_goto = has.may_goto;
-    out.tracepoint_cookie = has.tracepoint_cookie;
-    out.only_breakpoints = forced == "kprobe";
-    out.fentry = has.fentry && !out.only_breakpoints;
-    out.kprobe = has.kprobe;
-    out.why_no_decision = [has](plan::ProbeKind kind, const std::string& function) {
-        return has.why_no_decision(kind, function);
-    };
-    out.register_writes = has.register_writes;
-    return out;
-}
-
-KernelProbing find_kernel_probing(const std::string& forced) {
-    KernelFunctionProbing functions = probe_kernel_functions();
-    const KernelFeatures features = probe_kernel_features();
-    KernelProbing out;
-    out.may_goto = features.may_goto;
-    out.tracepoint_cookie = features.tracepoint_cookie;
-    out.only_breakpoints = forced == "kprobe";
-    out.fentry = functions.why_not_fentry.empty() && !out.only_breakpoints;
-    out.kprobe = functions.why_not_kprobe.empty();
-    // Breakpoints want more than trampolines do, and what misses hits is better than what cannot be attached.
-    out.preempts_handlers = forced != "fentry" && has_capability(CAP_SYS_ADMIN) && handlers_are_preempted();
-    out.why_no_decision = why_no_decision;
-    out.register_writes = features.register_writes;
-    return out;
 }
 
 // Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
@@ -289,15 +254,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
             if (std::string place = describe_place(point); !place.empty())
                 fmt::print(stderr, "{}\n", place);
         };
-    env.changes_return_addresses = options.translate.attach == "uretprobe" || options.translate.attach == "session";
-    env.kernel_probing = [this, forced = options.translate.attach,
-                          as_calls = !options.translate.loops.empty()]() -> const KernelProbing& {
-        if (!kernel_probing_) {
-            kernel_probing_ = other_kernel ? read_kernel_probing(*other_kernel, forced) : find_kernel_probing(forced);
-            kernel_probing_->may_goto = kernel_probing_->may_goto && !as_calls;
-        }
-        return *kernel_probing_;
-    };
+    env.attach = options.translate.attach;
 }
 
 bool Translation::report(const Diagnostics& reported) {
@@ -312,6 +269,10 @@ Result<void> parse(Translation& t, const Options& options) {
     if (!options.driver.kernel.empty())
         if (Result<void> opened = open_other_kernel(t, options.driver.kernel); !opened)
             return opened;
+    t.kernel_facts = t.other_kernel ? read_kernel_facts(t.other_kernel->types) : running_kernel();
+    if (!options.translate.loops.empty())
+        t.kernel_facts.may_goto = false;
+    t.env.kernel_facts = &t.kernel_facts;
     if (Result<void> opened = open_library(t, options); !opened)
         return opened;
     Result<std::vector<FileId>> scripts = add_scripts(t, options);

@@ -19,6 +19,7 @@
 #include "frontend/parse/preprocess.h"
 #include "frontend/probes/probe.h"
 #include "frontend/tapset/library.h"
+#include "runtime/plan/kernel_facts.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
@@ -41,6 +42,7 @@ struct Translation {
     std::optional<Library> library;
     std::vector<const ast::File*> files;     // the script, then the -E extras
     std::optional<KernelFiles> other_kernel; // -r
+    KernelFacts kernel_facts;                // about the kernel that the script is for; known once parse() is called
     plan::Origin texts;                      // what was read, for a plan that is saved
     size_t library_files = 0;
     std::vector<plan::GroupName>
@@ -51,7 +53,6 @@ struct Translation {
     std::set<std::string> told_refused_; // debug information
     // These are found out when a script asks.
     std::optional<KernelConfig> kernel_config_;
-    std::optional<KernelProbing> kernel_probing_;
     std::optional<Result<CacheFolder>> cache_folder_;
 };
 

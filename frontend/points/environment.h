@@ -19,25 +19,10 @@
 #include "frontend/points/resolved_point.h"
 #include "frontend/types/header_types.h"
 #include "frontend/types/kernel_types.h"
+#include "runtime/plan/kernel_facts.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
-
-// How the kernel's functions and tracepoints can be probed.
-struct KernelProbing {
-    bool fentry = false;           // trampolines at a function's entry and return (fentry, fexit)
-    bool kprobe = false;           // breakpoints
-    bool only_breakpoints = false; // the user asked for breakpoints only
-    // Handlers at trampolines can be preempted, and then other hits are missed (runtime/kernel/preemption.h).
-    bool preempts_handlers = false;
-    // The verifier supports loops directly; otherwise each iteration is a call, and calls share 512 bytes of stack.
-    bool may_goto = false;
-    bool tracepoint_cookie = false; // one program can serve several tracepoints and tell them apart
-    // Returns why the kernel does not support handlers of a kind that decides (plan::decides), or "" if it does.
-    // `function` is the kernel function in question, for kinds that probe one.
-    std::function<std::string(plan::ProbeKind, const std::string& function)> why_no_decision;
-    bool register_writes = false; // handlers in user programs can change registers
-};
 
 // The environment of one translation. It lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
@@ -47,7 +32,7 @@ struct ProbeEnvironment {
     const KernelFiles* other_kernel = nullptr; // -r: the kernel that the script is for; null: the running kernel
     std::string command_path; // -c: the command's program, used by `process` without an argument; empty without -c
     int64_t target_pid = 0;   // -x
-    bool changes_return_addresses = false; // --attach=uretprobe
+    std::string attach;       // --attach: the kind of link that the user wants; empty: the best one
     // The container-like groups that the session is limited to (--container and similar options). `option` is the
     // option and the name. `root` is the directory under which the group's file system is visible, such as
     // "/proc/42/root", or "" if it is ours. `search_path` is the group's $PATH. The function is null if there is no
@@ -66,8 +51,7 @@ struct ProbeEnvironment {
     std::map<std::pair<std::string, bool>, Range> files;
     // For each watchpoint, the program whose memory it watches (empty: the kernel) and its position in the script.
     std::vector<std::pair<std::string, Range>> watchpoints;
-    // The abilities of this machine's kernel; computed at the first call.
-    std::function<const KernelProbing&()> kernel_probing;
+    const KernelFacts* kernel_facts = nullptr; // about the kernel that the script is for; null: nothing is known
     // Tries to count these events on this machine. Returns 0 or the error number.
     std::function<int(const plan::PerfSpec&)> try_counter;
 

@@ -129,10 +129,14 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
 // Whether functions that can have trampolines get them. `several`: the point is a pattern. If the kernel supports
 // neither trampolines nor breakpoints, the result does not matter: the point is resolved nevertheless, and the session
 // reports the error.
-bool prefers_trampolines(const KernelProbing& probing, bool several) {
-    if (several || probing.preempts_handlers)
-        return probing.fentry && !probing.kprobe;
-    return probing.fentry || (!probing.kprobe && !probing.only_breakpoints);
+bool prefers_trampolines(const ProbeEnvironment& env, bool several) {
+    if (env.attach == "kprobe")
+        return false;
+    const KernelFacts& kernel = *env.kernel_facts;
+    const bool fentry = kernel.why_not_fentry().empty(), kprobe = kernel.why_not_kprobe().empty();
+    if (several || (env.attach != "fentry" && kernel.preempts_handlers()))
+        return fentry && !kprobe;
+    return fentry || !kprobe;
 }
 
 // The trampolines of all kernel versions can pass six arguments in registers.
@@ -178,13 +182,12 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         explain_nothing(resolving, *kernel, wanted);
         return {};
     }
-    const KernelProbing& probing = resolving.env.kernel_probing();
     bool is_return = wanted.suffix == "return";
     std::vector<ResolvedPoint> points;
     for (const KernelFunction& function : found) {
         ResolvedPoint resolved;
         bool trampoline =
-            fits_trampoline(function.type) && function.module.empty() && prefers_trampolines(probing, several);
+            fits_trampoline(function.type) && function.module.empty() && prefers_trampolines(resolving.env, several);
         using plan::ProbeKind;
         if (trampoline)
             resolved.kind = is_return ? ProbeKind::Fexit : ProbeKind::Fentry;
@@ -222,7 +225,7 @@ void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
         return;
     point.reads_registers = true;
     bool trampoline = point.kind == ProbeKind::Fentry || point.kind == ProbeKind::Fexit;
-    if (!trampoline || !env.kernel_probing().kprobe)
+    if (!trampoline || !env.kernel_facts->why_not_kprobe().empty())
         return;
     point.kind = point.kind == ProbeKind::Fexit ? ProbeKind::Kretprobe : ProbeKind::Kprobe;
     point.alone = false;
@@ -261,15 +264,14 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
                                   point.prototype
                                       ? "which has more than six parameters, or a structure as a parameter or result"
                                       : "whose prototype is not in the kernel's types"));
-    const std::string why = env.kernel_probing().why_no_decision(plan::ProbeKind::Override, name);
+    const std::string why = env.kernel_facts->why_no_decision(plan::ProbeKind::Override, name);
     if (!why.empty()) {
         // Part of a decision that a security module makes: security_x() calls cap_x().
         const std::string whole = name.starts_with("cap_") ? "security_" + name.substr(4) : "";
         const std::string in_kernel;
         const bool has_whole = !whole.empty() && !point.kernel->functions(whole, &in_kernel).empty();
         // If not even the results of security hooks can be set, the kernel does not allow it for any function.
-        const bool has_any =
-            env.kernel_probing().why_no_decision(plan::ProbeKind::Override, "security_file_open").empty();
+        const bool has_any = env.kernel_facts->why_no_decision(plan::ProbeKind::Override, "security_file_open").empty();
         return refuse(
             DiagId::Unsupported, fmt::format("the result of `{}` cannot be set on this kernel: {}", name, why),
             !has_any ? ""

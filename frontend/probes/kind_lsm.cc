@@ -33,7 +33,7 @@ std::vector<ResolvedPoint> hooks_of(Resolving& resolving, const std::string& pat
             report.suggest(nearest_name(pattern, names));
         return {};
     }
-    const std::string why = resolving.env.kernel_probing().why_no_decision(plan::ProbeKind::Lsm, "");
+    const std::string why = resolving.env.kernel_facts->why_no_decision(plan::ProbeKind::Lsm, "");
     if (!why.empty() && !resolving.env.listing) {
         resolving.diags
             .report(DiagId::Unsupported, resolving.components()[0].range,

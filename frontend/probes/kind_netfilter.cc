@@ -176,7 +176,7 @@ std::vector<ResolvedPoint> resolve_netfilter(Resolving& resolving) {
         order = read_priority(resolving, *pattern->priority, *family);
     if (!number || !order)
         return {};
-    const std::string why = resolving.env.kernel_probing().why_no_decision(plan::ProbeKind::Netfilter, "");
+    const std::string why = resolving.env.kernel_facts->why_no_decision(plan::ProbeKind::Netfilter, "");
     if (!why.empty() && !resolving.env.listing) {
         resolving.diags
             .report(DiagId::Unsupported, resolving.components()[0].range,

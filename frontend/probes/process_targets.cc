@@ -344,7 +344,7 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
         }
         ProcessTarget target = like;
         target.module = *module;
-        target.changes_return_addresses = resolving.env.changes_return_addresses;
+        target.changes_return_addresses = resolving.env.attach == "uretprobe" || resolving.env.attach == "session";
         if (std::none_of(targets.begin(), targets.end(), [&](const auto& other) {
                 return other.module == target.module && other.program == target.program;
             }))

@@ -368,14 +368,14 @@ void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     // Without a cookie, a program cannot tell which of several tracepoints it is at, so each point needs its own
     // program.
     if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 &&
-        !in_.context.env.kernel_probing().tracepoint_cookie)
+        !in_.context.env.kernel_facts->tracepoint_cookie())
         for (Expander::Resolved& one : points)
             one.point.alone = one.point.alone || is_tracepoint(one);
     // For many system calls, one routine that reads a table is smaller than separate code for each call.
     constexpr int many_calls = 8;
     const bool has_many =
         std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
-        in_.context.env.kernel_probing && in_.context.env.kernel_probing().may_goto;
+        in_.context.env.kernel_facts && in_.context.env.kernel_facts->may_goto();
     // With their sharing keys.
     std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many;
     for (Expander::Resolved& resolved : points) {

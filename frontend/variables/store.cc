@@ -22,7 +22,7 @@ const char* register_name(int number) {
 }
 
 bool can_write_registers(Binding& b) {
-    return plan::is_uprobe(b.point.kind) && b.binder.env.kernel_probing().register_writes;
+    return plan::is_uprobe(b.point.kind) && b.binder.env.kernel_facts->register_writes();
 }
 
 // The register that contains the whole variable and nothing else, if the kernel allows writing it.

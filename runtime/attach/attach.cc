@@ -210,7 +210,7 @@ bool returns_where_it_begins(const plan::Plan& plan, const UprobeTargets& target
 } // namespace
 
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  const SoundPlaces& places, const plan::Ways& ways, const ToArm& to_arm,
+                                  const SoundPlaces& places, const plan::LinkKinds& links, const ToArm& to_arm,
                                   std::vector<std::string>& refused) {
     std::vector<UprobeTargets> all;
     PlaceArmer armer(plan, to_arm.stop);
@@ -245,13 +245,13 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
     auto attach_all_points = [&](const plan::Probe& probe, Tally& tally) {
         size_t first = out.size();
         Result<void> attached =
-            attach_points(probe, plan::mechanism_of(probe, ways), kernel, to_arm, armer, out, tally);
+            attach_points(probe, plan::mechanism_of(probe, links), kernel, to_arm, armer, out, tally);
         tag(first, index_of(probe));
         return attached;
     };
     std::map<std::string, Tally> tallies; // by the position of the probe in the script
     auto by_points = [&](const plan::Probe& probe, bool as_written) {
-        const plan::Mechanism mechanism = plan::mechanism_of(probe, ways);
+        const plan::Mechanism mechanism = plan::mechanism_of(probe, links);
         return (attaching(mechanism) || mechanism == plan::Mechanism::KprobeMulti) &&
                runs_first_attached(probe.kind, mechanism) == as_written;
     };
@@ -269,8 +269,8 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
         targets.attach_name = files.attach_name(targets.path);
         const MappedCode mapped(targets.attach_name);
         const PlaceArmer::Attach attach = [&](const UprobeTargets& some) {
-            return ways.uprobe_multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
-                                                        : attach_perf_event(kernel.object(), some);
+            return links.uprobe_multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
+                                                         : attach_perf_event(kernel.object(), some);
         };
         const size_t before = out.size();
         Result<void> attached = armer.arm(attach, targets, out, refused);

@@ -121,7 +121,7 @@ struct ToArm {
 // uses. Skips instructions that the kernel cannot probe, and appends the names of these points to `refused`. Returns an
 // error with the probe point and the reason; then nothing stays attached. EINTR: ToArm::stop returned true.
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
-                                  const SoundPlaces& places, const plan::Ways& ways, const ToArm& to_arm,
+                                  const SoundPlaces& places, const plan::LinkKinds& links, const ToArm& to_arm,
                                   std::vector<std::string>& refused);
 
 // Attaches a program to a raw tracepoint by the tracepoint's name.

@@ -1,6 +1,4 @@
 // Checks that the running kernel supports the plan's probes, before anything is loaded.
-#include <optional>
-
 #include <fmt/format.h>
 
 #include "runtime/attach/attach.h"
@@ -8,17 +6,16 @@
 
 namespace sonde {
 
-// Tests the kernel only for features that the plan uses, because each test loads a program.
 Result<void> check_probing(const plan::Plan& plan) {
-    std::optional<KernelFunctionProbing> has;
+    const KernelFacts& kernel = running_kernel();
     for (const plan::Probe& probe : plan.probes) {
         if (plan::traits(probe.kind).mechanism == plan::Mechanism::Watchpoint)
             if (std::string why = why_no_watchpoints(); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
         if (plan::decides(probe.kind))
-            if (std::string why = why_no_decision(probe.kind, probe.points[0].symbol); !why.empty())
+            if (std::string why = kernel.why_no_decision(probe.kind, probe.points[0].symbol); !why.empty())
                 return Error(fmt::format("cannot attach to {} ({}): {}", probe.points[0].pp, probe.place, why));
-        if (probe.is_session && !has_uprobe_session())
+        if (probe.is_session && !kernel.uprobe_session())
             return Error(
                 fmt::format("cannot attach to {} ({}): the plan needs a link for a function's entry and return, which "
                             "requires Linux 6.13; translate the script with `--attach=uretprobe` for older kernels",
@@ -26,19 +23,17 @@ Result<void> check_probing(const plan::Plan& plan) {
         const bool trampoline = plan::is_trampoline(probe.kind);
         if (!plan::is_kernel_function(probe.kind))
             continue;
-        if (!has)
-            has = probe_kernel_functions();
-        const std::string& why_not = trampoline ? has->why_not_fentry : has->why_not_kprobe;
+        const std::string& why_not = trampoline ? kernel.why_not_fentry() : kernel.why_not_kprobe();
         if (why_not.empty())
             continue;
         const std::string what = fmt::format("cannot attach to {} ({})", probe.points[0].pp, probe.place);
-        if (has->why_not_fentry.empty() || has->why_not_kprobe.empty())
+        if (kernel.why_not_fentry().empty() || kernel.why_not_kprobe().empty())
             return Error(fmt::format("{}: the plan needs {}, which are not available: {}", what,
                                      trampoline ? "trampolines (fentry)" : "breakpoints (kprobes)", why_not));
         return Error(fmt::format("{}: functions of this kernel cannot be probed: it supports neither of the two ways\n "
                                  " trampolines (fentry): {}\n  breakpoints (kprobes): {}\n  use tracepoints instead: "
                                  "`sonde -l 'kernel.trace(\"*\")'` lists them",
-                                 what, has->why_not_fentry, has->why_not_kprobe));
+                                 what, kernel.why_not_fentry(), kernel.why_not_kprobe()));
     }
     return {};
 }

@@ -77,7 +77,7 @@ Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& t
 // adds new processes to the target attaches first, and the program that removes exited processes attaches last. So for
 // handlers, a task is part of the target during its whole life.
 Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const SoundPlaces& places,
-                        const plan::Ways& ways, std::function<bool()> stop) {
+                        const plan::LinkKinds& links, std::function<bool()> stop) {
     const plan::Plan& plan = session.plan;
     const KernelObject& kernel = *session.data.kernel;
     auto keep = [&](Result<Attachments> some) -> Result<void> {
@@ -127,7 +127,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
         add_threads(static_cast<int64_t>(session.data.words->target), to_arm.threads);
     if (Result<void> compared = compare_memory(session, files, to_arm); !compared)
         return compared;
-    if (Result<void> kept = keep(attach_probes(plan, kernel, files, places, ways, to_arm, refused)); !kept)
+    if (Result<void> kept = keep(attach_probes(plan, kernel, files, places, links, to_arm, refused)); !kept)
         return kept;
     if (Result<void> same = files.compare_again(); !same)
         return same;

@@ -15,7 +15,7 @@ namespace sonde {
 // Attaches everything, and adds it to `attachments`. `stop` returns whether the user wants to end: attaching thousands
 // of places takes a while. Errors: a place that cannot be probed.
 Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles& files, const SoundPlaces& places,
-                        const plan::Ways& ways, std::function<bool()> stop);
+                        const plan::LinkKinds& links, std::function<bool()> stop);
 
 // The processes that were running before the session began: those of the target if there is one. `waiting`: the
 // command's process, which is not one of them.

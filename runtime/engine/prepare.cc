@@ -55,12 +55,12 @@ Result<void> fill_data(Session& session) {
 
 } // namespace
 
-Result<void> prepare(Session& session, const plan::Ways& ways) {
+Result<void> prepare(Session& session, const plan::LinkKinds& links) {
     const plan::Plan& plan = session.plan;
     if (!plan.bpf_object.empty()) {
         if (Result<void> opened = session.data.numbers.open(session.kernel_memory); !opened)
             return opened;
-        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, ways, session.data.numbers);
+        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, links, session.data.numbers);
         if (!kernel)
             return std::move(kernel).error();
         session.data.kernel = *std::move(kernel);

@@ -8,6 +8,6 @@ namespace sonde {
 
 // Fills `session.data`, `session.host_object` and the data area. Errors: as KernelObject::load and HostObject::load; an
 // address of the kernel that is not known.
-Result<void> prepare(Session& session, const plan::Ways& ways);
+Result<void> prepare(Session& session, const plan::LinkKinds& links);
 
 } // namespace sonde

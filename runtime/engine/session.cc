@@ -196,7 +196,7 @@ class Run {
     std::optional<ProbedFiles> probed_;
     SoundPlaces places_;
     std::optional<Signals> signals_;
-    plan::Ways ways_;
+    plan::LinkKinds links_;
     Rings rings_;
     Command command_;
     struct AtEnd {
@@ -268,8 +268,8 @@ Result<void> Run::load() {
     if (!interrupter)
         return std::move(interrupter).error();
     session_.interrupter = *std::move(interrupter);
-    ways_ = find_ways(plan_, session_.translate.attach == "perf_event");
-    if (Result<void> prepared = prepare(session_, ways_); !prepared)
+    links_ = find_link_kinds(plan_, session_.translate.attach == "perf_event");
+    if (Result<void> prepared = prepare(session_, links_); !prepared)
         return prepared;
     return session_.data.kernel ? rings_.open(session_) : Result<void>();
 }
@@ -309,7 +309,7 @@ Result<void> Run::arm() {
         else if (plan_.has(plan::is_uprobe) && options_.target_pid)
             session_.target.files.look_at(options_.target_pid);
         if (Result<void> attached =
-                attach_all(session_, attachments_, *probed_, places_, ways_, [this] { return signals_->take_end(); });
+                attach_all(session_, attachments_, *probed_, places_, links_, [this] { return signals_->take_end(); });
             !attached)
             return attached;
         if (Result<void> watched = begin_watching(); !watched)
@@ -317,7 +317,7 @@ Result<void> Run::arm() {
         if (plan_.follows_moved_text()) {
             Result<std::unique_ptr<MovedText>> moved =
                 MovedText::start(plan_, *session_.data.kernel, *probed_, session_.target.program,
-                                 static_cast<int64_t>(session_.data.words->target), ways_.uprobe_multi);
+                                 static_cast<int64_t>(session_.data.words->target), links_.uprobe_multi);
             if (!moved)
                 return std::move(moved).error();
             moved_text_ = *std::move(moved);
@@ -330,7 +330,7 @@ Result<void> Run::begin_watching() {
     if (!plan_.has([](plan::ProbeKind kind) { return plan::traits(kind).mechanism == plan::Mechanism::Watchpoint; }))
         return {};
     watchpoints_.emplace(plan_, *session_.data.kernel);
-    return watchpoints_->begin(running_processes(session_, command_.pid()), ways_.uprobe_multi);
+    return watchpoints_->begin(running_processes(session_, command_.pid()), links_.uprobe_multi);
 }
 
 // Runs begin handlers, then the rest of the session. Effects of begin handlers, such as printed text, are held back
@@ -552,7 +552,7 @@ Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, c
     if (std::string why = why_no_changes(plan.changes); !why.empty())
         return Error(why);
     if (!plan.writes.empty())
-        if (std::string why = why_not_write(); !why.empty())
+        if (std::string why = running_kernel().why_not_write(); !why.empty())
             return Error(fmt::format("the script changes the traced program's memory ({}), which this kernel does not "
                                      "allow: {}; remove the write to run the script",
                                      plan.writes, why));

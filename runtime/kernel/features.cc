@@ -8,6 +8,7 @@
 
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@
 #include "base/btf_file.h"
 #include "base/fd.h"
 #include "runtime/kernel/lockdown.h"
+#include "runtime/kernel/preemption.h"
+#include "runtime/kernel/privileges.h"
 #include "runtime/kernel/uprobe_session.h"
 
 namespace sonde {
@@ -102,8 +105,6 @@ Fd load_at_function(bpf_prog_type type, bpf_attach_type attach, uint32_t functio
         bpf_prog_load(static_cast<enum bpf_prog_type>(type), "sonde_try", "GPL", code, std::size(code), &options));
 }
 
-} // namespace
-
 std::string why_not_write() {
     // bpf_probe_write_user(0, r10 - 8, 8); return 0
     const bpf_insn code[] = {
@@ -119,26 +120,25 @@ std::string why_not_write() {
     return fmt::format("it refuses a program that writes user memory: {}", std::strerror(error));
 }
 
-KernelFunctionProbing probe_kernel_functions() {
-    KernelFunctionProbing out;
-    if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) != 0)
-        out.why_not_kprobe = "the kernel is built without kprobes (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
+std::string why_not_kprobe() {
+    if (access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0)
+        return "";
+    return "the kernel is built without kprobes (CONFIG_KPROBES, CONFIG_KPROBE_EVENTS)";
+}
+
+std::string why_not_fentry() {
     // This function is called by the kernel's own tests only.
     constexpr const char* function = "bpf_fentry_test1";
     uint32_t id = find_function(function);
-    if (id == 0) {
-        out.why_not_fentry = "the kernel's types are not available (CONFIG_DEBUG_INFO_BTF)";
-        return out;
-    }
-    if (!load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id)) {
-        out.why_not_fentry = fmt::format("the kernel refuses them: {}", std::strerror(errno));
-        if (std::string locked = lockdown(); !locked.empty())
-            out.why_not_fentry += fmt::format(", and the kernel is locked down ({})", locked);
-    }
-    return out;
+    if (id == 0)
+        return "the kernel's types are not available (CONFIG_DEBUG_INFO_BTF)";
+    if (load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id))
+        return "";
+    std::string why = fmt::format("the kernel refuses them: {}", std::strerror(errno));
+    if (std::string locked = lockdown(); !locked.empty())
+        why += fmt::format(", and the kernel is locked down ({})", locked);
+    return why;
 }
-
-namespace {
 
 std::string why_no_netfilter() {
     const bpf_insn code[] = {{0xb7, 0, 0, 0, 1}, {0x95, 0, 0, 0, 0}}; // r0 = 1; exit
@@ -173,7 +173,7 @@ bool can_set_result_of(const char* function) {
 // The verifier accepts functions on the error injection list, functions named `security_*`, and on newer kernels system
 // calls.
 std::string why_no_result(const std::string& function) {
-    if (std::string why = probe_kernel_functions().why_not_fentry; !why.empty())
+    if (const std::string& why = running_kernel().why_not_fentry(); !why.empty())
         return "it has no trampolines (fentry): " + why;
     if (can_set_result_of(function.c_str()))
         return "";
@@ -184,8 +184,6 @@ std::string why_no_result(const std::string& function) {
     return fmt::format("{}{}", only_security_functions,
                        can_set_result_of("__x64_sys_umask") ? " and system calls (`__x64_sys_...`)" : "");
 }
-
-} // namespace
 
 std::string why_no_decision(plan::ProbeKind kind, const std::string& function) {
     switch (plan::traits(kind).decision) {
@@ -200,8 +198,6 @@ std::string why_no_decision(plan::ProbeKind kind, const std::string& function) {
     }
     return why_no_result(function);
 }
-
-namespace {
 
 bool has_kprobe_multi() {
     constexpr uint32_t kprobe_multi = 42;
@@ -223,23 +219,38 @@ bool has_kprobe_multi() {
     return Fd(static_cast<int>(syscall(SYS_bpf, 28, &attr, sizeof attr))).get() >= 0;
 }
 
-} // namespace
-
-plan::Ways find_ways(const plan::Plan& plan, bool only_perf_events) {
-    plan::Ways ways;
-    ways.uprobe_multi = !plan.bpf_object.empty() && !only_perf_events && has_uprobe_multi();
-    ways.kprobe_multi = std::any_of(plan.probes.begin(), plan.probes.end(),
-                                    [](const plan::Probe& probe) { return probe.fits_kprobe_multi(); }) &&
-                        has_kprobe_multi();
-    return ways;
+KernelFacts probe_kernel() {
+    KernelFacts facts;
+    facts.why_not_fentry = why_not_fentry;
+    facts.why_not_kprobe = why_not_kprobe;
+    facts.why_not_write = why_not_write;
+    facts.kprobe_multi = has_kprobe_multi;
+    facts.uprobe_multi = has_uprobe_multi;
+    facts.uprobe_session = has_uprobe_session;
+    facts.may_goto = has_may_goto;
+    facts.tracepoint_cookie = has_tracepoint_cookie;
+    facts.register_writes = has_register_writes;
+    // Breakpoints need a privilege that trampolines do not need. Probes that miss hits are better than none.
+    facts.preempts_handlers = [] { return has_capability(CAP_SYS_ADMIN) && handlers_are_preempted(); };
+    facts.why_no_decision = why_no_decision;
+    return facts;
 }
 
-KernelFeatures probe_kernel_features() {
-    KernelFeatures features;
-    features.may_goto = has_may_goto();
-    features.tracepoint_cookie = has_tracepoint_cookie();
-    features.register_writes = has_register_writes();
-    return features;
+} // namespace
+
+const KernelFacts& running_kernel() {
+    static const KernelFacts facts = probe_kernel();
+    return facts;
+}
+
+plan::LinkKinds find_link_kinds(const plan::Plan& plan, bool only_perf_events) {
+    const KernelFacts& kernel = running_kernel();
+    plan::LinkKinds kinds;
+    kinds.uprobe_multi = !plan.bpf_object.empty() && !only_perf_events && kernel.uprobe_multi();
+    kinds.kprobe_multi = std::any_of(plan.probes.begin(), plan.probes.end(),
+                                     [](const plan::Probe& probe) { return probe.fits_kprobe_multi(); }) &&
+                         kernel.kprobe_multi();
+    return kinds;
 }
 
 } // namespace sonde

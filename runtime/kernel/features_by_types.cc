@@ -35,47 +35,56 @@ bool has_enumerator(const BtfFile& types, const char* enumeration, std::string_v
     return has_entry<btf_enum>(types, enumeration, BTF_KIND_ENUM, name);
 }
 
+// What the types show about handlers that decide.
+struct DecisionsByTypes {
+    bool fentry, netfilter, lsm, error_injection;
+
+    std::string why_not(plan::ProbeKind kind, const std::string& function) const {
+        switch (plan::traits(kind).decision) {
+        case plan::Decision::None:
+            return "";
+        case plan::Decision::Verdict:
+            return netfilter ? "" : "it has no BPF programs for packets (CONFIG_NETFILTER_BPF_LINK)";
+        case plan::Decision::Refusal:
+            return lsm ? "" : "it is built without BPF security hooks (CONFIG_BPF_LSM)";
+        case plan::Decision::Result:
+            break;
+        }
+        if (!fentry)
+            return "it has no trampolines (fentry; CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)";
+        // Types do not show which functions are on the list, and whether system calls are accepted without it. So
+        // assume that these are.
+        if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
+            return "";
+        return only_security_functions;
+    }
+};
+
 } // namespace
 
-FeaturesByTypes read_features(std::string_view bytes) {
+KernelFacts read_kernel_facts(std::string_view bytes) {
     BtfFile types(bytes);
-    FeaturesByTypes out;
+    KernelFacts facts;
     // 6.9, "bpf: Introduce may_goto instruction"
-    out.may_goto = has_member(types, "bpf_subprog_info", "stack_extra");
+    facts.may_goto = has_member(types, "bpf_subprog_info", "stack_extra");
     // 6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs"
-    out.tracepoint_cookie = has_member(types, "bpf_raw_tp_link", "cookie");
+    facts.tracepoint_cookie = has_member(types, "bpf_raw_tp_link", "cookie");
     // 6.13, "bpf: Add support for uprobe multi session attach"
-    out.uprobe_session = has_enumerator(types, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
-    // CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS; CONFIG_KPROBE_EVENTS; CONFIG_NETFILTER_BPF_LINK; CONFIG_BPF_LSM
-    out.fentry = has_function(types, "register_ftrace_direct");
-    out.kprobe = has_function(types, "create_local_trace_kprobe");
-    out.netfilter = has_function(types, "bpf_nf_link_attach");
-    out.lsm = has_function(types, "bpf_lsm_file_open");
-    // CONFIG_FUNCTION_ERROR_INJECTION
-    out.error_injection = has_function(types, "within_error_injection_list");
+    facts.uprobe_session = has_enumerator(types, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
     // "bpf: Allow uprobe program to change context registers". 6.18 has the member, but may still refuse such programs.
-    out.register_writes = has_member(types, "bpf_prog_aux", "kprobe_write_ctx");
-    return out;
-}
-
-std::string FeaturesByTypes::why_no_decision(plan::ProbeKind kind, const std::string& function) const {
-    switch (plan::traits(kind).decision) {
-    case plan::Decision::None:
-        return "";
-    case plan::Decision::Verdict:
-        return netfilter ? "" : "it has no BPF programs for packets (CONFIG_NETFILTER_BPF_LINK)";
-    case plan::Decision::Refusal:
-        return lsm ? "" : "it is built without BPF security hooks (CONFIG_BPF_LSM)";
-    case plan::Decision::Result:
-        break;
-    }
-    if (!fentry)
-        return "it has no trampolines (fentry; CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)";
-    // Types do not show which functions are on the list, and whether system calls are accepted without it. So assume
-    // that these are.
-    if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
-        return "";
-    return only_security_functions;
+    facts.register_writes = has_member(types, "bpf_prog_aux", "kprobe_write_ctx");
+    const DecisionsByTypes decisions = {.fentry = has_function(types, "register_ftrace_direct"),
+                                        .netfilter = has_function(types, "bpf_nf_link_attach"),
+                                        .lsm = has_function(types, "bpf_lsm_file_open"),
+                                        .error_injection = has_function(types, "within_error_injection_list")};
+    if (!decisions.fentry)
+        facts.why_not_fentry = std::string("it is built without CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS");
+    if (!has_function(types, "create_local_trace_kprobe"))
+        facts.why_not_kprobe = std::string("it is built without CONFIG_KPROBE_EVENTS");
+    facts.why_no_decision = [decisions](plan::ProbeKind kind, const std::string& function) {
+        return decisions.why_not(kind, function);
+    };
+    return facts;
 }
 
 } // namespace sonde

@@ -19,7 +19,6 @@
 
 #include "base/btf_file.h"
 #include "base/fd.h"
-#include "runtime/kernel/features.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {

@@ -179,7 +179,7 @@ Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_
     return options.retval;
 }
 
-Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, const plan::Ways& ways,
+Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, const plan::LinkKinds& links,
                                                          const ProcessNumbers& numbers) {
     std::string log;
     libbpf_log = &log;
@@ -211,12 +211,12 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         return std::move(checked).error();
     const char* log_file = std::getenv("SONDE_VERIFIER_LOG");
     for (const plan::Probe& probe : plan.probes)
-        if (plan::mechanism_of(probe, ways) == plan::Mechanism::KprobeMulti)
+        if (plan::mechanism_of(probe, links) == plan::Mechanism::KprobeMulti)
             if (bpf_program* many = bpf_object__find_program_by_name(out->object_, probe.symbol.c_str()))
                 bpf_program__set_expected_attach_type(many, kprobe_multi_type);
     bpf_program* program = nullptr;
     bpf_object__for_each_program(program, out->object_) {
-        if (ways.uprobe_multi && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
+        if (links.uprobe_multi && std::string_view(bpf_program__section_name(program)).starts_with("uprobe"))
             bpf_program__set_expected_attach_type(program, uprobe_multi_type);
         if (log_file)
             bpf_program__set_log_level(program, 2 | 4 /* what it saw, and how many steps the check took */);

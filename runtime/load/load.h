@@ -34,7 +34,7 @@ class KernelObject {
   public:
     // Loads the programs for the attach mechanism that mechanism_of() selects. `numbers` must outlive the result.
     // Errors: a missing capability, by name; the verifier's refusal with the script's line; kernel_cannot_compile.
-    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, const plan::Ways& ways,
+    static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, const plan::LinkKinds& links,
                                                       const ProcessNumbers& numbers);
     ~KernelObject();
     KernelObject(const KernelObject&) = delete;

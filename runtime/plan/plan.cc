@@ -54,14 +54,14 @@ bool Probe::fits_kprobe_multi() const {
            std::all_of(points.begin(), points.end(), [](const Point& one) { return one.offset == 0; });
 }
 
-Mechanism mechanism_of(const Probe& probe, const Ways& ways) {
+Mechanism mechanism_of(const Probe& probe, const LinkKinds& links) {
     if (!probe.in_kernel)
         return Mechanism::None;
     if (probe.is_session)
         return Mechanism::UprobeSession;
-    if (is_uprobe(probe.kind) && ways.uprobe_multi)
+    if (is_uprobe(probe.kind) && links.uprobe_multi)
         return Mechanism::UprobeMulti;
-    if (probe.fits_kprobe_multi() && ways.kprobe_multi)
+    if (probe.fits_kprobe_multi() && links.kprobe_multi)
         return Mechanism::KprobeMulti;
     return traits(probe.kind).mechanism;
 }
@@ -83,7 +83,7 @@ const char* type_at(ProbeKind kind, const Point& point) {
 
 uint64_t Plan::marks_size() const { return std::bit_ceil(std::max<uint64_t>({1, rows.size(), probes.size()})); }
 
-std::string dump(const Plan& plan, const Ways& ways) {
+std::string dump(const Plan& plan, const LinkKinds& links) {
     std::string out = fmt::format("plan for {}: {} bytes of BPF, {} bytes of host code, {} bytes of data\n",
                                   plan.script, plan.bpf_object.size(), plan.host_object.size(), plan.data_size);
     for (const Global& global : plan.globals) {
@@ -95,7 +95,7 @@ std::string dump(const Plan& plan, const Ways& ways) {
                            global.keys.size(), where, global.auto_print ? ", printed at the end" : "");
     }
     for (const Probe& probe : plan.probes) {
-        const Mechanism mechanism = mechanism_of(probe, ways);
+        const Mechanism mechanism = mechanism_of(probe, links);
         out += fmt::format("probe {} ({}) at {}: {} in the {}, frame {}{}{}\n", probe.name, name_of(probe.kind),
                            probe.place, probe.symbol, probe.in_kernel ? "kernel" : "host", probe.frame_size,
                            mechanism == Mechanism::None ? "" : ", by ",

@@ -320,12 +320,12 @@ struct Probe {
     // point's row.
     static uint64_t subject_group(ProbeKind kind, uint32_t probe, uint32_t row);
 };
-// The optional kinds of links that the running kernel supports.
-struct Ways {
+// Which of the optional kinds of links a session uses.
+struct LinkKinds {
     bool uprobe_multi = false, kprobe_multi = false;
 };
 // Returns how the probe is attached on a kernel with these kinds of links.
-Mechanism mechanism_of(const Probe& probe, const Ways& ways);
+Mechanism mechanism_of(const Probe& probe, const LinkKinds& links);
 
 constexpr uint64_t any_subject = ~0ull; // subject group of all process and thread probes
 
@@ -516,6 +516,6 @@ enum class Mark : uint8_t {
 constexpr uint64_t mark_kinds = 4;
 
 // Returns the plan as text, for --dump=plan. plan_file.h has the binary form.
-std::string dump(const Plan& plan, const Ways& ways);
+std::string dump(const Plan& plan, const LinkKinds& links);
 
 } // namespace sonde::plan
