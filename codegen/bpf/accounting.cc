@@ -1,11 +1,12 @@
 #include "codegen/bpf/accounting.h"
+#include "runtime/plan/object_names.h"
 
 #include <iterator>
 
 namespace sonde {
 
 llvm::Value* BpfAccounting::count(size_t field, llvm::Value* probe) {
-    map_reference(e_, "sonde_counts");
+    map_reference(e_, plan::maps::counts);
     return e_.routine("sonde_rt_count", e_.i64(),
                       {probe ? probe : e_.number(bpf_.probe), e_.number(static_cast<int64_t>(field / 8))});
 }
@@ -112,7 +113,7 @@ void BpfAccounting::begin_timing(Environment& env) {
         key = e_.scratch("index", 8);
         e_.CreateStore(env.row, key);
     }
-    timing_ = helper_pointer(e_, map_lookup_elem, {map_reference(e_, "sonde_timing"), key});
+    timing_ = helper_pointer(e_, map_lookup_elem, {map_reference(e_, plan::maps::timing), key});
     go_if(bpf_, e_.CreateIsNotNull(timing_));
     if (!bpf_.saves_entry)
         started_ = helper(e_, ktime_get_ns, {});

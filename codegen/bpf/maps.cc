@@ -9,6 +9,7 @@
 #include "codegen/shared_stacks.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
+#include "runtime/plan/object_names.h"
 #include "runtime/plan/saved_calls.h"
 #include "runtime/plan/stack.h"
 #include "runtime/plan/watch_events.h"
@@ -40,69 +41,70 @@ std::string Maps::declare() {
     std::string unsupported;
     // Programs that detect mappings send them to the runtime through the ring buffer.
     const bool sends = sends_ || bpf_.state.plan.tables != 0;
-    declare("sonde_events", Ringbuf, 0, 0, sends ? static_cast<uint32_t>(bpf_.state.plan.ring_bytes) : smallest_ring);
-    declare("sonde_control", Ringbuf, 0, 0, bpf_.state.plan.max_errors > few_errors ? 256 << 10 : 64 << 10);
+    declare(plan::maps::events, Ringbuf, 0, 0,
+            sends ? static_cast<uint32_t>(bpf_.state.plan.ring_bytes) : smallest_ring);
+    declare(plan::maps::control, Ringbuf, 0, 0, bpf_.state.plan.max_errors > few_errors ? 256 << 10 : 64 << 10);
     if (frames_)
-        declare("sonde_frames", Array, 4, 8 + frame_bytes_ + e_.slot_size(), frames_of_all);
+        declare(plan::maps::frames, Array, 4, 8 + frame_bytes_ + e_.slot_size(), frames_of_all);
     if (scans_) {
-        declare("sonde_scans", Array, 4, 8 + scan_bytes_, count_scans());
+        declare(plan::maps::scans, Array, 4, 8 + scan_bytes_, count_scans());
         if (scan_bytes_ > largest_walks(bpf_.state.facts))
             unsupported = fmt::format(
                 "the arrays of a foreach in the kernel are too large for this kernel ({} MB of {}); declare a capacity "
                 "(`global a[50000]`), use `end` or a timer, or lower -DMAXNESTING for recursion",
                 scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
     }
-    declare("sonde_counts", Array, 4, sizeof(plan::ProbeCounts),
+    declare(plan::maps::counts, Array, 4, sizeof(plan::ProbeCounts),
             std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.probes.size())));
     if (counts_stacks_)
-        declare("sonde_no_stacks", Array, 4, sizeof(sonde_no_stacks),
+        declare(plan::maps::no_stacks, Array, 4, sizeof(sonde_no_stacks),
                 static_cast<uint32_t>(bpf_.state.plan.probes.size()));
     if (bpf_.state.plan.filter_target)
-        declare("sonde_targets", Array, 4, 8, plan::most_processes / 64);
+        declare(plan::maps::targets, Array, 4, 8, plan::most_processes / 64);
     if (bpf_.state.plan.filter_target && bpf_.state.plan.has(plan::is_uprobe))
-        declare(SONDE_MOVED_MAP, Hash, 4, sizeof(sonde_moved), 1024);
+        declare(plan::maps::moved, Hash, 4, sizeof(sonde_moved), 1024);
     if (bpf_.state.plan.names_groups || !bpf_.state.plan.groups.empty()) {
         constexpr uint32_t most_groups = 65536, most_births = 1024;
-        declare("sonde_groups", Hash, 8, 8, most_groups);
-        declare("sonde_births", Hash, sizeof(sonde_group_birth), 8, most_births);
-        declare("sonde_group_names", Hash, 8, sizeof(sonde_group_names), most_groups);
+        declare(plan::maps::groups, Hash, 8, 8, most_groups);
+        declare(plan::maps::births, Hash, sizeof(sonde_group_birth), 8, most_births);
+        declare(plan::maps::group_names, Hash, 8, sizeof(sonde_group_names), most_groups);
         // Memory for the program that reads the names of new control groups.
-        declare("sonde_group_new", Array, 4, sizeof(sonde_group_names), 1);
+        declare(plan::maps::group_new, Array, 4, sizeof(sonde_group_names), 1);
     }
     if (bpf_.state.plan.tables & plan::KernelStacks)
-        declare("sonde_dispatch", Array, 4, sizeof(sonde_dispatch),
+        declare(plan::maps::dispatch, Array, 4, sizeof(sonde_dispatch),
                 std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
     if (bpf_.state.plan.tables & plan::looked_up) {
-        declare("sonde_files", HashOfMaps, 8, 4, 4096);
-        declare("sonde_mapped", LruHash, sizeof(sonde_mapping), 8, 16384);
-        declare("sonde_rules", Array, 4, sizeof(sonde_rules), 1);
-        declare("sonde_known", LruHash, 8, sizeof(struct sonde_known), 1024);
+        declare(plan::maps::files, HashOfMaps, 8, 4, 4096);
+        declare(plan::maps::mapped, LruHash, sizeof(sonde_mapping), 8, 16384);
+        declare(plan::maps::rules, Array, 4, sizeof(sonde_rules), 1);
+        declare(plan::maps::known, LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
     }
     if (const uint32_t stacks = bpf_.state.plan.tables & plan::UnwindTable ? shared_stacks(bpf_.state.plan) : 0) {
-        declare("sonde_shared", Hash, sizeof(sonde_identity),
+        declare(plan::maps::shared, Hash, sizeof(sonde_identity),
                 bpf_.state.plan.max_string + sizeof(sonde_shared) + 16ull * shared_places(bpf_.state.plan), stacks);
-        declare("sonde_owners", Hash, sizeof(sonde_identity), sizeof(sonde_identity), stacks);
-        declare("sonde_unshared", Array, 4, 8, 1); // counts hits whose stack did not fit into the maps above
+        declare(plan::maps::owners, Hash, sizeof(sonde_identity), sizeof(sonde_identity), stacks);
+        declare(plan::maps::unshared, Array, 4, 8, 1); // counts hits whose stack did not fit into the maps above
     }
     if (bpf_.state.plan.has_subjects()) {
-        declare("sonde_subjects", Hash, 16, 4, static_cast<uint32_t>(2 * bpf_.state.plan.rows.size()));
-        declare("sonde_tasks", Hash, 4, 8, bpf_.state.plan.follows_tasks() ? 65536 : 1);
+        declare(plan::maps::subjects, Hash, 16, 4, static_cast<uint32_t>(2 * bpf_.state.plan.rows.size()));
+        declare(plan::maps::tasks, Hash, 4, 8, bpf_.state.plan.follows_tasks() ? 65536 : 1);
     }
     if (watches_programs(bpf_.state.plan)) {
         constexpr uint32_t families = 8192, members = 16384;
-        declare("sonde_watches", Ringbuf, 0, 0, 64 << 10);
-        declare("sonde_watched", Hash, 4, 8, members);
-        declare("sonde_families", Hash, 8, sizeof(sonde_family), families);
+        declare(plan::maps::watches, Ringbuf, 0, 0, 64 << 10);
+        declare(plan::maps::watched, Hash, 4, 8, members);
+        declare(plan::maps::families, Hash, 8, sizeof(sonde_family), families);
     }
     if (uint32_t counters = static_cast<uint32_t>(bpf_.state.plan.counters.size())) {
         // The runtime sizes this map by the number of processors.
-        declare("sonde_counters", PerfEventArray, 4, 4, counters);
-        declare("sonde_counted", Array, 4, sizeof(sonde_counted), counters);
-        declare("sonde_counts_of", LruHash, 8, 8, 65536);
+        declare(plan::maps::counters, PerfEventArray, 4, 4, counters);
+        declare(plan::maps::counted, Array, 4, sizeof(sonde_counted), counters);
+        declare(plan::maps::counts_of, LruHash, 8, 8, 65536);
     }
     if (bpf_.state.plan.timing)
-        declare("sonde_timing", Array, 4, sizeof(plan::ProbeTiming),
+        declare(plan::maps::timing, Array, 4, sizeof(plan::ProbeTiming),
                 std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
     for (const plan::Global& g : bpf_.state.plan.globals)
         if (g.in_kernel) {
@@ -118,7 +120,7 @@ std::string Maps::declare() {
                                             bpf_.state.program.handlers[i]->entry_values.size()),
                     65536);
     if (plan::saves_calls(bpf_.state.plan))
-        declare("sonde_savers", Array, 4, 1, SONDE_SAVERS);
+        declare(plan::maps::savers, Array, 4, 1, SONDE_SAVERS);
     describe_data();
     e_.lines().builder().finalize();
     return unsupported;

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
 #include "runtime/plan/batch.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -19,7 +20,7 @@ void BpfOutput::send(Environment& env, uint32_t type, llvm::Value* buffer, llvm:
         e_.routine("sonde_rt_add_record", e_.i64(), {env.batch, size});
         return;
     }
-    llvm::Value* ring = map_reference(e_, control ? "sonde_control" : "sonde_events");
+    llvm::Value* ring = map_reference(e_, control ? plan::maps::control : plan::maps::events);
     llvm::Value* flags = e_.number(ring_force_wakeup);
     if (!control) {
         // Waking the reader is the most expensive part of a print. Wake it only when many bytes wait; the runtime polls

@@ -23,6 +23,7 @@
 #include "codegen/bpf/parts.h"
 #include "codegen/rtlib/pt_regs.h"
 #include "frontend/hir/walk.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -234,7 +235,7 @@ void filter_target(BpfContext& bpf, Task& task, BpfAccounting& accounting, Envir
     Emitter& e = bpf.e;
     llvm::Value *process = task.number(env, hir::TaskNumber::KernelPid), *index = e.scratch("index", 8);
     e.CreateStore(e.CreateTrunc(e.CreateLShr(process, e.number(6)), e.getInt32Ty()), index);
-    llvm::Value* word = helper_pointer(e, map_lookup_elem, {map_reference(e, "sonde_targets"), index});
+    llvm::Value* word = helper_pointer(e, map_lookup_elem, {map_reference(e, plan::maps::targets), index});
     go_if(bpf, e.CreateIsNotNull(word));
     llvm::Value* bits = e.CreateLShr(e.CreateLoad(e.i64(), word), e.CreateAnd(process, e.number(63)));
     llvm::BasicBlock *other = e.block("outside"), *in = e.block("inside");
@@ -250,7 +251,7 @@ void filter_groups(BpfContext& bpf, BpfAccounting& accounting, Environment& env)
     Emitter& e = bpf.e;
     llvm::Value* key = e.scratch("group", 8);
     e.CreateStore(BpfTask(bpf).group(env), key);
-    llvm::Value* found = helper_pointer(e, map_lookup_elem, {map_reference(e, "sonde_groups"), key});
+    llvm::Value* found = helper_pointer(e, map_lookup_elem, {map_reference(e, plan::maps::groups), key});
     llvm::BasicBlock *other = e.block("outside"), *in = e.block("inside");
     e.CreateCondBr(e.CreateIsNotNull(found), in, other);
     e.SetInsertPoint(other);

@@ -26,6 +26,7 @@
 #include "codegen/bpf/points.h"
 #include "codegen/rtlib/fork.h"
 #include "codegen/rtlib/pt_regs.h"
+#include "runtime/plan/object_names.h"
 #include "runtime/plan/saved_calls.h"
 
 namespace sonde {
@@ -78,11 +79,11 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
         parts_.accounting.count_hit(env);
     if (needs.scan) {
         parts_.maps.use_scans();
-        env.scan = parts_.claims.claim("sonde_scans", scans_of_all);
+        env.scan = parts_.claims.claim(plan::maps::scans, scans_of_all);
     }
     if (needs.frame) {
         parts_.maps.use_frames();
-        env.frame = parts_.claims.claim("sonde_frames", frames_of_all);
+        env.frame = parts_.claims.claim(plan::maps::frames, frames_of_all);
     }
     if (planned.lock && !bpf_.saves_entry)
         parts_.claims.take_lock(e_.offset(env.data, planned.lock));
@@ -198,7 +199,8 @@ void BpfPrograms::loop_head(llvm::BasicBlock* limit) {
 // At a fork, copies the saved values of the parent's pending calls: the child returns from the same calls.
 void BpfPrograms::copy_calls_at_forks() {
     auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
-    auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, plan::saved_calls_fork, e_.module());
+    auto* function =
+        llvm::Function::Create(type, llvm::Function::ExternalLinkage, plan::programs::saved_calls_fork, e_.module());
     function->setSection("raw_tp/sched_process_fork");
     e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
     e_.lines().describe(function, bpf_.state.program.handlers[0]->range);

@@ -3,6 +3,7 @@
 
 #include "codegen/bpf/parts.h"
 #include "runtime/plan/numbering.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -128,7 +129,7 @@ llvm::Value* BpfTask::group(Environment& env) {
 
 void BpfTask::group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) {
     e_.routine("sonde_rt_group_text", e_.i64(),
-               {slot, env.task, e_.number(static_cast<int64_t>(kind)), map_reference(e_, "sonde_group_names")});
+               {slot, env.task, e_.number(static_cast<int64_t>(kind)), map_reference(e_, plan::maps::group_names)});
 }
 
 // No helper reads CLOCK_REALTIME. CLOCK_TAI follows changes of the clock, and differs from CLOCK_REALTIME by whole

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/shared_libraries.h"
 #include "runtime/plan/moved_text_event.h"
+#include "runtime/plan/object_names.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -66,7 +67,7 @@ UprobeTargets find_places(const std::string& path) {
                 places[symbol.address - segment.address + segment.offset] = cookie;
         return true;
     });
-    out.program = SONDE_MOVED_PROGRAM;
+    out.program = plan::programs::text_moves;
     out.path = out.attach_name = path;
     for (const auto& [offset, cookie] : places) {
         out.offsets.push_back(offset);
@@ -116,7 +117,7 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
 
 // Continues each process even if it could not be repaired: a stopped program is worse than a missed hit.
 void MovedText::look() {
-    const int map = kernel_.map_fd(SONDE_MOVED_MAP);
+    const int map = kernel_.map_fd(plan::maps::moved);
     uint32_t number = 0;
     while (!places_.empty() && bpf_map_get_next_key(map, nullptr, &number) == 0) {
         sonde_moved moved{};

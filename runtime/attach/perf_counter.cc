@@ -14,6 +14,7 @@
 
 #include "runtime/attach/attach.h"
 #include "runtime/attach/perf_links.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -32,7 +33,7 @@ perf_event_attr attributes(const plan::PerfSpec& perf) {
 class Events final : public Attachment {
   public:
     Events(const plan::Plan& plan, const KernelObject& kernel)
-        : plan_(plan), counters_(kernel.map_fd("sonde_counters")), counted_(kernel.map_fd("sonde_counted")) {
+        : plan_(plan), counters_(kernel.map_fd(plan::maps::counters)), counted_(kernel.map_fd(plan::maps::counted)) {
         for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++)
             for (size_t i = 0; i < plan.counters.size(); i++)
                 events_.push_back({Fd(), static_cast<int>(cpu), i, {}});
@@ -121,7 +122,7 @@ Result<Attachments> open_counters(const plan::Plan& plan, const KernelObject& ke
         return std::move(opened).error();
     out.push_back(std::move(events));
     Result<std::unique_ptr<Attachment>> switches =
-        attach_raw_tracepoint(kernel.program_fd("sonde_count_switch"), "sched_switch");
+        attach_raw_tracepoint(kernel.program_fd(plan::programs::count_switch), "sched_switch");
     if (!switches)
         return std::move(switches).error();
     out.push_back(*std::move(switches));

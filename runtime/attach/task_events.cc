@@ -14,6 +14,7 @@
 
 #include "base/processes.h"
 #include "runtime/attach/attach.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -61,7 +62,7 @@ Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& 
             for (uint64_t group : groups) {
                 if (file) {
                     Result<uint32_t> added =
-                        kernel.run("sonde_add_subject", {static_cast<uint64_t>(file->fd()), group, point.row});
+                        kernel.run(plan::programs::add_subject, {static_cast<uint64_t>(file->fd()), group, point.row});
                     if (!added || *added != 1)
                         return Error(fmt::format("cannot watch {} for {}", point.program, point.pp));
                     continue;
@@ -70,7 +71,7 @@ Result<Attachments> attach_subjects(const plan::Plan& plan, const KernelObject& 
                 if (process == 0 && point.pid != 0)
                     return Error(fmt::format("cannot watch for {}: process {} does not exist", point.pp, point.pid));
                 uint64_t key[2] = {static_cast<uint64_t>(process), group};
-                if (bpf_map_update_elem(kernel.map_fd("sonde_subjects"), key, &point.row, BPF_ANY) != 0)
+                if (bpf_map_update_elem(kernel.map_fd(plan::maps::subjects), key, &point.row, BPF_ANY) != 0)
                     return errno_error(fmt::format("cannot watch for {}", point.pp), errno);
             }
             if (file)
@@ -107,14 +108,14 @@ Result<Attachments> attach_task_events(const plan::Plan& plan, const KernelObjec
         const char* tracepoint;
     };
     const Step steps[] = {
-        {{}, "sonde_seen_fork", "sched_process_fork"},
+        {{}, plan::programs::seen_fork, "sched_process_fork"},
         {{ProbeKind::ProcessEnd}, nullptr, "sched_process_exec"},
-        {{}, "sonde_seen_exec", "sched_process_exec"},
+        {{}, plan::programs::seen_exec, "sched_process_exec"},
         {{ProbeKind::ProcessBegin}, nullptr, "sched_process_exec"},
         {{ProbeKind::ProcessBegin, ProbeKind::ThreadBegin}, nullptr, "sched_process_fork"},
         {{ProbeKind::ThreadEnd}, nullptr, "sched_process_exit"},
         {{ProbeKind::ProcessEnd}, nullptr, "sched_process_exit"},
-        {{}, "sonde_seen_exit", "sched_process_exit"},
+        {{}, plan::programs::seen_exit, "sched_process_exit"},
         {{ProbeKind::Syscall}, nullptr, "sys_enter"},
         {{ProbeKind::SyscallReturn}, nullptr, "sys_exit"},
     };
@@ -142,7 +143,7 @@ void begin_running_tasks(const plan::Plan& plan, const KernelObject& kernel, int
             auto fd = static_cast<uint64_t>(folder.get());
             // Returns 1 for a task that is still unknown. Tasks that began after the handlers were attached are known
             // already.
-            Result<uint32_t> fresh = folder ? kernel.run("sonde_seen_task", {fd}) : 0;
+            Result<uint32_t> fresh = folder ? kernel.run(plan::programs::seen_task, {fd}) : 0;
             if (!fresh || *fresh != 1)
                 continue;
             for (const plan::Probe* probe : probes)

@@ -25,6 +25,7 @@
 #include "base/processes.h"
 #include "base/quiet_thread.h"
 #include "runtime/attach/perf_links.h"
+#include "runtime/plan/object_names.h"
 #include "runtime/plan/watched_programs.h"
 #include "runtime/text/messages.h"
 
@@ -139,8 +140,8 @@ Result<void> Watchpoints::watch_running(int64_t process, bool by_number) {
     const std::lock_guard hold(lock_);
     const auto family = static_cast<uint64_t>(process);
     if (watches_programs(plan_)) {
-        Result<uint32_t> fresh =
-            kernel_.run("sonde_watch_running", {static_cast<uint64_t>(kernel_.numbers().in_kernel(process)), family});
+        Result<uint32_t> fresh = kernel_.run(plan::programs::watch_running,
+                                             {static_cast<uint64_t>(kernel_.numbers().in_kernel(process)), family});
         if (!fresh)
             return std::move(fresh).error();
         if (!by_number && *fresh == 0)
@@ -186,9 +187,9 @@ Result<void> Watchpoints::find_beginnings() {
 Result<void> Watchpoints::attach_beginnings(bool multi) {
     const struct {
         const char *program, *tracepoint;
-    } followed[] = {{"sonde_watch_fork", "sched_process_fork"},
-                    {"sonde_watch_exec", "sched_process_exec"},
-                    {"sonde_watch_exit", "sched_process_exit"}};
+    } followed[] = {{plan::programs::watch_fork, "sched_process_fork"},
+                    {plan::programs::watch_exec, "sched_process_exec"},
+                    {plan::programs::watch_exit, "sched_process_exit"}};
     for (const auto& [program, tracepoint] : followed) {
         Result<std::unique_ptr<Attachment>> attached = attach_raw_tracepoint(kernel_.program_fd(program), tracepoint);
         if (!attached)
@@ -197,7 +198,7 @@ Result<void> Watchpoints::attach_beginnings(bool multi) {
     }
     for (size_t i = 0; i < beginnings_.size(); i++) {
         UprobeTargets target;
-        target.program = "sonde_watch_begin";
+        target.program = plan::programs::watch_begin;
         target.path = target.attach_name = beginnings_[i].program;
         target.offsets = {beginnings_[i].offset};
         target.ref_ctr_offsets = {0};
@@ -221,8 +222,8 @@ Result<void> Watchpoints::begin(const std::vector<int64_t>& processes, bool mult
             return found;
         const uint64_t untold = SONDE_FAMILY_UNTOLD;
         const sonde_family none{};
-        bpf_map_update_elem(kernel_.map_fd("sonde_families"), &untold, &none, BPF_ANY);
-        events_ = ring_buffer__new(kernel_.map_fd("sonde_watches"), handle_record, this, nullptr);
+        bpf_map_update_elem(kernel_.map_fd(plan::maps::families), &untold, &none, BPF_ANY);
+        events_ = ring_buffer__new(kernel_.map_fd(plan::maps::watches), handle_record, this, nullptr);
         stop_ = Fd(eventfd(0, EFD_CLOEXEC));
         if (!events_ || !stop_)
             return errno_error("cannot follow watched processes", errno);
@@ -257,7 +258,7 @@ void Watchpoints::process_began(const sonde_watch_event& event) {
     } else {
         not_watched = some.error().message;
     }
-    Result<uint32_t> waited = kernel_.run("sonde_watch_release", {event.family});
+    Result<uint32_t> waited = kernel_.run(plan::programs::watch_release, {event.family});
     if (!not_watched.empty())
         warn(fmt::format("process {} ({}) is not watched: {}", event.process, beginning.program, not_watched),
              Weight::Answer);
@@ -275,7 +276,7 @@ void Watchpoints::handle(const sonde_watch_event& event) {
         return;
     }
     watched_.erase(event.family);
-    bpf_map_delete_elem(kernel_.map_fd("sonde_families"), &event.family);
+    bpf_map_delete_elem(kernel_.map_fd(plan::maps::families), &event.family);
 }
 
 int Watchpoints::handle_record(void* self, void* record, size_t size) {
@@ -311,7 +312,7 @@ void Watchpoints::clear() {
         ring_buffer__consume(events_);
         const uint64_t untold = SONDE_FAMILY_UNTOLD;
         sonde_family none{};
-        if (bpf_map_lookup_elem(kernel_.map_fd("sonde_families"), &untold, &none) == 0 && none.members > 0)
+        if (bpf_map_lookup_elem(kernel_.map_fd(plan::maps::families), &untold, &none) == 0 && none.members > 0)
             warn(fmt::format("{} processes began or ended too fast for sonde to follow; some may not have been watched",
                              none.members),
                  Weight::Answer);

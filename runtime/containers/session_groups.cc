@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/object_names.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -102,7 +103,7 @@ void SessionGroups::put(int map, const void* key, const void* value) {
 // container or unit is restarted, its group is created again with the same name, and the kernel's program recognizes
 // it.
 void SessionGroups::let_in(const KernelObject& kernel, const GroupPicture& picture, const std::vector<size_t>& tops) {
-    const int groups = kernel.map_fd("sonde_groups"), births = kernel.map_fd("sonde_births");
+    const int groups = kernel.map_fd(plan::maps::groups), births = kernel.map_fd(plan::maps::births);
     const uint64_t one = 1;
     for (size_t top : tops) {
         const GroupFolder& above = picture.tree.folders[top];
@@ -122,7 +123,7 @@ void SessionGroups::let_in(const KernelObject& kernel, const GroupPicture& pictu
 
 // Looks up a group again until its names are final.
 void SessionGroups::name_all(const KernelObject& kernel, const GroupPicture& picture) {
-    const int names = kernel.map_fd("sonde_group_names");
+    const int names = kernel.map_fd(plan::maps::group_names);
     for (size_t i = 0; i < picture.tree.folders.size(); i++) {
         const uint64_t number = picture.tree.folders[i].number;
         if (named_.contains(number))

@@ -11,6 +11,7 @@
 
 #include "base/processes.h"
 #include "runtime/kernel/privileges.h"
+#include "runtime/plan/object_names.h"
 #include "runtime/plan/saved_calls.h"
 #include "runtime/text/messages.h"
 
@@ -97,19 +98,19 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
     // First follow new control groups, then add the existing ones, so that none is missed in between.
     if (plan.follows_groups()) {
         for (auto [program, tracepoint] :
-             {std::pair("sonde_group_born", "cgroup_mkdir"), {"sonde_group_gone", "cgroup_release"}})
+             {std::pair(plan::programs::group_born, "cgroup_mkdir"), {plan::programs::group_gone, "cgroup_release"}})
             if (Result<void> followed = follow(program, tracepoint, "control groups"); !followed)
                 return followed;
         if (Result<void> filled = session.groups.fill(kernel); !filled)
             return filled;
     }
     if (plan.filter_target)
-        for (auto [program, tracepoint] :
-             {std::pair("sonde_follow_fork", "sched_process_fork"), {"sonde_follow_exec", "sched_process_exec"}})
+        for (auto [program, tracepoint] : {std::pair(plan::programs::follow_fork, "sched_process_fork"),
+                                           {plan::programs::follow_exec, "sched_process_exec"}})
             if (Result<void> followed = follow(program, tracepoint); !followed)
                 return followed;
-    if (plan::saves_calls(plan) && kernel.program_fd(plan::saved_calls_fork) >= 0)
-        if (Result<void> followed = follow(plan::saved_calls_fork, "sched_process_fork", "forks"); !followed)
+    if (plan::saves_calls(plan) && kernel.program_fd(plan::programs::saved_calls_fork) >= 0)
+        if (Result<void> followed = follow(plan::programs::saved_calls_fork, "sched_process_fork", "forks"); !followed)
             return followed;
     // A command becomes a target by its exec. For -x, the process and its current children are added here; later
     // children are followed by the tracepoint.
@@ -137,7 +138,7 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
                          : refused.size() == 2 ? " and 1 more place"
                                                : fmt::format(" and {} more places", refused.size() - 1)));
     if (plan.filter_target)
-        return follow("sonde_follow_exit", "sched_process_free");
+        return follow(plan::programs::follow_exit, "sched_process_free");
     return {};
 }
 

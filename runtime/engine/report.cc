@@ -13,6 +13,7 @@
 #include "runtime/containers/groups.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/engine/unhit.h"
+#include "runtime/plan/object_names.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/text/messages.h"
 #include "runtime/values/array_values.h"
@@ -67,7 +68,7 @@ bool is_full(const KernelObject& kernel, const std::string& name) {
 
 // Returns the hits whose stack did not fit into the map of shared stacks.
 uint64_t count_unshared(const KernelObject& kernel) {
-    const int map = kernel.map_fd("sonde_unshared");
+    const int map = kernel.map_fd(plan::maps::unshared);
     uint32_t only = 0;
     uint64_t count = 0;
     return map >= 0 && bpf_map_lookup_elem(map, &only, &count) == 0 ? count : 0;
@@ -93,7 +94,7 @@ void Session::count_losses() {
         if (auto seen = data.errors.find(&probe); plan.suppress_errors && !probe.in_kernel && seen != data.errors.end())
             accounting.add(Loss::Suppressed, seen->second.count, probe.place, seen->second.first);
         plan::ProbeCounts row{};
-        if (!probe.in_kernel || bpf_map_lookup_elem(data.kernel->map_fd("sonde_counts"), &i, &row) != 0)
+        if (!probe.in_kernel || bpf_map_lookup_elem(data.kernel->map_fd(plan::maps::counts), &i, &row) != 0)
             continue;
         ProbeRow hits = count_hits(plan, *data.kernel, i, row);
         hits.missed = data.missed[i] + data.kernel->missed_by(probe.symbol) +

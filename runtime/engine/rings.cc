@@ -1,4 +1,5 @@
 #include "runtime/engine/rings.h"
+#include "runtime/plan/object_names.h"
 
 #include <cerrno>
 
@@ -19,8 +20,8 @@ Rings::~Rings() {
 
 Result<void> Rings::open(Session& session) {
     session_ = &session;
-    events_ = ring_buffer__new(session.data.kernel->map_fd("sonde_events"), handle, this, nullptr);
-    control_ = ring_buffer__new(session.data.kernel->map_fd("sonde_control"), handle, this, nullptr);
+    events_ = ring_buffer__new(session.data.kernel->map_fd(plan::maps::events), handle, this, nullptr);
+    control_ = ring_buffer__new(session.data.kernel->map_fd(plan::maps::control), handle, this, nullptr);
     if (!events_ || !control_)
         return errno_error("cannot map the ring buffers", errno);
     return {};

@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "runtime/engine/session_state.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 
@@ -32,7 +33,7 @@ Result<void> check_target_filter(Session& session) {
     const int64_t in_kernel = session.data.kernel->numbers().in_kernel(own); // the bits use this number
     const bool was_in = targets.has(in_kernel);
     const int64_t target = std::exchange(session.data.words->target, own);
-    Result<uint32_t> run = session.data.kernel->run("sonde_follow_exec", {});
+    Result<uint32_t> run = session.data.kernel->run(plan::programs::follow_exec, {});
     session.data.words->target = target;
     if (!run)
         return std::move(run).error().in("cannot check the filter for the target");

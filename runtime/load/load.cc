@@ -34,6 +34,7 @@
 #include "runtime/load/object_check.h"
 #include "runtime/load/verifier_log.h"
 #include "runtime/plan/file_table.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -60,7 +61,7 @@ int keep_log(enum libbpf_print_level level, const char* format, va_list args) {
 }
 
 bool is_data_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)).ends_with(".bss"); }
-bool is_target_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)) == "sonde_targets"; }
+bool is_target_map(const bpf_map* map) { return std::string_view(bpf_map__name(map)) == plan::maps::targets; }
 
 // Sets the type of programs whose sections libbpf before 1.3 does not know.
 void set_type(bpf_object* object, const std::string& name, const plan::KindTraits& traits) {
@@ -72,14 +73,14 @@ void set_type(bpf_object* object, const std::string& name, const plan::KindTrait
 // Allocates the entries of the maps for control groups on demand, because most of them stay unused (6.1, "bpf: Relax
 // the requirement to use preallocated hash maps in tracing progs").
 void shrink_group_maps(bpf_object* object) {
-    for (const char* name : {"sonde_groups", "sonde_births", "sonde_group_names"})
+    for (const char* name : {plan::maps::groups, plan::maps::births, plan::maps::group_names})
         if (bpf_map* map = bpf_object__find_map_by_name(object, name))
             bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_NO_PREALLOC);
 }
 
 // Makes room for each counter on each processor.
 void size_counters(const plan::Plan& plan, bpf_object* object) {
-    for (const char* name : {"sonde_counters", "sonde_counted"})
+    for (const char* name : {plan::maps::counters, plan::maps::counted})
         if (bpf_map* map = bpf_object__find_map_by_name(object, name))
             bpf_map__set_max_entries(map, static_cast<uint32_t>(plan.counters.size()) *
                                               static_cast<uint32_t>(libbpf_num_possible_cpus()));
@@ -246,7 +247,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     }
     // A map of maps needs an example of its inner maps. runtime/symbols/symbols.cc creates the real ones.
     Fd table;
-    if (bpf_map* files = bpf_object__find_map_by_name(out->object_, "sonde_files")) {
+    if (bpf_map* files = bpf_object__find_map_by_name(out->object_, plan::maps::files)) {
         bpf_map_create_opts options{};
         options.sz = sizeof options;
         options.map_flags = SONDE_TABLE_FLAGS;

@@ -32,6 +32,7 @@
 
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
+#include "runtime/plan/object_names.h"
 
 namespace sonde {
 namespace {
@@ -330,17 +331,17 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
         if (!entry || !bpf_object__find_program_by_name(object, probe.symbol.c_str()))
             return broken(fmt::format("it has no program for the probe at {}", probe.place));
     }
-    std::vector<MapShape> shapes = {{"sonde_counts", 4, sizeof(plan::ProbeCounts), plan.probes.size()}};
+    std::vector<MapShape> shapes = {{plan::maps::counts, 4, sizeof(plan::ProbeCounts), plan.probes.size()}};
     if (plan.timing)
-        shapes.push_back({"sonde_timing", 4, sizeof(plan::ProbeTiming), plan.rows.size()});
+        shapes.push_back({plan::maps::timing, 4, sizeof(plan::ProbeTiming), plan.rows.size()});
     if (plan.filter_target)
-        shapes.push_back({"sonde_targets", 4, 8, plan::most_processes / 64});
+        shapes.push_back({plan::maps::targets, 4, 8, plan::most_processes / 64});
     if (plan.follows_moved_text())
-        shapes.push_back({SONDE_MOVED_MAP, 4, sizeof(sonde_moved), 1});
+        shapes.push_back({plan::maps::moved, 4, sizeof(sonde_moved), 1});
     if (plan.follows_groups()) {
-        shapes.push_back({"sonde_groups", 8, 8, 1});
-        shapes.push_back({"sonde_births", sizeof(sonde_group_birth), 8, 1});
-        shapes.push_back({"sonde_group_names", 8, sizeof(sonde_group_names), 1});
+        shapes.push_back({plan::maps::groups, 8, 8, 1});
+        shapes.push_back({plan::maps::births, sizeof(sonde_group_birth), 8, 1});
+        shapes.push_back({plan::maps::group_names, 8, sizeof(sonde_group_names), 1});
     }
     for (const plan::Global& global : plan.globals)
         if (global.in_kernel && !global.keys.empty())

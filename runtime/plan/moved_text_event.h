@@ -1,10 +1,8 @@
 /* Records of the program at mprotect() and mremap() for the session (codegen/rtlib/moved.bpf.c). They are values of the
- * map `sonde_moved`, whose key is the process. Addresses are those of the process. Shared with codegen/rtlib, so it is
+ * map maps::moved, whose key is the process. Addresses are those of the process. Shared with codegen/rtlib, so it is
  * C. */
 #pragma once
 
-#define SONDE_MOVED_PROGRAM "sonde_text_moves"
-#define SONDE_MOVED_MAP "sonde_moved"
 /* The program's cookie, which tells the two functions apart. */
 enum { SONDE_AT_MPROTECT = 1, SONDE_AT_MREMAP = 2 };
 

@@ -446,47 +446,6 @@ constexpr uint32_t call_session_is_return = 0x7fff0001, call_session_cookie = 0x
 
 constexpr uint64_t most_processes = 1 << 22; // PID_MAX_LIMIT, include/linux/threads.h
 
-// Maps and programs of the BPF object, in addition to the globals' maps. The compiler and the runtime both use these
-// names.
-//
-//   sonde_events      ring buffer: records of output, such as Print and Warn
-//   sonde_control     ring buffer (256 KiB): records of Exit, Abort and RaiseError
-//   sonde_frames      array, one element for each slot: u64 busy, then a handler's strings and temporaries
-//   sonde_scans       array, one element for each slot: u64 busy, then the state of its foreach loops (if any)
-//   sonde_counts      array of ProbeCounts, by probe
-//   sonde_timing      array of ProbeTiming, by row (if timing)
-//   sonde_dispatch    array of struct sonde_dispatch, by row (if Plan::tables has KernelStacks)
-//
-// Tables of files (if Plan::tables is not 0):
-//
-//   sonde_files       hash of maps: inode of a file (found by sonde_ask_file) -> its table (if handlers look up a part)
-//   sonde_shared      hash: struct sonde_identity -> text of a stack and struct sonde_shared (if keys are stacks)
-//   sonde_owners      hash: struct sonde_identity of a text -> the one of its stack (if keys are stacks)
-//   sonde_rules       cache of unwind rules
-//   sonde_mapped      hash of the mappings that the runtime knows
-//   sonde_known       hash of the last mappings that were seen in each process
-//
-// Processes and control groups:
-//
-//   sonde_targets     array of u64: one bit for each of `most_processes` numbers, mapped by the runtime (if
-//                     filter_target). The programs sonde_follow_fork, sonde_follow_exec and sonde_follow_exit update
-//                     it.
-//   sonde_groups      hash: number of a control group -> 1, for the session's groups and all below (if
-//                     follows_groups()). The programs sonde_group_born and sonde_group_gone update this map and the
-//                     next two.
-//   sonde_births      hash of struct sonde_group_birth: groups that join `sonde_groups` when they are created
-//   sonde_group_names hash: number of a control group -> struct sonde_group_names
-//   sonde_subjects    hash: {u64 subject, u64 group} -> row (u32), if any probe has subjects. A subject is a process
-//                     number, 0 for all processes, or the kernel's address of a program's inode. The program
-//                     sonde_add_subject finds this address, and the runtime keeps the file open.
-//   sonde_tasks       hash: tid (u32) -> inode of its program (u64), for process and thread probes. The programs
-//                     sonde_seen_fork, sonde_seen_exec, sonde_seen_exit and sonde_seen_task update it.
-//
-// Performance counters (if Plan::counters is not empty):
-//
-//   sonde_counters    array of perf events: counter c on processor p has the index p * counters + c
-//   sonde_counted     array of struct sonde_counted, with the same index (codegen/rtlib/counters.h)
-//   sonde_counts_of   hash: {tid, counter} (u32 each) -> u64: the thread's count up to when it was last switched off
 // Counts of hits whose handler did not do all of its work.
 struct ProbeCounts {
     uint64_t skipped; // no frame was free

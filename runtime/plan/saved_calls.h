@@ -8,10 +8,8 @@
 
 namespace sonde::plan {
 
-// The program that copies the entries when a process forks. An object contains it if saves_calls() is true and the
-// kernel's types are known. It uses the map `sonde_savers` to skip threads that have no saved values: one byte for
-// each thread number modulo its size, set when a thread saves values.
-constexpr const char* saved_calls_fork = "sonde_saved_calls_fork";
+// The program programs::saved_calls_fork copies them. An object contains it if saves_calls() is true and the kernel's
+// types are known. It skips threads that have no saved values (maps::savers).
 
 // Whether the probe's program at the function's entry saves values.
 inline bool saves_calls(const Probe& probe) { return is_uprobe(probe.kind) && !probe.entry_map.empty(); }

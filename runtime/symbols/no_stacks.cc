@@ -1,4 +1,5 @@
 #include "runtime/symbols/no_stacks.h"
+#include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
 
@@ -22,7 +23,7 @@ const char* why_no_stack(uint64_t state) {
 }
 
 void count_no_stacks(const plan::Plan& plan, const KernelObject& kernel, Accounting& accounting) {
-    int counts = kernel.map_fd("sonde_no_stacks");
+    int counts = kernel.map_fd(plan::maps::no_stacks);
     for (uint32_t i = 0; i < plan.probes.size(); i++) {
         sonde_no_stacks row{};
         if (bpf_map_lookup_elem(counts, &i, &row) != 0)

@@ -1,4 +1,5 @@
 #include "runtime/symbols/shared_stacks.h"
+#include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
 
@@ -12,8 +13,8 @@ namespace sonde {
 void SharedStacks::begin(const KernelObject& kernel, uint64_t max_string) {
     bpf_map_info info{};
     uint32_t size = sizeof info;
-    shared_ = kernel.map_fd("sonde_shared");
-    owners_ = kernel.map_fd("sonde_owners");
+    shared_ = kernel.map_fd(plan::maps::shared);
+    owners_ = kernel.map_fd(plan::maps::owners);
     max_string_ = max_string;
     if (shared_ < 0 || bpf_obj_get_info_by_fd(shared_, &info, &size) != 0 ||
         info.value_size < max_string + sizeof(sonde_shared))

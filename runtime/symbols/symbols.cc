@@ -17,6 +17,7 @@
 // A file that cannot be read is not kept open, so its inode may be reused. The `edition` of a mapping tells the two
 // files apart (unreadable_).
 #include "runtime/symbols/symbols.h"
+#include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
 #include <elf.h>
@@ -235,9 +236,9 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
             if (Fd map = map_of(table)) {
                 uint64_t key = SONDE_KERNEL_FILE;
                 int value = map.get();
-                bpf_map_update_elem(kernel_->map_fd("sonde_files"), &key, &value, BPF_ANY);
+                bpf_map_update_elem(kernel_->map_fd(plan::maps::files), &key, &value, BPF_ANY);
             }
-    int dispatch = kernel_->map_fd("sonde_dispatch");
+    int dispatch = kernel_->map_fd(plan::maps::dispatch);
     std::map<std::string, std::pair<uint64_t, uint64_t>> known;
     auto range = [&](const std::string& name) {
         auto [entry, fresh] = known.try_emplace(name);
@@ -281,7 +282,7 @@ uint64_t Symbols::ask_inode(const void* page) {
     run.ctx_size_in = sizeof context;
     auto* words = reinterpret_cast<plan::SessionWords*>(kernel_->data());
     words->asked_file = 0;
-    if (bpf_prog_test_run_opts(kernel_->program_fd("sonde_ask_file"), &run) != 0)
+    if (bpf_prog_test_run_opts(kernel_->program_fd(plan::programs::ask_file), &run) != 0)
         return 0;
     return __atomic_load_n(&words->asked_file, __ATOMIC_SEQ_CST);
 }
@@ -344,7 +345,7 @@ void Symbols::give_tables() {
     options.sz = sizeof options;
     // Without a table, handlers fall back to frame pointers. Names are not affected, because the runtime looks them up.
     if (count)
-        bpf_map_update_batch(kernel_->map_fd("sonde_files"), inodes.data(), tables.data(), &count, &options);
+        bpf_map_update_batch(kernel_->map_fd(plan::maps::files), inodes.data(), tables.data(), &count, &options);
 }
 
 void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {

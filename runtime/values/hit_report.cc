@@ -1,4 +1,5 @@
 #include "runtime/values/hit_report.h"
+#include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
 #include <x86intrin.h>
@@ -22,7 +23,7 @@ uint64_t runs_of(const plan::ProbeTiming& timing) {
 
 plan::ProbeTiming timing_of(const KernelObject& kernel, uint32_t row) {
     plan::ProbeTiming out{};
-    return bpf_map_lookup_elem(kernel.map_fd("sonde_timing"), &row, &out) == 0 ? out : plan::ProbeTiming{};
+    return bpf_map_lookup_elem(kernel.map_fd(plan::maps::timing), &row, &out) == 0 ? out : plan::ProbeTiming{};
 }
 
 void add_timing(plan::ProbeTiming& sum, const plan::ProbeTiming& more) {

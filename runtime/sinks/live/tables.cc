@@ -1,4 +1,5 @@
 #include "runtime/sinks/live/tables.h"
+#include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
 
@@ -115,7 +116,7 @@ LiveTable LiveTables::look_at(size_t index) {
 
 uint64_t LiveTables::lost_records() const {
     uint64_t lost = 0;
-    const int counts = data_.kernel ? data_.kernel->map_fd("sonde_counts") : -1;
+    const int counts = data_.kernel ? data_.kernel->map_fd(plan::maps::counts) : -1;
     for (uint32_t i = 0; counts >= 0 && i < data_.plan.probes.size(); i++) {
         plan::ProbeCounts row{};
         if (data_.plan.probes[i].in_kernel && bpf_map_lookup_elem(counts, &i, &row) == 0)

@@ -1,4 +1,5 @@
 #include "runtime/sinks/metrics/picture.h"
+#include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
 
@@ -39,7 +40,7 @@ ProbeNumbers numbers_of(const SessionData& data, uint32_t index) {
         return out;
     }
     plan::ProbeCounts counts{};
-    if (bpf_map_lookup_elem(data.kernel->map_fd("sonde_counts"), &index, &counts) == 0) {
+    if (bpf_map_lookup_elem(data.kernel->map_fd(plan::maps::counts), &index, &counts) == 0) {
         out.skipped = counts.skipped + counts.waited;
         out.lost = counts.lost;
         out.failed = counts.errors;
