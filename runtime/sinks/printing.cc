@@ -128,15 +128,19 @@ class TextSink : public PrintSink {
     std::string shown(const std::string& text) const { return escapes() ? terminal_text(text) : text; }
 };
 
-// --format=csv: like text, but arrays are printed as tables.
-class CsvSink final : public TextSink {
+// --format=csv and tsv: like text, but arrays are printed as tables.
+class TableSink final : public TextSink {
   public:
-    using TextSink::TextSink;
+    TableSink(SessionData& data, Output& output, const PrintSettings& settings, TableForm form)
+        : TextSink(data, output, settings), form_(form) {}
 
   protected:
     std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements) override {
-        return csv_table(data_.plan, data_.symbols, data_.numbers, global, elements);
+        return render_table(form_, data_.plan, data_.symbols, data_.numbers, global, elements);
     }
+
+  private:
+    TableForm form_;
 };
 
 // --format=json: one object for each event, on its own line (docs/output.schema.json).
@@ -194,7 +198,9 @@ std::unique_ptr<Sink> make_print_sink(SessionData& data, Output& output, const P
     case OutputFormat::Json:
         return std::make_unique<JsonSink>(data, output, settings);
     case OutputFormat::Csv:
-        return std::make_unique<CsvSink>(data, output, settings);
+        return std::make_unique<TableSink>(data, output, settings, TableForm::Csv);
+    case OutputFormat::Tsv:
+        return std::make_unique<TableSink>(data, output, settings, TableForm::Tsv);
     }
     return nullptr;
 }

@@ -15,7 +15,7 @@
 
 namespace sonde {
 
-enum class OutputFormat : uint8_t { Text, Json, Csv };
+enum class OutputFormat : uint8_t { Text, Json, Csv, Tsv };
 
 // The options that concern the output.
 struct OutputFile {

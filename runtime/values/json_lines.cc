@@ -184,14 +184,21 @@ std::string csv_field(const std::string& text) {
 
 // Puts an apostrophe before a text that a spreadsheet would execute as a formula. The text may come from another user,
 // for example as a file name, and formulas can run commands. Numbers need no protection.
-std::string csv_text(const std::string& text) {
+std::string cell_text(const std::string& text) {
     return !text.empty() && std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos ? "'" + text : text;
 }
 
-std::string csv_line(const std::vector<std::string>& fields) {
+std::string tsv_field(const std::string& text) {
     std::string out;
-    for (const std::string& field : fields)
-        out += (out.empty() ? "" : ",") + csv_field(field);
+    for (char c : text)
+        out += c == '\t' ? "\\t" : c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\\' ? "\\\\" : std::string(1, c);
+    return out;
+}
+
+std::string table_line(TableForm form, const std::vector<std::string>& fields) {
+    std::string out;
+    for (size_t i = 0; i < fields.size(); i++)
+        out += form == TableForm::Csv ? (i ? "," : "") + csv_field(fields[i]) : (i ? "\t" : "") + tsv_field(fields[i]);
     return out + "\n";
 }
 
@@ -287,8 +294,8 @@ std::string JsonLines::end(const Accounting& accounting, int status, uint64_t er
     return line(out);
 }
 
-std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
-                      const plan::Global& global, const std::vector<ArrayElement>& elements) {
+std::string render_table(TableForm form, const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
+                         const plan::Global& global, const std::vector<ArrayElement>& elements) {
     std::vector<std::string> fields;
     for (size_t i = 0; i < global.keys.size(); i++)
         fields.push_back(name_of_key(global, i));
@@ -301,14 +308,14 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
     } else {
         fields.push_back(global.name);
     }
-    std::string out = csv_line(fields);
+    std::string out = table_line(form, fields);
     for (const ArrayElement& element : elements) {
         fields.clear();
         const std::vector<KeyValue> key = key_values(plan, global, element);
         for (size_t i = 0; i < key.size(); i++)
             fields.push_back(is_stack(global.keys[i].role)
-                                 ? csv_text(stack_field(frames_of(symbols, process_of(global, key, numbers), key[i])))
-                             : key[i].is_text ? csv_text(key[i].text)
+                                 ? cell_text(stack_field(frames_of(symbols, process_of(global, key, numbers), key[i])))
+                             : key[i].is_text ? cell_text(key[i].text)
                                               : std::to_string(key[i].number));
         if (global.type == plan::Value::Stats) {
             const Statistic statistic = statistic_of(global.stats, element.payload.data());
@@ -322,10 +329,10 @@ std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNum
                     fields.push_back(any ? std::to_string(view.percentile(global.stats, one.millionths)) : "");
         } else {
             const Json value = payload_json(plan, global, element.payload.data());
-            fields.push_back(value.is_string() ? csv_text(value.get<std::string>())
+            fields.push_back(value.is_string() ? cell_text(value.get<std::string>())
                                                : std::to_string(value.get<int64_t>()));
         }
-        out += csv_line(fields);
+        out += table_line(form, fields);
     }
     return out;
 }

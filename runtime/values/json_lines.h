@@ -46,9 +46,12 @@ class JsonLines {
     const ProcessNumbers& numbers_;
 };
 
-// --format=csv: an array as a table with a heading (RFC 4180). A statistic has one column for each of its numbers. A
-// stack is a list of function names, outermost first, separated by `;`.
-std::string csv_table(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
-                      const plan::Global& global, const std::vector<ArrayElement>& elements);
+// Csv separates fields by commas and quotes them (RFC 4180). Tsv separates them by tabs, and writes tabs, line ends and
+// backslashes in a field as `\t`, `\n`, `\r` and `\\`, so that `cut` and `awk` see one line for each element.
+enum class TableForm : uint8_t { Csv, Tsv };
+// --format=csv and tsv: an array as a table with a heading. A statistic has one column for each of its numbers. A stack
+// is a list of function names, outermost first, separated by `;`.
+std::string render_table(TableForm form, const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
+                         const plan::Global& global, const std::vector<ArrayElement>& elements);
 
 } // namespace sonde

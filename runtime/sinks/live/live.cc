@@ -201,10 +201,10 @@ std::string Live::save(size_t index) {
     if (!path)
         return path.error().message;
     const std::vector<ArrayElement> elements = table->elements();
-    const Result<void> written =
-        is_flame ? draw_picture(data_.plan, data_.symbols, data_.numbers, index, elements,
-                                {PictureRequest::Flame, global.name, *path}, nullptr)
-                 : write_file(*path, csv_table(data_.plan, data_.symbols, data_.numbers, global, elements));
+    const Result<void> written = is_flame ? draw_picture(data_.plan, data_.symbols, data_.numbers, index, elements,
+                                                         {PictureRequest::Flame, global.name, *path}, nullptr)
+                                          : write_file(*path, render_table(TableForm::Csv, data_.plan, data_.symbols,
+                                                                           data_.numbers, global, elements));
     return written ? fmt::format("wrote {}", *path) : written.error().message;
 }
 
