@@ -26,7 +26,7 @@ llvm::Value* own_number(Emitter& e, hir::TaskNumber what) {
         what == hir::TaskNumber::Pid ? e.CreateLShr(both, e.number(32)) : e.CreateAnd(both, e.number(0xffffffff));
     e.CreateBr(end);
     e.SetInsertPoint(other);
-    llvm::Value* there = e.routine(std::string("sonde_rt_own_") + hir::routine_name(what), e.i64(), {});
+    llvm::Value* there = e.routine(std::string("sonde_rt_own_") + hir::traits(what).name, e.i64(), {});
     e.CreateBr(end);
     e.SetInsertPoint(end);
     auto* out = e.CreatePHI(e.i64(), 2);
@@ -50,7 +50,7 @@ llvm::Value* of_current(Emitter& e, hir::TaskNumber what) {
     case hir::TaskNumber::TaskCurrent:
         return helper(e, get_current_task, {});
     default:
-        return e.routine(std::string("sonde_rt_") + hir::routine_name(what), e.i64(), {e.number(0)});
+        return e.routine(std::string("sonde_rt_") + hir::traits(what).name, e.i64(), {e.number(0)});
     }
 }
 
@@ -73,21 +73,21 @@ template <typename Here, typename There> void with_task(Emitter& e, Environment&
 } // namespace
 
 llvm::Value* BpfTask::number(Environment& env, hir::TaskNumber what) {
-    const std::string routine = std::string("sonde_rt_") + hir::routine_name(what);
-    switch (what) {
-    case hir::TaskNumber::Cpu:
-        return e_.CreateAnd(helper(e_, get_smp_processor_id, {}), e_.number(0xffffffff));
-    case hir::TaskNumber::Random:
-    case hir::TaskNumber::Jiffies:
-    case hir::TaskNumber::HasNarrowTimes:
+    const std::string routine = std::string("sonde_rt_") + hir::traits(what).name;
+    const auto called = [&] { return helper(e_, hir::traits(what).helper, {}); };
+    switch (hir::traits(what).origin) {
+    case hir::NumberOrigin::Processor:
+        return e_.CreateAnd(called(), e_.number(0xffffffff));
+    case hir::NumberOrigin::Clock:
+        return called();
+    case hir::NumberOrigin::Event:
+        if (what == hir::TaskNumber::In32BitCall && env.in_32_bit_call)
+            return env.in_32_bit_call;
         return e_.routine(routine, e_.i64(), {});
-    case hir::TaskNumber::In32BitCall:
-        return env.in_32_bit_call ? env.in_32_bit_call : e_.routine(routine, e_.i64(), {});
-    case hir::TaskNumber::PidLevel:
-        return numbering(e_, offsetof(sonde_numbering, level));
-    case hir::TaskNumber::PidSpace:
-        return numbering(e_, offsetof(sonde_numbering, space));
-    default:
+    case hir::NumberOrigin::Session:
+        return numbering(e_, what == hir::TaskNumber::PidLevel ? offsetof(sonde_numbering, level)
+                                                               : offsetof(sonde_numbering, space));
+    case hir::NumberOrigin::Task:
         break;
     }
     // Programs for packets have fewer helpers, so a routine is used.

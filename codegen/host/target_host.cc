@@ -199,17 +199,7 @@ class HostTask final : public Task {
   public:
     explicit HostTask(Emitter& emitter) : e_(emitter) {}
     llvm::Value* number(Environment& env, hir::TaskNumber what) override {
-        const std::string routine = std::string("sonde_host_") + hir::routine_name(what);
-        switch (what) {
-        case hir::TaskNumber::TaskCurrent:
-        case hir::TaskNumber::PidLevel:
-        case hir::TaskNumber::PidSpace:
-        case hir::TaskNumber::In32BitCall:
-        case hir::TaskNumber::HasNarrowTimes:
-            return e_.routine(routine, e_.i64(), {env.context});
-        default:
-            return e_.routine(routine, e_.i64(), {});
-        }
+        return e_.routine(std::string("sonde_host_") + hir::traits(what).name, e_.i64(), {env.context});
     }
     void execname(Environment&, llvm::Value* slot) override {
         e_.routine("sonde_host_execname", e_.getVoidTy(), {slot, e_.number(std::min(16u, e_.state().plan.max_string))});

@@ -109,11 +109,6 @@ RT s64 sonde_rt_thread_pointer(void)
     return (s64)base;
 }
 
-static u32 (*const bpf_get_prandom_u32)(void) = (void*)7;
-static u64 (*const bpf_jiffies64)(void) = (void*)118;
-RT s64 sonde_rt_random(void) { return bpf_get_prandom_u32(); }
-RT s64 sonde_rt_jiffies(void) { return (s64)bpf_jiffies64(); }
-
 /* The kernel's table behind /proc/loadavg. libbpf finds its address when it loads the program, if the kernel exports
  * it (CONFIG_KALLSYMS_ALL). Otherwise the result is -1. */
 extern const void avenrun __attribute__((section(".ksyms"), weak));

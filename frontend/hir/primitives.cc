@@ -16,25 +16,14 @@ const Primitive* find_primitive(std::string_view name) {
     return found == std::end(all) ? nullptr : found;
 }
 
-const char* routine_name(TaskNumber number) {
-    static constexpr const char* names[] = {"",
-                                            "pid",
-                                            "tid",
-                                            "kernel_pid",
-                                            "ppid",
-                                            "uid",
-                                            "euid",
-                                            "gid",
-                                            "egid",
-                                            "cpu",
-                                            "task_current",
-                                            "jiffies",
-                                            "random",
-                                            "pid_level",
-                                            "pid_space",
-                                            "in_32_bit_call",
-                                            "has_narrow_times"};
-    return names[static_cast<size_t>(number)];
+const TaskNumberTraits& traits(TaskNumber number) {
+    static constexpr TaskNumberTraits all[] = {
+        {"", NumberOrigin::Task, 0},
+#define TASK_NUMBER(id, name, origin, helper) {#name, NumberOrigin::origin, helper},
+#include "runtime/plan/task_numbers.def"
+#undef TASK_NUMBER
+    };
+    return all[static_cast<size_t>(number)];
 }
 
 } // namespace sonde::hir

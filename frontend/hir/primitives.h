@@ -28,28 +28,20 @@ enum class Trust : uint8_t {
     Guru,       // changes the traced program; requires -g
 };
 
-// Numbers of the current task, its processor or the session. Each has a routine for the kernel and one for the host.
+// Numbers of the current task, its processor or the session (runtime/plan/task_numbers.def).
 enum class TaskNumber : uint8_t {
     None,
-    Pid,
-    Tid,
-    KernelPid, // the pid outside all pid namespaces
-    Ppid,
-    Uid,
-    Euid,
-    Gid,
-    Egid,
-    Cpu,
-    TaskCurrent, // the address of its `struct task_struct`
-    Jiffies,
-    Random,
-    PidLevel,
-    PidSpace,
-    In32BitCall,
-    HasNarrowTimes,
+#define TASK_NUMBER(id, ...) id,
+#include "runtime/plan/task_numbers.def"
+#undef TASK_NUMBER
 };
-// The end of the routine's name: "pid".
-const char* routine_name(TaskNumber number);
+enum class NumberOrigin : uint8_t { Task, Processor, Clock, Event, Session };
+struct TaskNumberTraits {
+    const char* name; // the end of its routines' names: "pid"
+    NumberOrigin origin;
+    uint32_t helper; // number of the BPF helper; 0: none
+};
+const TaskNumberTraits& traits(TaskNumber number);
 
 // The clocks that code can read. Steady is the real time at the session's start plus the monotonic time since then, in
 // ns. Records carry Steady, so that differences stay right when somebody sets the clock.

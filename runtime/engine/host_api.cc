@@ -255,26 +255,27 @@ uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, 
     return length + taken;
 }
 
-int64_t sonde_host_pid() { return getpid(); }
-int64_t sonde_host_tid() { return syscall(SYS_gettid); }
-int64_t sonde_host_ppid() { return getppid(); }
-int64_t sonde_host_uid() { return getuid(); }
-int64_t sonde_host_euid() { return geteuid(); }
-int64_t sonde_host_gid() { return getgid(); }
-int64_t sonde_host_egid() { return getegid(); }
-int64_t sonde_host_cpu() { return sched_getcpu(); }
+int64_t sonde_host_pid(void*) { return getpid(); }
+int64_t sonde_host_kernel_pid(void* session) { return of(session).data.numbers.in_kernel(getpid()); }
+int64_t sonde_host_tid(void*) { return syscall(SYS_gettid); }
+int64_t sonde_host_ppid(void*) { return getppid(); }
+int64_t sonde_host_uid(void*) { return getuid(); }
+int64_t sonde_host_euid(void*) { return geteuid(); }
+int64_t sonde_host_gid(void*) { return getgid(); }
+int64_t sonde_host_egid(void*) { return getegid(); }
+int64_t sonde_host_cpu(void*) { return sched_getcpu(); }
 void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
     std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
 }
 int64_t sonde_host_monotonic_ns() { return kernel_now_ns(); }
 int64_t sonde_host_realtime_ns() { return realtime_ns(); }
-int64_t sonde_host_random() {
+int64_t sonde_host_random(void*) {
     static std::mt19937 random{std::random_device{}()};
     return static_cast<int64_t>(random());
 }
 // Computes the value of the kernel's jiffies_64.
-int64_t sonde_host_jiffies() {
+int64_t sonde_host_jiffies(void*) {
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     // The kernel starts its counter five minutes before 32 bits overflow (INITIAL_JIFFIES).
@@ -307,25 +308,13 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_read_kernel),
         SYMBOL(sonde_host_read_kernel_block),
         SYMBOL(sonde_host_read_kernel_string),
-        SYMBOL(sonde_host_task_current),
-        SYMBOL(sonde_host_pid_level),
-        SYMBOL(sonde_host_pid_space),
-        SYMBOL(sonde_host_in_32_bit_call),
-        SYMBOL(sonde_host_has_narrow_times),
         SYMBOL(sonde_host_raise),
         SYMBOL(sonde_host_loadavg),
         SYMBOL(sonde_host_memory_node),
         SYMBOL(sonde_host_append_histogram),
-        SYMBOL(sonde_host_pid),
-        SYMBOL(sonde_host_tid),
-        SYMBOL(sonde_host_ppid),
-        SYMBOL(sonde_host_uid),
-        SYMBOL(sonde_host_euid),
-        SYMBOL(sonde_host_gid),
-        SYMBOL(sonde_host_egid),
-        SYMBOL(sonde_host_cpu),
-        SYMBOL(sonde_host_random),
-        SYMBOL(sonde_host_jiffies),
+#define TASK_NUMBER(id, name, ...) SYMBOL(sonde_host_##name),
+#include "runtime/plan/task_numbers.def"
+#undef TASK_NUMBER
         SYMBOL(sonde_host_execname),
         SYMBOL(sonde_host_group_text),
         SYMBOL(sonde_host_monotonic_ns),

@@ -71,13 +71,6 @@ void sonde_host_set_file_value(void* session, const char* text, int64_t append);
 int64_t sonde_host_read_kernel(void* session, char* dst, uint64_t size, uint64_t address);
 int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, uint64_t address);
 int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address);
-// Returns the address of the session's own `struct task_struct` in the kernel; 0 if it is unknown.
-int64_t sonde_host_task_current(void* session);
-int64_t sonde_host_pid_level(void* session); // members of struct sonde_numbering
-int64_t sonde_host_pid_space(void* session);
-// Both return 0: a host handler does not run in a system call.
-int64_t sonde_host_in_32_bit_call(void* session);
-int64_t sonde_host_has_narrow_times(void* session);
 // Never sends a signal, because it would go to the session itself. Returns nonzero.
 int64_t sonde_host_raise(int64_t signal);
 // Returns the load average of 1, 5 or 15 minutes, in units of 1/2048; -1 if it cannot be read.
@@ -90,16 +83,9 @@ int64_t sonde_host_memory_node(uint64_t address);
 uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global, const uint64_t* stats);
 
 // In host handlers, the session's own process is the current task.
-int64_t sonde_host_pid();
-int64_t sonde_host_tid();
-int64_t sonde_host_ppid();
-int64_t sonde_host_uid();
-int64_t sonde_host_euid();
-int64_t sonde_host_gid();
-int64_t sonde_host_egid();
-int64_t sonde_host_cpu();
-int64_t sonde_host_random(); // 32 bits
-int64_t sonde_host_jiffies();
+#define TASK_NUMBER(id, name, ...) int64_t sonde_host_##name(void* session);
+#include "runtime/plan/task_numbers.def"
+#undef TASK_NUMBER
 void sonde_host_execname(char* dst, uint64_t size);
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind); // plan::GroupKind
 int64_t sonde_host_monotonic_ns();
