@@ -264,6 +264,10 @@ int64_t sonde_host_euid(void*) { return geteuid(); }
 int64_t sonde_host_gid(void*) { return getgid(); }
 int64_t sonde_host_egid(void*) { return getegid(); }
 int64_t sonde_host_cpu(void*) { return sched_getcpu(); }
+int64_t sonde_host_numa_node(void*) {
+    unsigned node = 0;
+    return getcpu(nullptr, &node) == 0 ? node : 0;
+}
 void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
     std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
