@@ -5,7 +5,7 @@
 // of what to skip and what to keep (DWARF 5, sections 7.5.2 and 7.5.3). An uninteresting DIE then costs little more
 // than reading its bytes. Strings and references of the interesting ones are still decoded by libdw.
 //
-// The input may be corrupt. Cursor never reads past the end of the unit, and an unknown form ends the scan, because
+// The input may be corrupt. The cursor never reads past the end of the unit, and an unknown form ends the scan, because
 // nothing after it can be decoded.
 #include <algorithm>
 #include <cstring>
@@ -13,6 +13,7 @@
 #include <dwarf.h>
 #include <gelf.h>
 
+#include "base/byte_cursor.h"
 #include "frontend/dwarf/language.h"
 #include "frontend/dwarf/unit.h"
 
@@ -54,61 +55,16 @@ bool is_wanted(int tag) {
            is_type_definition(tag);
 }
 
-// A position in the bytes of a unit. It never passes the end: a read beyond moves it to the end and sets failed().
-class Cursor {
+// A position in the bytes of a unit, which libdw has in memory.
+class UnitCursor : public ByteCursor {
   public:
-    Cursor(unsigned char* at, unsigned char* end) : at_(at), end_(end) {}
-
-    bool more() const { return at_ < end_ && !failed_; }
-    bool failed() const { return failed_; }
-    unsigned char* at() const { return at_; }
-
-    void skip(uint64_t count) {
-        if (count > static_cast<uint64_t>(end_ - at_)) {
-            failed_ = true;
-            at_ = end_;
-            return;
-        }
-        at_ += count;
-    }
-    void seek(unsigned char* to) {
-        if (to < at_ || to > end_)
-            failed_ = true;
-        else
-            at_ = to;
-    }
-    uint64_t leb128() {
-        uint64_t value = 0;
-        for (int shift = 0; at_ < end_; shift += 7) {
-            unsigned char byte = *at_++;
-            if (shift < 64)
-                value |= uint64_t{byte & 0x7fu} << shift;
-            if (!(byte & 0x80))
-                return value;
-        }
-        failed_ = true;
-        return 0;
-    }
-    uint64_t number(int bytes) {
-        unsigned char* from = at_;
-        skip(static_cast<uint64_t>(bytes));
-        uint64_t value = 0;
-        if (!failed_)
-            memcpy(&value, from, static_cast<size_t>(bytes)); // little endian, as checked when the file was opened
-        return value;
-    }
-    void skip_string() {
-        void* zero = memchr(at_, 0, static_cast<size_t>(end_ - at_));
-        if (!zero)
-            failed_ = true;
-        else
-            at_ = static_cast<unsigned char*>(zero) + 1;
-    }
+    UnitCursor(unsigned char* first, unsigned char* end)
+        : ByteCursor(std::string_view(reinterpret_cast<char*>(first), static_cast<size_t>(end - first))),
+          first_(first) {}
+    unsigned char* at() const { return first_ + position(); }
 
   private:
-    unsigned char* at_;
-    unsigned char* end_;
-    bool failed_ = false;
+    unsigned char* first_;
 };
 
 struct FormSizes {
@@ -167,7 +123,7 @@ int fixed_form_size(unsigned form, const FormSizes& sizes) {
 }
 
 // Skips a value. Returns false if the form is unknown; then nothing after it can be read.
-bool skip_form(Cursor& cursor, unsigned form, const FormSizes& sizes) {
+bool skip_form(UnitCursor& cursor, unsigned form, const FormSizes& sizes) {
     int size = fixed_form_size(form, sizes);
     if (size >= 0) {
         cursor.skip(static_cast<uint64_t>(size));
@@ -183,26 +139,26 @@ bool skip_form(Cursor& cursor, unsigned form, const FormSizes& sizes) {
     case DW_FORM_rnglistx:
     case DW_FORM_GNU_addr_index:
     case DW_FORM_GNU_str_index:
-        cursor.leb128();
+        cursor.uleb();
         return true;
     case DW_FORM_string:
-        cursor.skip_string();
+        cursor.string();
         return true;
     case DW_FORM_block:
     case DW_FORM_exprloc:
-        cursor.skip(cursor.leb128());
+        cursor.skip(cursor.uleb());
         return true;
     case DW_FORM_block1:
-        cursor.skip(cursor.number(1));
+        cursor.skip(cursor.take<uint8_t>());
         return true;
     case DW_FORM_block2:
-        cursor.skip(cursor.number(2));
+        cursor.skip(cursor.take<uint16_t>());
         return true;
     case DW_FORM_block4:
-        cursor.skip(cursor.number(4));
+        cursor.skip(cursor.take<uint32_t>());
         return true;
     case DW_FORM_indirect: {
-        uint64_t inner = cursor.leb128();
+        uint64_t inner = cursor.uleb();
         return inner != DW_FORM_indirect && inner != DW_FORM_implicit_const && inner <= UINT16_MAX &&
                skip_form(cursor, static_cast<unsigned>(inner), sizes);
     }
@@ -287,7 +243,7 @@ struct DieValues {
     bool exports = false; // an inline namespace
 };
 
-DieValues read_values(Cursor& cursor, const Abbrev& abbrev, const FormSizes& sizes, Dwarf_CU* cu, bool& valid) {
+DieValues read_values(UnitCursor& cursor, const Abbrev& abbrev, const FormSizes& sizes, Dwarf_CU* cu, bool& valid) {
     DieValues values;
     for (const AbbrevAttribute& attribute : abbrev.attributes) {
         unsigned char* at = cursor.at();
@@ -392,10 +348,10 @@ void scan(Unit& unit) {
     unsigned char* header = first - dwarf_cuoffset(&unit.die);
 
     std::vector<Level> levels;
-    Cursor cursor(first, end);
-    while (cursor.more()) {
+    UnitCursor cursor(first, end);
+    while (!cursor.empty()) {
         unsigned char* die = cursor.at();
-        uint64_t code = cursor.leb128();
+        uint64_t code = cursor.uleb();
         if (code == 0) {
             if (levels.size() <= 1)
                 break; // the end of the unit; padding follows
@@ -457,7 +413,7 @@ void scan(Unit& unit) {
                 if (c_language && abbrev->children && values.sibling && tag != DW_TAG_namespace) {
                     unsigned char* sibling = header + values.sibling;
                     if (values.sibling <= static_cast<uint64_t>(end - header) && sibling > cursor.at()) {
-                        cursor.seek(sibling);
+                        cursor.seek(static_cast<uint64_t>(sibling - first));
                         continue;
                     }
                 }

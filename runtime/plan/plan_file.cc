@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_cursor.h"
 #include "base/check.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -52,34 +53,31 @@ class Writer {
 class Reader {
   public:
     static constexpr bool reading = true;
-    explicit Reader(std::span<const uint8_t> in) : in_(in) {}
+    explicit Reader(std::span<const uint8_t> in)
+        : in_(std::string_view(reinterpret_cast<const char*>(in.data()), in.size())) {}
     template <typename T> void number(T& value) { bytes(&value, sizeof value); }
     // Limited by the remaining bytes, because each element has at least one byte.
     uint64_t count(uint64_t) {
         uint64_t size = 0;
         number(size);
-        if (size > in_.size())
-            ok_ = false;
-        return ok_ ? size : 0;
+        if (size > in_.rest())
+            in_.fail();
+        return in_.failed() ? 0 : size;
     }
     void bytes(void* data, uint64_t size) {
         if (size == 0)
             return;
-        if (!ok_ || size > in_.size()) {
-            ok_ = false;
-            if (size < 64)
-                std::memset(data, 0, size);
-            return;
-        }
-        std::memcpy(data, in_.data(), size);
-        in_ = in_.subspan(size);
+        const std::string_view taken = in_.take_bytes(size);
+        if (!in_.failed())
+            std::memcpy(data, taken.data(), size);
+        else if (size < 64)
+            std::memset(data, 0, size);
     }
-    bool ok() const { return ok_; }
+    bool ok() const { return !in_.failed(); }
     bool at_end() const { return in_.empty(); }
 
   private:
-    std::span<const uint8_t> in_;
-    bool ok_ = true;
+    ByteCursor in_;
 };
 
 // Computes a hash of the types of all fields, without their values.

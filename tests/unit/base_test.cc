@@ -12,6 +12,7 @@
 #include <functional>
 #include <set>
 
+#include "base/byte_cursor.h"
 #include "base/diag.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
@@ -706,6 +707,35 @@ TEST(SymbolParts, VariantsOfDestructorsAndConstructors) {
     EXPECT_EQ(variants_run_by("_ZN1CD4Ev"), Names());
     EXPECT_EQ(variants_run_by("_ZN1C1fEv"), Names());
     EXPECT_EQ(variants_run_by("D0E"), Names());
+}
+
+// Reading beyond the end fails once and for all, and gives zeros.
+TEST(ByteCursor, EndsAtTheEnd) {
+    ByteCursor in(std::string_view("\x01\x02\xe5\x8e\x26\x7f"
+                                   "ab\0c",
+                                   10),
+                  0x1000);
+    EXPECT_EQ(in.take<uint16_t>(), 0x0201);
+    EXPECT_EQ(in.uleb(), 624485u);
+    EXPECT_EQ(in.address(), 0x1005u);
+    EXPECT_EQ(in.sleb(), -1);
+    EXPECT_EQ(in.string(), "ab");
+    EXPECT_EQ(in.rest(), 1u);
+    EXPECT_EQ(in.take<uint32_t>(), 0u);
+    EXPECT_TRUE(in.failed() && in.empty());
+    in.seek(0);
+    EXPECT_EQ(in.take<uint8_t>(), 0);
+    EXPECT_EQ(in.take_bytes(1), "");
+
+    ByteCursor endless(std::string_view("\x80\x80", 2));
+    EXPECT_EQ(endless.uleb(), 0u);
+    EXPECT_TRUE(endless.failed());
+    ByteCursor huge(std::string_view("abc"));
+    huge.skip(UINT64_MAX);
+    EXPECT_TRUE(huge.failed());
+    ByteCursor text(std::string_view("no end"));
+    EXPECT_EQ(text.string(), "");
+    EXPECT_TRUE(text.failed());
 }
 
 } // namespace
