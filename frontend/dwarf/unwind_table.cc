@@ -1,132 +1,24 @@
-// Reads .eh_frame, the table for stack unwinding and exceptions. It is a sequence of two kinds of entries: a CIE has
-// the properties that many functions share, and an FDE has the range of one function and refers to its CIE. Addresses
-// are encoded in one of several ways (DW_EH_PE_*), usually relative to the position in the table. If a function catches
-// exceptions, its FDE also refers to a table with the landing pads (.gcc_except_table).
+// .eh_frame has an entry for each function (base/debug/call_frames.h). If a function catches exceptions, its entry also
+// refers to a table with the landing pads (.gcc_except_table).
 #include "frontend/dwarf/unwind_table.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <string_view>
-#include <unordered_map>
 
 #include <dwarf.h>
 
+#include "base/debug/call_frames.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/program_file.h"
 
 namespace sonde {
 namespace {
 
-// Reads numbers from a section. Beyond its end, numbers are 0 and good() is false.
-class Bytes {
-  public:
-    Bytes(std::string_view bytes, Address address) : bytes_(bytes), address_(address) {}
-
-    bool good() const { return good_; }
-    size_t at() const { return at_; }
-    void skip_to(size_t at) { at_ = at; }
-    template <typename T> T take() {
-        T value = 0;
-        good_ = good_ && at_ <= bytes_.size() && sizeof value <= bytes_.size() - at_;
-        if (good_)
-            std::memcpy(&value, &bytes_[at_], sizeof value);
-        at_ += sizeof value;
-        return value;
-    }
-    uint64_t leb() {
-        uint64_t value = 0;
-        for (int shift = 0; good_; shift += 7) {
-            auto byte = take<uint8_t>();
-            if (shift < 64)
-                value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-            if (byte < 0x80)
-                break;
-        }
-        return value;
-    }
-    std::string_view text() {
-        size_t end = at_ < bytes_.size() ? bytes_.find('\0', at_) : std::string_view::npos;
-        good_ = good_ && end != std::string_view::npos;
-        std::string_view out = good_ ? bytes_.substr(at_, end - at_) : std::string_view();
-        at_ = good_ ? end + 1 : at_;
-        return out;
-    }
-    // Reads a pointer with that encoding (DW_EH_PE_*). An indirect pointer is not followed.
-    uint64_t pointer(uint8_t encoding, bool narrow) {
-        uint64_t place = address_ + at_, value = 0;
-        switch (encoding & 0x0f) {
-        case DW_EH_PE_absptr:
-            value = narrow ? take<uint32_t>() : take<uint64_t>();
-            break;
-        case DW_EH_PE_udata2:
-            value = take<uint16_t>();
-            break;
-        case DW_EH_PE_sdata2:
-            value = static_cast<uint64_t>(int64_t{take<int16_t>()});
-            break;
-        case DW_EH_PE_udata4:
-            value = take<uint32_t>();
-            break;
-        case DW_EH_PE_sdata4:
-            value = static_cast<uint64_t>(int64_t{take<int32_t>()});
-            break;
-        case DW_EH_PE_udata8:
-        case DW_EH_PE_sdata8:
-            value = take<uint64_t>();
-            break;
-        default:
-            good_ = false;
-        }
-        value += (encoding & 0x70) == DW_EH_PE_pcrel ? place : 0;
-        return narrow ? static_cast<uint32_t>(value) : value;
-    }
-
-  private:
-    std::string_view bytes_;
-    Address address_;
-    size_t at_ = 0;
-    bool good_ = true;
-};
-
-// The properties of FDEs that their CIE defines.
-struct Common {
-    uint8_t encoding = DW_EH_PE_absptr, handlers = DW_EH_PE_omit;
-    bool handles = false; // has a personality routine
-};
-
-Common read_common(Bytes bytes, bool narrow) {
-    Common out;
-    auto version = bytes.take<uint8_t>();
-    std::string_view augmentation = bytes.text();
-    bytes.leb(); // code alignment factor
-    bytes.leb(); // data alignment factor
-    if (version == 1)
-        bytes.take<uint8_t>();
-    else
-        bytes.leb(); // return address register
-    if (!augmentation.starts_with('z'))
-        return out;
-    bytes.leb();
-    for (char letter : augmentation.substr(1)) {
-        if (letter == 'R')
-            out.encoding = bytes.take<uint8_t>();
-        else if (letter == 'L')
-            out.handlers = bytes.take<uint8_t>();
-        else if (letter == 'P') {
-            out.handles = true;
-            auto encoding = bytes.take<uint8_t>();
-            bytes.pointer(encoding & 0x0f, narrow);
-        }
-    }
-    return out;
-}
+int word_of(const ProgramFile& file) { return file.is_32_bit() ? 4 : 8; }
 
 } // namespace
 
-// Reads all FDEs. An entry of .eh_frame is a CIE (its second word is 0) or an FDE, whose second word is the distance
-// back to its CIE. Many FDEs share a CIE, so each CIE is parsed once.
 const std::vector<UnwindEntry>& UnwindTable::entries() {
     if (entries_)
         return *entries_;
@@ -134,43 +26,12 @@ const std::vector<UnwindEntry>& UnwindTable::entries() {
     const ElfSection* section = file_.elf().find_section(".eh_frame");
     if (!section)
         return out;
-    std::string_view data = file_.elf().section_data(".eh_frame");
-    std::unordered_map<size_t, Common> commons;
-    Bytes bytes(data, section->address);
-    while (bytes.at() + 4 <= data.size()) {
-        uint64_t length = bytes.take<uint32_t>();
-        if (length == UINT32_MAX)
-            length = bytes.take<uint64_t>();
-        size_t begin = bytes.at();
-        if (length == 0) // zeros between the parts of several object files
-            continue;
-        if (length > data.size() - begin)
-            break;
-        if (auto back = bytes.take<uint32_t>(); back != 0 && back <= begin) {
-            auto [common, fresh] = commons.try_emplace(begin - back);
-            if (fresh) {
-                Bytes other(data, section->address);
-                other.skip_to(begin - back);
-                if (other.take<uint32_t>() == UINT32_MAX)
-                    other.take<uint64_t>();
-                other.take<uint32_t>();
-                common->second = read_common(other, file_.is_32_bit());
-            }
-            uint8_t encoding = common->second.encoding;
-            Address low = bytes.pointer(encoding, file_.is_32_bit());
-            uint64_t size = bytes.pointer(encoding & 0x0f, file_.is_32_bit());
-            const bool found = bytes.good() && size != 0 && file_.is_executable(low);
-            Address handlers = 0;
-            if (found && common->second.handlers != DW_EH_PE_omit && bytes.leb() != 0) {
-                const Address here = section->address + bytes.at();
-                handlers = bytes.pointer(common->second.handlers, file_.is_32_bit());
-                handlers = handlers == here ? 0 : handlers; // a relative 0 means that there is no table
-            }
-            if (found)
-                out.push_back({low, low + size, common->second.handles, handlers});
-        }
-        bytes.skip_to(begin + length);
-    }
+    for_each_fde(file_.elf().section_data(".eh_frame"), section->address, CfiKind::EhFrame, word_of(file_),
+                 [&](const Fde& fde) {
+                     if (file_.is_executable(fde.begin))
+                         out.push_back({fde.begin, fde.end, fde.cie.handles, fde.handlers});
+                     return true;
+                 });
     std::sort(out.begin(), out.end(), [](const UnwindEntry& a, const UnwindEntry& b) { return a.low < b.low; });
     return out;
 }
@@ -198,24 +59,24 @@ std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry&
         return out;
     if (!section)
         return std::nullopt;
-    const bool narrow = file_.is_32_bit();
-    Bytes bytes(file_.elf().section_data(section->name), section->address);
-    bytes.skip_to(entry.handlers - section->address);
-    auto base_encoding = bytes.take<uint8_t>();
-    const Address base = base_encoding == DW_EH_PE_omit ? entry.low : bytes.pointer(base_encoding, narrow);
-    if (bytes.take<uint8_t>() != DW_EH_PE_omit)
-        bytes.leb(); // the table of types
-    auto encoding = bytes.take<uint8_t>();
-    auto number = [&] { return encoding == DW_EH_PE_uleb128 ? bytes.leb() : bytes.pointer(encoding, narrow); };
-    const uint64_t size = bytes.leb();
-    for (const size_t end = bytes.at() + size; bytes.good() && bytes.at() < end;) {
-        number(); // the beginning and length of the calls
-        number();
-        if (const uint64_t pad = number())
+    const int word = word_of(file_);
+    ByteCursor in(file_.elf().section_data(section->name), section->address);
+    in.seek(entry.handlers - section->address);
+    auto base_encoding = in.take<uint8_t>();
+    const Address base = base_encoding == DW_EH_PE_omit ? entry.low : take_pointer(in, base_encoding, word);
+    if (in.take<uint8_t>() != DW_EH_PE_omit)
+        in.uleb(); // the table of types
+    const auto encoding = in.take<uint8_t>();
+    const uint64_t size = in.uleb();
+    ByteCursor calls(in.take_bytes(size));
+    while (!calls.empty()) {
+        take_pointer(calls, encoding, word); // the beginning and length of the calls
+        take_pointer(calls, encoding, word);
+        if (const uint64_t pad = take_pointer(calls, encoding, word))
             out.push_back(base + pad);
-        bytes.leb(); // the action
+        calls.uleb(); // the action
     }
-    return bytes.good() ? std::optional(std::move(out)) : std::nullopt;
+    return in.failed() || calls.failed() ? std::nullopt : std::optional(std::move(out));
 }
 
 // Whether the frame at the entry is as after a call. The CFA must be one word above the stack pointer, with the return

@@ -19,17 +19,12 @@
 // * When Machine meets an instruction that it does not support, it keeps the rows so far and ends the function with
 //   SONDE_RULE_UNKNOWN. The last known row is not extended.
 // * Of two functions that overlap, only the first one is kept (add_functions).
-// * An FDE is skipped if its CIE has an unknown version or augmentation, because then the lengths of the fields that
-//   follow are unknown.
+// * An FDE is skipped if its CIE is not understood (base/debug/call_frames.h).
 #include "runtime/symbols/cfi.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
-#include <optional>
 
 #include "runtime/plan/file_table.h"
-#include "runtime/symbols/cfi_reader.h"
 
 namespace sonde {
 namespace {
@@ -37,71 +32,12 @@ namespace {
 // Limits against damaged or hostile files: rows of a section, and nested DW_CFA_remember_state.
 constexpr size_t most_rows = 1 << 24, most_remembered = 64;
 
-// A Common Information Entry: the part of a description that many functions share.
-struct Cie {
-    const CfiWidth* width = &wide_cfi;
-    uint64_t code_align = 1;
-    int64_t data_align = 1;
-    uint8_t pointer_encoding = 0;
-    bool sized_augmentation = false, signal_frame = false;
-    std::string_view instructions;
-};
-
-// Reads a CIE. `record` starts after the length field, at `address`. Returns nothing if sonde does not support the CIE.
-std::optional<Cie> read_cie(std::string_view record, uint64_t address, const CfiWidth& width) {
-    CfiReader in(record, address);
-    in.take<uint32_t>(); // the CIE's id; the caller has checked it
-    Cie out;
-    out.width = &width;
-    auto version = in.take<uint8_t>();
-    if (version != 1 && version != 3 && version != 4)
-        return std::nullopt;
-    std::string_view augmentation = in.string();
-    if (version == 4) { // sizes in bytes of an address and of a segment selector
-        auto address_size = in.take<uint8_t>(), segment_size = in.take<uint8_t>();
-        if (address_size != width.word || segment_size != 0)
-            return std::nullopt;
-    }
-    out.code_align = in.uleb();
-    out.data_align = in.sleb();
-    const uint64_t return_register = width.number(version == 1 ? in.take<uint8_t>() : in.uleb());
-    if (augmentation.starts_with('z')) {
-        out.sized_augmentation = true;
-        uint64_t size = in.uleb();
-        CfiReader data(in.take_bytes(size), 0, width);
-        // The letters are fields in the augmentation data, in this order: R: encoding of the pointers in FDEs. S:
-        // signal frame. L: encoding of the pointer to language-specific data. P: the personality routine. B: return
-        // addresses are signed (AArch64 only).
-        for (char letter : augmentation.substr(1)) {
-            if (letter == 'R')
-                out.pointer_encoding = data.take<uint8_t>();
-            else if (letter == 'S')
-                out.signal_frame = true;
-            else if (letter == 'L')
-                data.take<uint8_t>();
-            else if (letter == 'P')
-                // Only the length of the pointer matters here, so its base can be ignored.
-                data.encoded(data.take<uint8_t>() & 0x0f);
-            else if (letter != 'B')
-                return std::nullopt;
-        }
-        if (data.failed())
-            return std::nullopt;
-    } else if (!augmentation.empty()) {
-        return std::nullopt;
-    }
-    if (in.failed() || return_register != cfi::return_address)
-        return std::nullopt;
-    out.instructions = record.substr(in.position());
-    return out;
-}
-
 // Runs the instructions of a CIE and an FDE and produces the rows of a function, from `begin` up to `end`.
 class Machine {
   public:
     // Runs the instructions of the CIE. They set the initial state only, so they produce no rows.
-    Machine(const Cie& cie, uint64_t begin, uint64_t end, RuleCompiler& rules)
-        : cie_(cie), rules_(rules), at_(begin), end_(end) {
+    Machine(const Cie& cie, const CfiWidth& width, uint64_t begin, uint64_t end, RuleCompiler& rules)
+        : cie_(cie), width_(width), rules_(rules), at_(begin), end_(end) {
         good_ = run(cie.instructions, nullptr);
         initial_ = state_;
     }
@@ -116,7 +52,7 @@ class Machine {
 
   private:
     // The rule for the current state of the registers.
-    UnwindRow row() { return rules_.compile(state_, *cie_.width, cie_.signal_frame); }
+    UnwindRow row() { return rules_.compile(state_, width_, cie_.is_signal_frame); }
     // Adds a row at the current address. Several rows for one address replace each other: only the last state holds.
     void add(std::vector<UnwindRow>& rows, UnwindRow row) {
         if (at_ >= end_)
@@ -143,12 +79,12 @@ class Machine {
     }
     // Ignores registers that rules do not track, such as those for floating point numbers.
     void set(uint64_t number, const CfiPlace& place) {
-        if (number = cie_.width->number(number); number != cfi::no_register)
+        if (number = width_.number(number); number != cfi::no_register)
             state_.places[number] = place;
     }
     // DW_CFA_restore returns to the state after the CIE's instructions, not to the previous one.
     void restore(uint64_t number) {
-        if (number = cie_.width->number(number); number != cfi::no_register)
+        if (number = width_.number(number); number != cfi::no_register)
             state_.places[number] = initial_.places[number];
     }
     // `number` is a register number of x86-64.
@@ -161,7 +97,7 @@ class Machine {
     // Runs instructions until they end or reach the function's end. `rows` is null for those of a CIE. The two high
     // bits of the first byte select a short instruction with a 6-bit operand; 0 selects the others.
     bool run(std::string_view instructions, std::vector<UnwindRow>* rows) {
-        CfiReader in(instructions, 0, *cie_.width);
+        ByteCursor in(instructions);
         while (!in.empty() && at_ < end_) {
             auto byte = in.take<uint8_t>();
             uint64_t low = byte & 0x3f;
@@ -186,15 +122,15 @@ class Machine {
 
     // The instructions whose opcode takes the whole byte (DWARF 5, section 7.24). Returns false for an instruction that
     // is not supported.
-    bool extended(uint8_t byte, CfiReader& in, std::vector<UnwindRow>* rows) {
+    bool extended(uint8_t byte, ByteCursor& in, std::vector<UnwindRow>* rows) {
         uint64_t number = 0;
         switch (byte) {
         case 0x00: // DW_CFA_nop
             return true;
         case 0x01: { // DW_CFA_set_loc
-            uint64_t to = in.encoded(cie_.pointer_encoding & 0x0f);
+            uint64_t to = take_pointer(in, cie_.pointers & 0x0f, width_.word);
             // Compilers do not emit this instruction. A relative pointer would need the instruction's own address.
-            if ((cie_.pointer_encoding & 0x70) != 0 || to < at_ || cie_.code_align == 0)
+            if ((cie_.pointers & 0x70) != 0 || to < at_ || cie_.code_align == 0)
                 return false;
             advance((to - at_) / cie_.code_align, rows);
             return true;
@@ -235,11 +171,11 @@ class Machine {
             remembered_.pop_back();
             return true;
         case 0x0c: // DW_CFA_def_cfa
-            number = cie_.width->number(in.uleb());
+            number = width_.number(in.uleb());
             define_cfa(number, static_cast<int64_t>(in.uleb()));
             return true;
         case 0x0d: // DW_CFA_def_cfa_register
-            define_cfa(cie_.width->number(in.uleb()), state_.cfa_offset);
+            define_cfa(width_.number(in.uleb()), state_.cfa_offset);
             return true;
         case 0x0e: // DW_CFA_def_cfa_offset
             define_cfa(state_.cfa_register, static_cast<int64_t>(in.uleb()));
@@ -257,7 +193,7 @@ class Machine {
             set(number, {CfiPlace::AtCfa, factored(static_cast<uint64_t>(in.sleb())), {}});
             return true;
         case 0x12: // DW_CFA_def_cfa_sf
-            number = cie_.width->number(in.uleb());
+            number = width_.number(in.uleb());
             define_cfa(number, factored(static_cast<uint64_t>(in.sleb())));
             return true;
         case 0x13: // DW_CFA_def_cfa_offset_sf
@@ -284,6 +220,7 @@ class Machine {
     }
 
     const Cie& cie_;
+    const CfiWidth& width_;
     RuleCompiler& rules_;
     CfiState state_, initial_;
     std::vector<CfiState> remembered_;
@@ -295,48 +232,17 @@ class Machine {
 
 std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
                                   RuleCompiler& rules) {
-    // The second field of a record is this id in a CIE. In an FDE, it locates the CIE: in .eh_frame as the distance
-    // back from this field, in .debug_frame as an offset in the section.
-    const uint32_t cie_id = kind == CfiKind::EhFrame ? 0 : 0xffffffff;
-    std::map<size_t, std::optional<Cie>> cies; // by offset in the section
     std::vector<CfiFunction> functions;
-    size_t at = 0, total = 0;
-    while (section.size() - at >= 4 && total < most_rows) {
-        uint32_t length = 0;
-        std::memcpy(&length, section.data() + at, sizeof length);
-        size_t begin = at + 4;
-        if (length == 0) { // a terminator, which the linker may leave between two inputs
-            at = begin;
-            continue;
-        }
-        // Extended length is for sections of more than 4 GB. The rest of the section is not read.
-        if (length == 0xffffffff || length > section.size() - begin || length < 4)
-            break;
-        at = begin + length;
-        std::string_view record = section.substr(begin, length);
-        CfiReader in(record, address + begin, width);
-        auto id = in.take<uint32_t>();
-        if (id == cie_id) {
-            cies[begin - 4] = read_cie(record, address + begin, width);
-            continue;
-        }
-        const size_t place = kind == CfiKind::DebugFrame ? id : id <= begin ? begin - id : SIZE_MAX;
-        auto cie = cies.find(place);
-        if (cie == cies.end() || !cie->second)
-            continue;
-        const Cie& common = *cie->second;
-        CfiFunction function;
-        function.begin = in.encoded(common.pointer_encoding);
-        uint64_t size = in.encoded(common.pointer_encoding & 0x0f);
-        if (common.sized_augmentation)
-            in.take_bytes(in.uleb());
-        if (in.failed() || size == 0 || size > ~function.begin)
-            continue;
-        function.end = function.begin + size;
-        Machine(common, function.begin, function.end, rules).compile(record.substr(in.position()), function.rows);
+    size_t total = 0;
+    for_each_fde(section, address, kind, width.word, [&](const Fde& fde) {
+        if (width.number(fde.cie.return_register) != cfi::return_address)
+            return true;
+        CfiFunction function{fde.begin, fde.end, {}};
+        Machine(fde.cie, width, fde.begin, fde.end, rules).compile(fde.instructions, function.rows);
         total += function.rows.size() + 1;
         functions.push_back(std::move(function));
-    }
+        return total < most_rows;
+    });
     return functions;
 }
 

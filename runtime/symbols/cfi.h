@@ -9,13 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/symbols/cfi_reader.h"
+#include "base/debug/call_frames.h"
+#include "runtime/symbols/cfi_width.h"
 #include "runtime/symbols/unwind_rules.h"
 
 namespace sonde {
-
-// The section that the bytes come from. The two formats differ only in how they mark a CIE and refer to one.
-enum class CfiKind { EhFrame, DebugFrame };
 
 // The rows of a function, or of one part of a function that the compiler split.
 struct CfiFunction {

@@ -19,6 +19,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/byte_cursor.h"
 #include "runtime/plan/file_table.h"
 
 namespace sonde {
@@ -53,7 +54,7 @@ int64_t negative(int64_t value) { return static_cast<int64_t>(0 - static_cast<ui
 // step of each target is known.
 class ExpressionCompiler {
   public:
-    ExpressionCompiler(std::string_view code, const CfiWidth& width) : in_(code, 0, width), width_(width) {}
+    ExpressionCompiler(std::string_view code, const CfiWidth& width) : in_(code), width_(width) {}
 
     std::optional<Steps> compile() {
         while (good_ && !in_.empty()) {
@@ -194,7 +195,7 @@ class ExpressionCompiler {
         }
     }
 
-    CfiReader in_;
+    ByteCursor in_;
     const CfiWidth& width_;
     Steps out_;
     std::map<size_t, size_t> places_; // byte of the code -> step

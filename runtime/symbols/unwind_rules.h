@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/symbols/cfi_reader.h"
+#include "runtime/symbols/cfi_width.h"
 
 namespace sonde {
 
