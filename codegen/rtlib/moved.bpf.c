@@ -1,52 +1,105 @@
-/* Stops processes of the target that move their own code.
+/* Holds processes of the target that move their own code.
  *
  * The problem: some programs copy their code to large pages. The copy contains the breakpoints, but the kernel has
  * no uprobe for the copy's addresses, so the first hit would kill the program. The program then maps the copy over
  * the original code with mprotect() or mremap().
  *
- * The idea: this program is attached to both. It stops the process, and the session restores the original
- * instructions in the copy (runtime/attach/moved_text.h). All programs of this file are linked. */
+ * The idea: this program is attached to both. The process waits in the handler, where it can be preempted, until the
+ * session has restored the original instructions in the copy (runtime/attach/moved_text.h). This needs no signal, so
+ * nobody can notice it. Only if the session does not answer, or is ending, the process is stopped by SIGSTOP: to go on
+ * would kill it. All programs of this file are linked. */
 #include "../../runtime/plan/moved_text_event.h"
 #include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 
-extern u8 sonde_targets, sonde_moved; /* maps, defined by the script's module */
+extern u8 sonde_targets, sonde_moved, sonde_control; /* maps, defined by the script's module */
 extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
+static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
+static u64 (*const bpf_ktime_get_ns)(void) = (void*)5;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 static long (*const bpf_send_signal)(u32 signal) = (void*)109;
+static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
 static u64 (*const bpf_get_attach_cookie)(void* context) = (void*)174;
+static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* src, struct task_struct* task,
+                                            u64 flags) = (void*)191;
 
-__attribute__((section("uprobe"), used)) int sonde_text_moves(u64* context) {
-    enum { executable = 4, fixed = 2, stop = 19 }; /* PROT_EXEC, MREMAP_FIXED, SIGSTOP */
-    u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), index = process / 64;
-    u64* targets = bpf_map_lookup_elem(&sonde_targets, &index);
-    struct sonde_moved moved = {};
+#define PROGRAM(section_name) __attribute__((section(section_name), used)) int
+enum { MOVED_TEXT = 20 }; /* plan::MovedText */
+
+static inline int is_stopping(void) { return *(volatile u64*)&sonde_data.state == SONDE_STOPPING; }
+
+struct waiting {
+    struct sonde_moved* moved;
+    u64 until, here;
+};
+static long look(u64 i, struct waiting* w)
+{
+    u8 byte;
+    (void)i;
+    if (*(volatile u64*)&w->moved->state != SONDE_MOVED_WAITS || bpf_ktime_get_ns() > w->until)
+        return 1;
+    /* Gives the processor to others, as in watch.bpf.c. It fails if the process is being killed. */
+    return bpf_copy_from_user_task(&byte, 1, (void*)w->here, bpf_get_current_task_btf(), 0) != 0;
+}
+
+/* Fills in the copy. Returns 0 if the call does not move the program's code. */
+static inline int describe(u64* context, struct sonde_moved* moved)
+{
+    enum { executable = 4, fixed = 2 }; /* PROT_EXEC, MREMAP_FIXED */
     struct mm_struct* mm = 0;
     u64 end = 0;
-    if (!targets || !(*targets >> (process & 63) & 1) || *(volatile u64*)&sonde_data.state == SONDE_STOPPING)
-        return 0;
-    moved.from = context[SONDE_REGS_DI / 8];
-    moved.size = context[SONDE_REGS_SI / 8];
+    moved->from = context[SONDE_REGS_DI / 8];
+    moved->size = context[SONDE_REGS_SI / 8];
     if (bpf_get_attach_cookie(context) == SONDE_AT_MREMAP) {
         if (!(context[SONDE_REGS_CX / 8] & fixed))
             return 0;
-        moved.to = context[SONDE_REGS_R8 / 8];
+        moved->to = context[SONDE_REGS_R8 / 8];
     } else {
         if (!(context[SONDE_REGS_DX / 8] & executable))
             return 0;
-        moved.to = moved.from;
+        moved->to = moved->from;
     }
     READ(mm, bpf_get_current_task()->mm);
     if (!mm)
         return 0;
-    READ(moved.code, mm->start_code);
+    READ(moved->code, mm->start_code);
     READ(end, mm->end_code);
-    if (moved.to >= end || moved.to + moved.size <= moved.code)
+    return moved->to < end && moved->to + moved->size > moved->code;
+}
+
+PROGRAM("uprobe.s") sonde_text_moves(u64* context)
+{
+    enum { stop = 19, force_wakeup = 2 }; /* SIGSTOP, BPF_RB_FORCE_WAKEUP */
+    u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), index = process / 64;
+    u64* targets = bpf_map_lookup_elem(&sonde_targets, &index);
+    struct sonde_moved moved = {SONDE_MOVED_WAITS};
+    u32 record[4] = {MOVED_TEXT, 0, 0, 0};
+    if (!targets || !(*targets >> (process & 63) & 1) || !describe(context, &moved) ||
+        bpf_map_update_elem(&sonde_moved, &process, &moved, 0) != 0)
         return 0;
-    if (bpf_map_update_elem(&sonde_moved, &process, &moved, 0) == 0)
+    struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &process), bpf_ktime_get_ns() + SONDE_MOVED_MOST_NS,
+                        context[SONDE_REGS_IP / 8]};
+    if (!w.moved)
+        return 0;
+    bpf_ringbuf_output(&sonde_control, record, sizeof record, force_wakeup); /* wakes the session */
+    /* A session that ends waits for this handler when it detaches it. */
+    if (!is_stopping())
+        LOOP(1 << 23, look, &w);
+    if (__sync_val_compare_and_swap(&w.moved->state, SONDE_MOVED_WAITS, SONDE_MOVED_STOPPED) == SONDE_MOVED_WAITS)
         bpf_send_signal(stop);
+    else
+        bpf_map_delete_elem(&sonde_moved, &process);
     return 0;
+}
+
+/* The session runs this with the number of a process whose copy it has repaired. Returns 1 if the process does not wait
+ * any more, but has been stopped. */
+PROGRAM("raw_tp/") sonde_text_mended(u64* context)
+{
+    u32 process = (u32)context[0];
+    struct sonde_moved* moved = bpf_map_lookup_elem(&sonde_moved, &process);
+    return moved && __sync_val_compare_and_swap(&moved->state, SONDE_MOVED_WAITS, SONDE_MOVED_RUNS) != SONDE_MOVED_WAITS;
 }

@@ -115,23 +115,31 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
     return out;
 }
 
-// Continues each process even if it could not be repaired: a stopped program is worse than a missed hit.
+// Lets each process continue even if it could not be repaired: a process that waits is worse than a missed hit.
 void MovedText::look() {
+    if (places_.empty())
+        return;
     const int map = kernel_.map_fd(plan::maps::moved);
-    uint32_t number = 0;
-    while (!places_.empty() && bpf_map_get_next_key(map, nullptr, &number) == 0) {
+    std::vector<uint32_t> numbers;
+    for (uint32_t number = 0; bpf_map_get_next_key(map, numbers.empty() ? nullptr : &number, &number) == 0;)
+        numbers.push_back(number);
+    for (const uint32_t number : numbers) {
         sonde_moved moved{};
-        const bool known = bpf_map_lookup_elem(map, &number, &moved) == 0;
-        bpf_map_delete_elem(map, &number);
-        const int64_t process = kernel_.numbers().in_session(number);
-        if (!known || process == 0)
+        if (bpf_map_lookup_elem(map, &number, &moved) != 0 || moved.state == SONDE_MOVED_RUNS)
             continue;
-        if (wait_until_stopped(process) && mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
+        const int64_t process = kernel_.numbers().in_session(number);
+        const bool is_held = process != 0 && (moved.state == SONDE_MOVED_WAITS || wait_until_stopped(process));
+        if (is_held && mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
             warn(fmt::format("process {} has moved its code to other memory; sonde has removed the breakpoints from "
                              "the copy, and no longer sees hits of this code",
                              process),
                  Weight::Answer);
-        kill(static_cast<pid_t>(process), SIGCONT);
+        const Result<uint32_t> is_stopped = kernel_.run(plan::programs::text_mended, {number});
+        if (is_stopped && *is_stopped == 0)
+            continue; // its handler deletes the element
+        if (process != 0 && wait_until_stopped(process))
+            kill(static_cast<pid_t>(process), SIGCONT);
+        bpf_map_delete_elem(map, &number);
     }
 }
 

@@ -4,12 +4,13 @@
 // The problem: the program copies its code, including the breakpoints of our uprobes, to large pages. The kernel has no
 // uprobe for the copy's addresses. So the first breakpoint in the copy would end the program with SIGTRAP.
 //
-// The idea: a BPF program at mprotect() and mremap() stops the process with SIGSTOP before the copy can run
+// The idea: a BPF program at mprotect() and mremap() holds the process in its handler before the copy can run
 // (codegen/rtlib/moved.bpf.c). The session writes the original instructions into the copy, warns that it no longer sees
-// hits there, and continues the process with SIGCONT.
+// hits there, and lets the process continue.
 //
-// Limits: a parent that waits for stopped children (WUNTRACED) sees the SIGSTOP. Only the main program is followed,
-// because shared libraries do not move their code.
+// Limits: if the session does not answer within a second, for example because it is stopped itself, the process gets
+// SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. Only the main program is followed, because shared
+// libraries do not move their code.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class MovedText {
     static Result<std::unique_ptr<MovedText>> start(const plan::Plan& plan, const KernelObject& kernel,
                                                     const ProbedFiles& files, const std::string& program,
                                                     int64_t process, bool uprobe_multi);
-    // Repairs the processes that are stopped now. The session calls this in each iteration of its loop.
+    // Repairs the processes that wait now. The session calls this in each iteration of its loop.
     void look();
 
   private:

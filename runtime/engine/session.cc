@@ -485,6 +485,8 @@ void Run::stop() {
     wait_for_hit();
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.data.missed[attachment->probe] += attachment->missed();
+    if (moved_text_)
+        moved_text_->look(); // detaching would wait for the handlers in which these processes wait
     // Detach in reverse order. The kernel runs the program that was attached last first. Detaching it waits for a
     // running hit, and at its end all other programs of the place have run for this hit, too.
     while (!attachments_.empty())

@@ -148,6 +148,7 @@ enum RecordType : uint32_t {
     Exit = 16,      // control ring: exit()
     Abort = 17,     // control ring: abort()
     NewGroup = 19,  // control ring: a control group was made
+    MovedText = 20, // control ring: a process waits until its code is repaired (runtime/attach/moved_text.h)
     RaiseError = 18 // control ring: an uncaught soft error; format: site; payload: ErrorDetails, then the text and its
                     // NUL (may be empty)
 };
