@@ -75,7 +75,7 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
     enum { stop = 19, force_wakeup = 2 }; /* SIGSTOP, BPF_RB_FORCE_WAKEUP */
     u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), index = process / 64;
     u64* targets = bpf_map_lookup_elem(&sonde_targets, &index);
-    struct sonde_moved moved = {SONDE_MOVED_WAITS};
+    struct sonde_moved moved = {SONDE_MOVED_WAITS, 0, 0, 0, 0};
     u32 record[4] = {MOVED_TEXT, 0, 0, 0};
     if (!targets || !(*targets >> (process & 63) & 1) || !describe(context, &moved) ||
         bpf_map_update_elem(&sonde_moved, &process, &moved, 0) != 0)

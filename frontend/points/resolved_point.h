@@ -32,6 +32,15 @@ struct Caller {
     std::vector<Caller> callers; // empty: any caller
 };
 
+// What a probe kind says about sharing a handler, that is a BPF program, with other points of the same probe.
+struct Sharing {
+    // Points with different texts cannot share: the program can be at one such place only, or sees other values there.
+    std::string only;
+    // Points with the same text cannot share either, because the program runs once for a hit, and each point of the
+    // script counts. Empty: the script has no such point twice, or its kind tells them apart.
+    std::string once;
+};
+
 // One place where a handler runs.
 struct ResolvedPoint {
     plan::ProbeKind kind = plan::ProbeKind::Begin;
@@ -59,8 +68,8 @@ struct ResolvedPoint {
     bool is_exit = false;             // the exit of the system call, not its entry
     bool is_among_many = false;       // the same handler serves many system calls
     std::string system;               // the tracepoint's subsystem; empty if unknown
-    bool alone = false;               // the BPF program cannot serve other points
-    bool is_function = false;         // a probe of a function, which may be placed at any of its first instructions
+    Sharing sharing;
+    bool is_function = false; // a probe of a function, which may be placed at any of its first instructions
     bool is_return = false;
     std::vector<Caller> callers; // if not empty, only calls through one of these count
     // For a tail call of the function, `jump` is the probed jump instruction. There, all registers but the program

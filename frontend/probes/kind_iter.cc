@@ -45,12 +45,12 @@ std::vector<ResolvedPoint> resolve_kernel_iter(Resolving& resolving) {
         ResolvedPoint resolved;
         resolved.kind = plan::ProbeKind::Iterator;
         resolved.in_kernel = true;
-        resolved.alone = true;
         resolved.kernel = kernel;
         resolved.prototype = one.type;
         resolved.point.symbol = name_of(one);
         resolved.point.function = resolved.point.symbol;
         resolved.point.pp = fmt::format("kernel.iter({})", quoted(resolved.point.symbol));
+        resolved.sharing.only = resolved.point.pp;
         points.push_back(std::move(resolved));
     }
     if (!points.empty())

@@ -92,7 +92,7 @@ void refuse_system(Resolving& resolving, const TracepointPattern& pattern) {
 }
 
 ResolvedPoint tracepoint_at(const TracepointPattern& pattern, const KernelFunction& found, std::string system,
-                            KernelTypes* kernel) {
+                            KernelTypes* kernel, bool has_cookie) {
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Tracepoint;
     resolved.in_kernel = true;
@@ -106,6 +106,9 @@ ResolvedPoint tracepoint_at(const TracepointPattern& pattern, const KernelFuncti
     resolved.point.pp =
         fmt::format("{}.{}({})", pattern.module ? fmt::format("module({})", quoted(found.module)) : "kernel",
                     pattern.component.name, quoted(title));
+    // Without a cookie, a program cannot tell which of several tracepoints it is at.
+    if (!has_cookie)
+        resolved.sharing = {resolved.point.pp, resolved.point.pp};
     return resolved;
 }
 
@@ -162,6 +165,7 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
         refuse_system(resolving, pattern);
         return {};
     }
+    const bool has_cookie = resolving.env.kernel_facts && resolving.env.kernel_facts->tracepoint_cookie();
     std::vector<ResolvedPoint> points;
     for (const KernelFunction& found : kernel->tracepoints(pattern.name, pattern.module)) {
         if (pattern.module && (found.module.empty() || !glob_match(*pattern.module, found.module)))
@@ -172,7 +176,8 @@ std::vector<ResolvedPoint> resolve_tracepoints(Resolving& resolving) {
         });
         if (of == end && !pattern.system.empty())
             continue;
-        points.push_back(tracepoint_at(pattern, found, of == end ? pattern.said_system : of->second, kernel));
+        points.push_back(
+            tracepoint_at(pattern, found, of == end ? pattern.said_system : of->second, kernel, has_cookie));
     }
     if (points.empty())
         explain_no_tracepoint(resolving, pattern, systems, *kernel);

@@ -193,7 +193,6 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
             resolved.kind = is_return ? ProbeKind::Fexit : ProbeKind::Fentry;
         else
             resolved.kind = is_return ? ProbeKind::Kretprobe : ProbeKind::Kprobe;
-        resolved.alone = trampoline;
         resolved.in_kernel = true;
         resolved.kernel = kernel;
         resolved.prototype = function.type;
@@ -206,6 +205,8 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
                                : fmt::format("module({})", quoted(function.module));
         resolved.point.pp = fmt::format("{}.function({}){}{}{}", head, quoted(function.name),
                                         wanted.suffix.empty() ? "" : ".", wanted.suffix, wanted.active);
+        if (trampoline) // the program is loaded for this function
+            resolved.sharing.only = resolved.point.pp;
         points.push_back(std::move(resolved));
     }
     return points;
@@ -228,7 +229,7 @@ void keep_registers(ResolvedPoint& point, ProbeEnvironment& env) {
     if (!trampoline || !env.kernel_facts->why_not_kprobe().empty())
         return;
     point.kind = point.kind == ProbeKind::Fexit ? ProbeKind::Kretprobe : ProbeKind::Kprobe;
-    point.alone = false;
+    point.sharing.only.clear();
 }
 
 // A handler that assigns `$return` runs before the function. If it sets a result, the kernel skips the function. The
@@ -280,7 +281,7 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
                 : "`sonde -l 'kernel.function(\"security_*\").return'` lists functions whose result can be set");
     }
     point.kind = plan::ProbeKind::Override;
-    point.alone = true;
+    point.sharing.only = point.point.pp;
     point.is_return = point.reads_registers = false;
     point.module = nullptr;
     point.function = {};

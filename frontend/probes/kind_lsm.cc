@@ -46,12 +46,12 @@ std::vector<ResolvedPoint> hooks_of(Resolving& resolving, const std::string& pat
         ResolvedPoint resolved;
         resolved.kind = plan::ProbeKind::Lsm;
         resolved.in_kernel = true;
-        resolved.alone = true;
         resolved.kernel = kernel;
         resolved.prototype = one.type;
         resolved.point.symbol = one.name.substr(std::string_view(prefix).size());
         resolved.point.function = resolved.point.symbol;
         resolved.point.pp = fmt::format("kernel.lsm({})", quoted(resolved.point.symbol));
+        resolved.sharing.only = resolved.point.pp;
         points.push_back(std::move(resolved));
     }
     return points;

@@ -190,11 +190,11 @@ std::vector<ResolvedPoint> resolve_netfilter(Resolving& resolving) {
     ResolvedPoint resolved;
     resolved.kind = plan::ProbeKind::Netfilter;
     resolved.in_kernel = true;
-    resolved.alone = true;
     resolved.kernel = kernel;
     resolved.point.hook = {static_cast<uint32_t>(*family), static_cast<uint32_t>(*number), *order};
     resolved.point.symbol = pattern->hook->text;
     resolved.point.pp = point_text(resolving.point);
+    resolved.sharing = {resolved.point.pp, resolved.point.pp};
     return {resolved};
 }
 

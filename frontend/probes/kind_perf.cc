@@ -12,6 +12,7 @@
 
 #include "base/glob.h"
 #include "frontend/probes/kind_process.h"
+#include "frontend/probes/probe.h"
 
 namespace sonde {
 namespace {
@@ -210,6 +211,10 @@ void add_counter(Resolving& resolving, const PointComponent& component, const pl
 }
 
 } // namespace
+
+bool declares_counter(const ast::ProbePoint* point) {
+    return point->components[0].name == "perf" && point->components.back().name == "counter";
+}
 
 // A point can stand for several events (patterns) and several programs; each combination gets one point.
 std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {

@@ -71,6 +71,7 @@ std::vector<ResolvedPoint> resolve_task_events(Resolving& resolving) {
         resolved.point.pp = fmt::format("{}.{}", process, ast::to_source(event));
         resolved.point.program = program;
         resolved.point.pid = programs.pid;
+        resolved.sharing.only = fmt::format("{} {}", programs.pid, program.empty());
         points.push_back(std::move(resolved));
     };
     if (programs.all)

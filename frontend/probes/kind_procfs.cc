@@ -123,7 +123,6 @@ std::vector<ResolvedPoint> resolve_procfs(Resolving& resolving) {
     const int64_t mask = parts->umask ? parts->umask->number : usual_mask;
     ResolvedPoint resolved;
     resolved.kind = reads ? plan::ProbeKind::FileRead : plan::ProbeKind::FileWrite;
-    resolved.alone = true;
     resolved.point.path = path;
     resolved.point.file.mode = (reads ? all_read : all_write) & ~static_cast<uint32_t>(mask);
     if (parts->max_size)
@@ -134,6 +133,7 @@ std::vector<ResolvedPoint> resolve_procfs(Resolving& resolving) {
     resolved.point.pp += reads ? ".read" : ".write";
     if (parts->max_size)
         resolved.point.pp += fmt::format(".maxsize({})", parts->max_size->number);
+    resolved.sharing.only = resolved.point.pp;
     return {resolved};
 }
 

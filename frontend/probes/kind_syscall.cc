@@ -219,6 +219,9 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         resolved.point.number = syscall.number;
         resolved.point.narrow_calls = syscall.narrow_calls;
         resolved.point.pp = fmt::format("syscall.{}{}{}", syscall.name, is_return ? ".return" : "", active);
+        // One program serves many calls and tells them apart by number.
+        resolved.sharing.once = fmt::format("{} {} {}", resolved.point.pp, syscall.number,
+                                            syscall.narrow_calls.empty() ? 0 : syscall.narrow_calls[0].number);
         points.push_back(std::move(resolved));
     };
     for (const Syscall& syscall : all_syscalls())

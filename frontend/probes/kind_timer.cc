@@ -30,6 +30,9 @@ void report_number(Resolving& resolving, const ast::PointComponent& component, c
     resolving.diags.report(DiagId::BadNumber, component.arg_range, message);
 }
 
+// Each timer runs separately, even if another one has the same interval.
+Sharing runs_separately(const ResolvedPoint& resolved) { return {resolved.point.pp, resolved.point.pp}; }
+
 // Resolves timer.profile, timer.profile.tick and timer.profile.hz(N) (also .freq(N) and .freq.hz(N)), which interrupt
 // each processor.
 std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
@@ -59,6 +62,7 @@ std::vector<ResolvedPoint> resolve_profile(Resolving& resolving) {
             return {};
         }
         resolved.timer.interval_ns = static_cast<uint64_t>(second_ns / hz->number);
+        resolved.sharing = runs_separately(resolved);
     } else if (rate && rate->name != "tick") {
         report_component(resolving, 2, {"tick", "hz", "freq"});
         return {};
@@ -114,6 +118,7 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
         if (!expect_end(resolving, 2))
             return {};
         resolved.timer.interval_ns = static_cast<uint64_t>(second_ns / rate->number);
+        resolved.sharing = runs_separately(resolved);
         return {resolved};
     }
 
@@ -124,6 +129,7 @@ std::vector<ResolvedPoint> resolve_timer(Resolving& resolving) {
         return {};
     }
     resolved.timer.interval_ns = static_cast<uint64_t>(rate->number * unit_ns);
+    resolved.sharing = runs_separately(resolved);
     const ast::PointComponent* randomize = resolving.at(2);
     if (!randomize)
         return {resolved};

@@ -32,6 +32,9 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
 // optional point (`?`) cannot be resolved, returns nothing and reports nothing.
 std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, Diagnostics& diags);
 
+// Whether the point declares a counter that other handlers read by its name.
+bool declares_counter(const ast::ProbePoint* point);
+
 // Whether the first component of a point names a probe kind, such as "begin", "process" or "timer", and not an alias.
 bool is_probe_kind(const std::string& first_component);
 // The first components of all kinds, for suggestions.

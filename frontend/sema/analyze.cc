@@ -8,6 +8,8 @@
 // 3. Passes from HIR to HIR (frontend/passes).
 //
 // The order matters: each phase says in phases.h what it requires.
+#include <algorithm>
+
 #include "frontend/passes/passes.h"
 #include "frontend/sema/expand.h"
 #include "frontend/sema/functions.h"
@@ -16,16 +18,6 @@
 #include "frontend/sema/phases.h"
 
 namespace sonde {
-
-namespace {
-// Whether the probe is `perf.[...].counter("name")`.
-bool declares_counter(const ast::Probe& probe) {
-    for (const ast::ProbePoint* point : probe.points)
-        if (point->components[0].name == "perf" && point->components.back().name == "counter")
-            return true;
-    return false;
-}
-} // namespace
 
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                       const Translate& options, Arena& arena, Diagnostics& diags) {
@@ -46,7 +38,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     for (bool counters : {true, false})
         for (const ast::File* file : files)
             for (const ast::Probe* probe : file->probes)
-                if (declares_counter(*probe) == counters)
+                if (std::ranges::any_of(probe->points, declares_counter) == counters)
                     handlers.build_probe(*probe, file->id);
     functions.build_pending();
     // A library file may contain probes, and building them may load more files.

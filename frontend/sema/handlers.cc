@@ -3,18 +3,22 @@
 // The problem. `process("x").function("*")` has thousands of points. A BPF program for each would take minutes to
 // compile and verify. But `$x` may be in another register at each point, or may not exist.
 //
-// The idea. If the body does not mention the probe point, build it once for all points of the probe (by_key). Otherwise
-// build its HIR for each point, and let points with equal HIR (hir::identity()) share a handler (by_body). A variable
-// that is in the same place at a thousand points then needs one program.
+// The idea. If the body does not mention the probe point, build it once for all points of the probe (by_code_).
+// Otherwise build its HIR for each point, and let points with equal HIR (hir::identity()) share a handler (by_body_). A
+// variable that is in the same place at a thousand points then needs one program.
 //
 // A sharing key also contains everything about the point that changes how code is generated or attached, such as the
-// probe kind or the conditions of aliases. If you add such a property to ResolvedPoint, add it to the key in
-// build_probe(). Otherwise two different points share a handler, and one of them gives wrong values.
+// probe kind or the conditions of aliases. If you add such a property to ResolvedPoint, add it to SharingKey. Otherwise
+// two different points share a handler, and one of them gives wrong values. What only some kinds know about sharing is
+// in ResolvedPoint::sharing.
 //
 // A handler that names a variable which does not exist at some points is left out there, with a warning. It is an error
 // if no point remains.
 #include <algorithm>
+#include <compare>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -350,147 +354,194 @@ bool Handlers::keep_known_results(const ast::Probe& probe, FileId file, std::vec
     return true;
 }
 
-void Handlers::build_probe(const ast::Probe& probe, FileId file) {
-    std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
-    if (!keep_known_results(probe, file, points))
-        return;
-    std::map<const Expansion*, Reach> reaches;
-    std::map<std::string, hir::Handler*> by_key, by_body;
-    std::vector<std::pair<std::string, std::string>> left_out; // places, with the reasons
-    // For each point as written, the first place that was left out.
-    std::map<const Expansion*, Expander::Resolved*> first_left_out;
-    std::set<const Expansion*> built;
-    std::map<std::string, hir::Handler*> notes;
-    std::map<std::string, int> met; // number of points so far, for system calls and tracepoints
-    auto is_tracepoint = [](const Expander::Resolved& one) {
-        return plan::is_about(one.point.kind, plan::Subject::Tracepoint) && !one.point.syscall;
-    };
-    // Without a cookie, a program cannot tell which of several tracepoints it is at, so each point needs its own
-    // program.
-    if (std::count_if(points.begin(), points.end(), is_tracepoint) > 1 &&
-        !in_.context.env.kernel_facts->tracepoint_cookie())
-        for (Expander::Resolved& one : points)
-            one.point.alone = one.point.alone || is_tracepoint(one);
-    // For many system calls, one routine that reads a table is smaller than separate code for each call.
-    constexpr int many_calls = 8;
-    const bool has_many =
-        std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
-        in_.context.env.kernel_facts && in_.context.env.kernel_facts->may_goto();
-    // With their sharing keys.
-    std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, std::string>>> among_many;
-    for (Expander::Resolved& resolved : points) {
-        resolved.point.is_among_many = has_many && resolved.point.syscall;
-        auto [entry, fresh] = reaches.try_emplace(resolved.expansion);
+namespace {
+
+// Everything about a point that changes how code is made for it or attached. Points with equal keys and equal code
+// share a handler.
+struct SharingKey {
+    plan::ProbeKind kind;
+    bool in_kernel, is_go, at_return_instruction, checks_stack, is_syscall, is_exit, after_call, lacks_result;
+    int64_t order;
+    uint64_t interval_ns, random_ns;
+    std::optional<uint8_t> jump_condition;
+    std::string conditions; // of aliases
+    std::string only;       // Sharing::only
+    int repetition;         // how many points with the same Sharing::once came before
+
+    auto operator<=>(const SharingKey&) const = default;
+};
+
+} // namespace
+
+// Builds the handlers of one probe.
+class Handlers::OneProbe {
+  public:
+    OneProbe(Handlers& handlers, const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points)
+        : handlers_(handlers), in_(handlers.in_), probe_(probe), file_(file), points_(points) {
+        // For many system calls, one routine that reads a table is smaller than separate code for each call.
+        constexpr int many_calls = 8;
+        has_many_ =
+            std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
+            in_.context.env.kernel_facts && in_.context.env.kernel_facts->may_goto();
+    }
+
+    void build() {
+        for (Expander::Resolved& resolved : points_)
+            if (!add(resolved))
+                return; // the other points would give the same errors
+        // Every point as written must keep at least one place.
+        for (const auto& [expansion, first] : first_left_out_)
+            if (!built_.contains(expansion)) {
+                handlers_.build_handler(probe_, file_, *first); // reports why
+                return;
+            }
+        if (!left_out_.empty())
+            handlers_.warn_of_left_out(probe_, left_out_, points_.size() - left_out_.size());
+        separate_few();
+    }
+
+  private:
+    // Adds a point to a handler. Returns false after reporting an error.
+    bool add(Expander::Resolved& resolved) {
+        auto [entry, fresh] = reaches_.try_emplace(resolved.expansion);
         if (fresh)
-            entry->second = reach_of(*resolved.expansion, probe, file);
+            entry->second = handlers_.reach_of(*resolved.expansion, probe_, file_);
         const Reach& reach = entry->second;
-        if (points.size() > 1 && is_beside(resolved.point)) {
+        if (!suit(resolved, reach))
+            return true;
+        const ResolvedPoint& point = resolved.point;
+        const SharingKey key = key_of(resolved, reach);
+        if (!reach.point && point.callers.empty() && point.repeats.empty()) {
+            hir::Handler*& shared = by_code_[{key, code_of(*resolved.expansion)}];
+            if (!shared) {
+                shared = handlers_.build_handler(probe_, file_, resolved);
+                keep(*shared);
+            }
+            shared->points.push_back(point.point);
+            return true;
+        }
+        const size_t errors = in_.context.diags.error_count();
+        std::string why;
+        hir::Handler* handler = points_.size() > 1 ? handlers_.try_handler(probe_, file_, resolved, why)
+                                                   : handlers_.build_handler(probe_, file_, resolved);
+        if (in_.context.diags.error_count() > errors)
+            return false;
+        if (!handler) {
+            left_out_.emplace_back(place_of(point), why);
+            first_left_out_.try_emplace(resolved.expansion, &resolved);
+            return true;
+        }
+        built_.insert(resolved.expansion);
+        if (is_never(point.kind)) {
+            keep(*handler);
+            return true;
+        }
+        handlers_.keep_arrival_notes(probe_, file_, resolved, *handler, notes_);
+        hir::Handler& shared = share(*handler, key, point);
+        if (point.is_among_many)
+            among_many_[&shared].emplace_back(&resolved, key);
+        return true;
+    }
+
+    // Moves the point to where the handler gets what it needs. Returns false if the point is not used.
+    bool suit(Expander::Resolved& resolved, const Reach& reach) {
+        ResolvedPoint& point = resolved.point;
+        point.is_among_many = has_many_ && point.syscall;
+        if (points_.size() > 1 && is_beside(point)) {
             std::set<std::string> asked_for;
-            add_asked_for(*probe.body, asked_for);
+            add_asked_for(*probe_.body, asked_for);
             if (needs_variables(reach.targets, asked_for))
-                continue;
+                return false;
         }
         // Before the prologue, parameters may be in registers. A register has no address, and a handler cannot write to
         // it. So move the probe there only if the handler does neither.
         if (!reach.writes && !reach.address)
-            place_cheaply(resolved.point, reach.targets);
-        keep_readable_calls(resolved.point, reach.targets);
+            place_cheaply(point, reach.targets);
+        keep_readable_calls(point, reach.targets);
         if (reach.registers)
-            keep_registers(resolved.point, in_.context.env);
-        if (reach.sets_result &&
-            !run_in_place(resolved.point, in_.context.env, in_.context.diags, reach.sets_result->range))
-            continue;
-        const ResolvedPoint& point = resolved.point;
-        std::string key = fmt::format(
-            "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", static_cast<int>(point.kind), point.in_kernel, point.is_go,
-            point.at_return_instruction, point.is_function && point.function.checks_stack, point.order,
-            point.timer.interval_ns, point.timer.random_ns, point.syscall != nullptr, point.is_exit,
-            conditions_of(*resolved.expansion), point.alone ? point.point.pp : "",
-            point.jump_condition ? *point.jump_condition : -1, point.leaves_by_jump && reach.result, point.after_call);
-        // Process events: points for different processes need different handlers, and so do points with and without a
-        // program's path.
-        if (plan::is_task_event(point.kind))
-            key += fmt::format(" {} {}", point.point.pid, point.point.program.empty());
-        // One program tells system calls apart by number, so it cannot run twice for a call that the script names
-        // twice. The second point needs a second program. The same holds for packets, and for tracepoints without
-        // cookies.
-        if (point.alone && (is_tracepoint(resolved) || plan::is_about(point.kind, plan::Subject::Packet)))
-            key += fmt::format(" {}", met[point.point.pp]++);
-        if (point.syscall)
-            key += fmt::format(
-                " {} {}", point.is_exit,
-                met[fmt::format("{} {} {}", point.point.pp, point.point.number,
-                                point.point.narrow_calls.empty() ? 0 : point.point.narrow_calls[0].number)]++);
-        // Each timer runs separately, even if another one has the same interval.
-        if (point.timer.interval_ns != 0)
-            key += fmt::format(" {} {}", point.point.pp, met[point.point.pp]++);
-        if (!reach.point && point.callers.empty() && point.repeats.empty()) {
-            hir::Handler*& shared = by_key[key + code_of(*resolved.expansion)];
-            if (!shared) {
-                shared = build_handler(probe, file, resolved);
-                if (is_never(point.kind))
-                    in_.notes.never_handlers.push_back(shared);
-                else
-                    keep_handler(*shared);
-            }
-            shared->points.push_back(point.point);
-            continue;
-        }
-        size_t errors = in_.context.diags.error_count();
-        std::string why;
-        hir::Handler* handler =
-            points.size() > 1 ? try_handler(probe, file, resolved, why) : build_handler(probe, file, resolved);
-        if (in_.context.diags.error_count() > errors)
-            return; // the other points would give the same errors
-        if (!handler) {
-            left_out.emplace_back(place_of(point), why);
-            first_left_out.try_emplace(resolved.expansion, &resolved);
-            continue;
-        }
-        built.insert(resolved.expansion);
-        if (is_never(point.kind)) {
-            in_.notes.never_handlers.push_back(handler);
-            continue;
-        }
-        keep_arrival_notes(probe, file, resolved, *handler, notes);
-        hir::Handler*& shared = by_body[key + "\n" + hir::identity(*handler)];
-        if (!shared) {
-            shared = handler;
-            keep_handler(*handler);
-        }
-        if (resolved.point.is_among_many)
-            among_many[shared].emplace_back(&resolved, key);
-        shared->points.push_back(point.point);
+            keep_registers(point, in_.context.env);
+        return !reach.sets_result || run_in_place(point, in_.context.env, in_.context.diags, reach.sets_result->range);
     }
-    // Every point as written must keep at least one place.
-    for (const auto& [expansion, first] : first_left_out)
-        if (!built.contains(expansion)) {
-            build_handler(probe, file, *first); // reports why
-            return;
+
+    SharingKey key_of(const Expander::Resolved& resolved, const Reach& reach) {
+        const ResolvedPoint& point = resolved.point;
+        return {.kind = point.kind,
+                .in_kernel = point.in_kernel,
+                .is_go = point.is_go,
+                .at_return_instruction = point.at_return_instruction,
+                .checks_stack = point.is_function && point.function.checks_stack,
+                .is_syscall = point.syscall != nullptr,
+                .is_exit = point.is_exit,
+                .after_call = point.after_call,
+                .lacks_result = point.leaves_by_jump && reach.result,
+                .order = point.order,
+                .interval_ns = point.timer.interval_ns,
+                .random_ns = point.timer.random_ns,
+                .jump_condition = point.jump_condition,
+                .conditions = conditions_of(*resolved.expansion),
+                .only = point.sharing.only,
+                .repetition = point.sharing.once.empty() ? 0 : met_[point.sharing.once]++};
+    }
+
+    void keep(hir::Handler& handler) {
+        if (is_never(handler.kind))
+            in_.notes.never_handlers.push_back(&handler);
+        else
+            handlers_.keep_handler(handler);
+    }
+
+    // Adds the point to the handler, or to the one with equal HIR that exists already. Returns which.
+    hir::Handler& share(hir::Handler& handler, const SharingKey& key, const ResolvedPoint& point) {
+        hir::Handler*& shared = by_body_[{key, hir::identity(handler)}];
+        if (!shared) {
+            shared = &handler;
+            handlers_.keep_handler(handler);
         }
-    if (!left_out.empty())
-        warn_of_left_out(probe, left_out, points.size() - left_out.size());
+        shared->points.push_back(point.point);
+        return *shared;
+    }
+
     // The verifier checks the routine for many calls again in every handler that contains it. For only a few calls,
     // separate code is cheaper.
-    constexpr size_t few = 8;
-    for (auto& [handler, built] : among_many) {
-        if (built.size() > few || !has_point_number(*handler))
-            continue;
-        handler->points.clear();
-        for (auto& [resolved, key] : built) {
-            resolved->point.is_among_many = false;
-            hir::Handler* alone = build_handler(probe, file, *resolved);
-            hir::Handler*& shared = by_body[key + "\n" + hir::identity(*alone)];
-            if (!shared) {
-                shared = alone;
-                keep_handler(*alone);
+    void separate_few() {
+        constexpr size_t few = 8;
+        for (auto& [handler, built] : among_many_) {
+            if (built.size() > few || !has_point_number(*handler))
+                continue;
+            handler->points.clear();
+            for (auto& [resolved, key] : built) {
+                resolved->point.is_among_many = false;
+                share(*handlers_.build_handler(probe_, file_, *resolved), key, resolved->point);
             }
-            shared->points.push_back(resolved->point.point);
         }
+        std::erase_if(in_.program.handlers, [&](const hir::Handler* handler) {
+            return among_many_.contains(const_cast<hir::Handler*>(handler)) && handler->points.empty();
+        });
     }
-    std::erase_if(in_.program.handlers, [&](const hir::Handler* handler) {
-        return among_many.contains(const_cast<hir::Handler*>(handler)) && handler->points.empty();
-    });
+
+    Handlers& handlers_;
+    Building& in_;
+    const ast::Probe& probe_;
+    FileId file_;
+    std::vector<Expander::Resolved>& points_;
+    bool has_many_ = false;
+    std::map<const Expansion*, Reach> reaches_;
+    std::map<std::string, int> met_; // by Sharing::once: number of points so far
+    // By key, and the text of the code or its HIR.
+    std::map<std::pair<SharingKey, std::string>, hir::Handler*> by_code_, by_body_;
+    std::map<std::string, hir::Handler*> notes_; // of arrivals
+    std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, SharingKey>>> among_many_;
+    std::set<const Expansion*> built_;
+    std::vector<std::pair<std::string, std::string>> left_out_; // places, with the reasons
+    // For each point as written, the first place that was left out.
+    std::map<const Expansion*, Expander::Resolved*> first_left_out_;
+};
+
+void Handlers::build_probe(const ast::Probe& probe, FileId file) {
+    std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
+    if (!keep_known_results(probe, file, points))
+        return;
+    OneProbe(*this, probe, file, points).build();
     for (size_t i = 0; i < in_.program.handlers.size(); i++)
         in_.program.handlers[i]->name = handler_name(i);
 }

@@ -18,6 +18,7 @@ class Handlers {
     void build_probe(const ast::Probe& probe, FileId file);
 
   private:
+    class OneProbe;
     // Builds the handler for one point, without adding it to the program.
     hir::Handler* build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved);
     // The same if the probe has several points. Returns null if the handler needs a variable that does not exist at
