@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t site_text_bytes = 64;
+constexpr uint64_t site_text_bytes = 64; // so messages of sites have at most 63 characters before their number
 
 llvm::GlobalVariable* declare_table(llvm::Module& module, llvm::Type* type, const char* name) {
     if (llvm::GlobalVariable* old = module.getNamedGlobal(name))

@@ -118,7 +118,7 @@ llvm::Value* emit_set_result(Lowerer& l, const hir::Intrinsic& expr) {
                  expr.range, value);
     else
         raise_if(l, e.CreateICmpUGT(e.CreateAdd(value, e.number(4095)), e.number(4095)),
-                 "a security hook must return 0 or a negative error number down to -4095, not %#x", expr.range, value);
+                 "a security hook must return 0 or an error down to -4095, not %#x", expr.range, value);
     if (!verdict)
         note_change(l, expr.range, "$return");
     e.CreateStore(value, decision_place(e, l.env));

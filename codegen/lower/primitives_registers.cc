@@ -211,9 +211,7 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
     if (plan::is_uprobe(kind)) {
         constexpr int narrow_code = 0x23; // __USER32_CS, arch/x86/include/asm/segment.h
         raise_if(l, e.CreateICmpEQ(l.target.registers().read(l.env, hir::Register::cs), e.number(narrow_code)),
-                 "a 32-bit program has its arguments on the stack, and only its debug information describes their "
-                 "places; read them as `$NAME`",
-                 expr.range);
+                 "a 32-bit program has its arguments on the stack; use `$NAME`", expr.range);
     }
     llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
     llvm::SwitchInst* which = e.CreateSwitch(number, above, 6);
