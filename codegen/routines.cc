@@ -136,7 +136,7 @@ Result<void> link_routines(Emitter& e) {
         {plan.has_subjects(), tasks_bpf_bitcode()},
         {!plan.counters.empty(), counters_bpf_bitcode()},
         {watches_programs(plan), watch_bpf_bitcode()},
-        {e.state().plan.filter_target && plan.has(plan::is_uprobe), moved_bpf_bitcode()},
+        {plan.follows_moved_text(), moved_bpf_bitcode()},
     };
     for (const auto& [wanted, bitcode] : programs)
         if (wanted)

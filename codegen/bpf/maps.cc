@@ -61,7 +61,7 @@ std::string Maps::declare() {
                 static_cast<uint32_t>(bpf_.state.plan.probes.size()));
     if (bpf_.state.plan.filter_target)
         declare(plan::maps::targets, Array, 4, 8, plan::most_processes / 64);
-    if (bpf_.state.plan.filter_target && bpf_.state.plan.has(plan::is_uprobe))
+    if (bpf_.state.plan.follows_moved_text())
         declare(plan::maps::moved, Hash, 4, sizeof(sonde_moved), 1024);
     if (bpf_.state.plan.names_groups || !bpf_.state.plan.groups.empty()) {
         constexpr uint32_t most_groups = 65536, most_births = 1024;

@@ -1,4 +1,4 @@
-/* Holds processes of the target that move their own code.
+/* Holds processes that move their own code.
  *
  * The problem: some programs copy their code to large pages. The copy contains the breakpoints, but the kernel has
  * no uprobe for the copy's addresses, so the first hit would kill the program. The program then maps the copy over
@@ -7,13 +7,18 @@
  * The idea: this program is attached to both. The process waits in the handler, where it can be preempted, until the
  * session has restored the original instructions in the copy (runtime/attach/moved_text.h). This needs no signal, so
  * nobody can notice it. Only if the session does not answer, or is ending, the process is stopped by SIGSTOP: to go on
- * would kill it. All programs of this file are linked. */
+ * would kill it.
+ *
+ * The program is also attached to the first instruction of each probed program. There a new process waits until the
+ * session has attached it to the two functions in the libraries of this process. All programs of this file are
+ * linked. */
 #include "../../runtime/plan/moved_text_event.h"
 #include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 
 extern u8 sonde_targets, sonde_moved, sonde_control; /* maps, defined by the script's module */
 extern struct sonde_session_words sonde_data;
+extern const u32 sonde_rt_filter; /* 1: only processes in `sonde_targets` */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -29,6 +34,12 @@ static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* sr
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
 enum { MOVED_TEXT = 20 }; /* plan::MovedText */
 
+static inline int is_target(u32 process)
+{
+    u32 index = process / 64;
+    u64* word = bpf_map_lookup_elem(&sonde_targets, &index);
+    return word && *word >> (process & 63) & 1;
+}
 static inline int is_stopping(void) { return *(volatile u64*)&sonde_data.state == SONDE_STOPPING; }
 
 struct waiting {
@@ -45,15 +56,17 @@ static long look(u64 i, struct waiting* w)
     return bpf_copy_from_user_task(&byte, 1, (void*)w->here, bpf_get_current_task_btf(), 0) != 0;
 }
 
-/* Fills in the copy. Returns 0 if the call does not move the program's code. */
-static inline int describe(u64* context, struct sonde_moved* moved)
+/* Fills in the copy. Returns 0 if the process need not wait: the call does not move the program's code. */
+static inline int describe(u64* context, u64 at, struct sonde_moved* moved)
 {
     enum { executable = 4, fixed = 2 }; /* PROT_EXEC, MREMAP_FIXED */
     struct mm_struct* mm = 0;
     u64 end = 0;
+    if (at == SONDE_AT_BEGIN)
+        return !is_stopping();
     moved->from = context[SONDE_REGS_DI / 8];
     moved->size = context[SONDE_REGS_SI / 8];
-    if (bpf_get_attach_cookie(context) == SONDE_AT_MREMAP) {
+    if (at == SONDE_AT_MREMAP) {
         if (!(context[SONDE_REGS_CX / 8] & fixed))
             return 0;
         moved->to = context[SONDE_REGS_R8 / 8];
@@ -73,11 +86,11 @@ static inline int describe(u64* context, struct sonde_moved* moved)
 PROGRAM("uprobe.s") sonde_text_moves(u64* context)
 {
     enum { stop = 19, force_wakeup = 2 }; /* SIGSTOP, BPF_RB_FORCE_WAKEUP */
-    u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), index = process / 64;
-    u64* targets = bpf_map_lookup_elem(&sonde_targets, &index);
+    u32 process = (u32)(bpf_get_current_pid_tgid() >> 32);
+    u64 at = bpf_get_attach_cookie(context);
     struct sonde_moved moved = {SONDE_MOVED_WAITS, 0, 0, 0, 0};
     u32 record[4] = {MOVED_TEXT, 0, 0, 0};
-    if (!targets || !(*targets >> (process & 63) & 1) || !describe(context, &moved) ||
+    if ((sonde_rt_filter && !is_target(process)) || !describe(context, at, &moved) ||
         bpf_map_update_elem(&sonde_moved, &process, &moved, 0) != 0)
         return 0;
     struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &process), bpf_ktime_get_ns() + SONDE_MOVED_MOST_NS,
@@ -88,7 +101,8 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
     /* A session that ends waits for this handler when it detaches it. */
     if (!is_stopping())
         LOOP(1 << 23, look, &w);
-    if (__sync_val_compare_and_swap(&w.moved->state, SONDE_MOVED_WAITS, SONDE_MOVED_STOPPED) == SONDE_MOVED_WAITS)
+    if (at != SONDE_AT_BEGIN &&
+        __sync_val_compare_and_swap(&w.moved->state, SONDE_MOVED_WAITS, SONDE_MOVED_STOPPED) == SONDE_MOVED_WAITS)
         bpf_send_signal(stop);
     else
         bpf_map_delete_elem(&sonde_moved, &process);

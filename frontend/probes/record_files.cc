@@ -93,6 +93,17 @@ plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module
     return out;
 }
 
+// Libraries are not considered: what moves code is a program that moves its own.
+bool may_move(const ElfFile& file) {
+    bool calls = false;
+    if (file.entry() != 0)
+        file.for_each_symbol([&](const ElfSymbol& symbol) {
+            calls = symbol.name == "mprotect" || symbol.name == "mremap";
+            return !calls;
+        });
+    return calls;
+}
+
 Result<plan::ProbedFile> record(const std::string& path, const Places& places, DwarfModule* module, int fd) {
     Result<ProgramIdentity> identity = identify_program(fd);
     if (!identity)
@@ -101,7 +112,8 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
         if (build != identity->build_id)
             return Error(fmt::format("it was replaced while the script was translated: build-id {} has become {}",
                                      build, identity->build_id.empty() ? "none" : identity->build_id));
-    plan::ProbedFile out{path, identity->build_id, identity->size, identity->hash, {}};
+    plan::ProbedFile out{
+        path, identity->build_id, identity->size, identity->hash, module && may_move(module->file().elf()), {}};
     constexpr uint64_t class_at = 4; // offset of EI_CLASS
     Result<std::string> word_size = read_at(fd, class_at, 1);
     const bool is_32_bit = word_size && *word_size == "\x01"; // ELFCLASS32

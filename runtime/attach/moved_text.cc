@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "base/processes.h"
 #include "base/shared_libraries.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
@@ -87,37 +88,92 @@ bool same_file(int fd, const std::string& path) {
 } // namespace
 
 Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, const KernelObject& kernel,
-                                                    const ProbedFiles& files, const std::string& program,
-                                                    int64_t process, bool uprobe_multi) {
-    std::unique_ptr<MovedText> out(new MovedText(plan, kernel, files));
-    // Only the program itself moves its code; shared libraries do not.
-    const bool is_probed = std::ranges::any_of(plan.files, [&](const plan::ProbedFile& file) {
-        return !program.empty() && same_file(files.fd(file.path), program);
+                                                    const ProbedFiles& files, const std::vector<int64_t>& running,
+                                                    bool uprobe_multi) {
+    std::unique_ptr<MovedText> out(new MovedText(plan, kernel, files, uprobe_multi));
+    Result<void> followed;
+    for (const plan::ProbedFile& file : plan.files)
+        if (followed && file.may_move)
+            followed = out->catch_beginning(file);
+    for (size_t i = 0; followed && i < running.size(); i++)
+        followed = out->follow(running[i]);
+    if (!followed)
+        return std::move(followed).error().in("cannot follow whether a program moves its code");
+    return out;
+}
+
+Result<std::unique_ptr<Attachment>> MovedText::attach(const UprobeTargets& targets) const {
+    return uprobe_multi_ ? attach_uprobe_multi(kernel_.program_fd(targets.program), targets)
+                         : attach_perf_event(kernel_.object(), targets);
+}
+
+Result<void> MovedText::catch_beginning(const plan::ProbedFile& file) {
+    UprobeTargets targets;
+    targets.program = plan::programs::text_moves;
+    targets.path = file.path;
+    targets.attach_name = files_.attach_name(file.path);
+    const Result<ElfFile> elf = ElfFile::open_any_width(targets.attach_name);
+    if (!elf)
+        return {};
+    for (const ElfSegment& segment : elf->segments())
+        if (segment.executable && elf->entry() >= segment.address && elf->entry() < segment.address + segment.file_size)
+            targets.offsets = {elf->entry() - segment.address + segment.offset};
+    if (targets.offsets.empty())
+        return {};
+    targets.cookies = {SONDE_AT_BEGIN};
+    targets.ref_ctr_offsets = {0};
+    targets.names = {fmt::format("the first instruction of {}", file.path)};
+    Result<std::unique_ptr<Attachment>> attached = attach(targets);
+    if (!attached)
+        return std::move(attached).error();
+    beginnings_.push_back(*std::move(attached));
+    return {};
+}
+
+Result<void> MovedText::follow(int64_t process) {
+    std::erase_if(followed_, [](const auto& one) { return !is_process(one.first); });
+    const std::string program = fmt::format("/proc/{}/exe", process);
+    const bool may_move = std::ranges::any_of(plan_.files, [&](const plan::ProbedFile& file) {
+        return file.may_move && same_file(files_.fd(file.path), program);
     });
-    if (!is_probed)
-        return out;
-    std::vector<std::string> paths = shared_libraries(program);
+    if (!may_move)
+        return {};
+    std::vector<std::string> paths = mapped_libraries(process);
     paths.push_back(program);
+    Attachments& places = followed_[process];
+    places.clear(); // of a program that ran in this process before
     for (const std::string& path : paths) {
         UprobeTargets targets = find_places(path);
         targets.process = process;
         if (targets.offsets.empty())
             continue;
-        Result<std::unique_ptr<Attachment>> attached =
-            uprobe_multi ? attach_uprobe_multi(kernel.program_fd(targets.program), targets)
-                         : attach_perf_event(kernel.object(), targets);
-        if (!attached && attached.error().os_error == ESRCH)
-            break; // the process has ended; the session reports this when it attaches its own probes
+        Result<std::unique_ptr<Attachment>> attached = attach(targets);
+        if (!attached && (attached.error().os_error == ESRCH || !is_process(process)))
+            break; // it has ended
         if (!attached)
-            return std::move(attached).error().in("cannot follow whether the target moves its code");
-        out->places_.push_back(*std::move(attached));
+            return std::move(attached).error();
+        places.push_back(*std::move(attached));
     }
-    return out;
+    return {};
+}
+
+void MovedText::serve(int64_t process, const sonde_moved& moved) {
+    if (moved.size == 0) {
+        if (Result<void> followed = follow(process); !followed)
+            warn(fmt::format("cannot follow whether process {} moves its code: {}", process, followed.error().message));
+        return;
+    }
+    if ((moved.state == SONDE_MOVED_WAITS || wait_until_stopped(process)) &&
+        mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
+        warn(fmt::format("process {} has moved its code to other memory; sonde has removed the breakpoints from the "
+                         "copy, and no longer sees hits of this code",
+                         process),
+             Weight::Answer);
 }
 
 // Lets each process continue even if it could not be repaired: a process that waits is worse than a missed hit.
 void MovedText::look() {
-    if (places_.empty())
+    if (beginnings_.empty())
         return;
     const int map = kernel_.map_fd(plan::maps::moved);
     std::vector<uint32_t> numbers;
@@ -128,12 +184,8 @@ void MovedText::look() {
         if (bpf_map_lookup_elem(map, &number, &moved) != 0 || moved.state == SONDE_MOVED_RUNS)
             continue;
         const int64_t process = kernel_.numbers().in_session(number);
-        const bool is_held = process != 0 && (moved.state == SONDE_MOVED_WAITS || wait_until_stopped(process));
-        if (is_held && mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
-            warn(fmt::format("process {} has moved its code to other memory; sonde has removed the breakpoints from "
-                             "the copy, and no longer sees hits of this code",
-                             process),
-                 Weight::Answer);
+        if (process != 0)
+            serve(process, moved);
         const Result<uint32_t> is_stopped = kernel_.run(plan::programs::text_mended, {number});
         if (is_stopped && *is_stopped == 0)
             continue; // its handler deletes the element

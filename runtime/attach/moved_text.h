@@ -8,12 +8,17 @@
 // (codegen/rtlib/moved.bpf.c). The session writes the original instructions into the copy, warns that it no longer sees
 // hits there, and lets the process continue.
 //
+// Both functions are in a C library that all processes share, and only some must be followed. So the BPF program is
+// attached there for single processes: for those that run when the session begins, and for a new one when it reaches
+// the first instruction of a probed program, where it waits for this. Programs that do not call the two functions are
+// not followed (plan::ProbedFile::may_move).
+//
 // Limits: if the session does not answer within a second, for example because it is stopped itself, the process gets
-// SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. Only the main program is followed, because shared
-// libraries do not move their code.
+// SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. Shared libraries do not move their code.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,26 +26,32 @@
 #include "base/result.h"
 #include "runtime/attach/attach.h"
 #include "runtime/load/load.h"
+#include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/plan.h"
 #include "runtime/processes/probed_files.h"
 
 namespace sonde {
 
-// Follows the session's target process.
 class MovedText {
   public:
-    // Attaches to mprotect() and mremap() in the program and its libraries. `program` is the file that `process` runs
-    // or will run. If it is empty or not probed, the result follows nothing. `uprobe_multi` selects the kind of link.
-    // Returns an error if the kernel refuses the breakpoints. The references must outlive the result.
+    // Begins to follow `running`, those of them that run a probed program, and all new processes that will.
+    // `uprobe_multi` selects the kind of link. Returns an error if the kernel refuses the breakpoints. The references
+    // must outlive the result.
     static Result<std::unique_ptr<MovedText>> start(const plan::Plan& plan, const KernelObject& kernel,
-                                                    const ProbedFiles& files, const std::string& program,
-                                                    int64_t process, bool uprobe_multi);
+                                                    const ProbedFiles& files, const std::vector<int64_t>& running,
+                                                    bool uprobe_multi);
     // Repairs the processes that wait now. The session calls this in each iteration of its loop.
     void look();
 
   private:
-    MovedText(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files)
-        : plan_(plan), kernel_(kernel), files_(files) {}
+    MovedText(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files, bool uprobe_multi)
+        : plan_(plan), kernel_(kernel), files_(files), uprobe_multi_(uprobe_multi) {}
+    Result<std::unique_ptr<Attachment>> attach(const UprobeTargets& targets) const;
+    Result<void> catch_beginning(const plan::ProbedFile& file);
+    // Attaches to the two functions in the process. Does nothing if it runs no program that may move its code.
+    Result<void> follow(int64_t process);
+    // Does what the process waits for.
+    void serve(int64_t process, const sonde_moved& moved);
     // Restores the original instructions in a copy of `size` bytes at `from`, which will run at `to`. `code` is the
     // address at which the program's code begins. Returns the number of restored instructions.
     size_t mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const;
@@ -48,7 +59,9 @@ class MovedText {
     const plan::Plan& plan_;
     const KernelObject& kernel_;
     const ProbedFiles& files_;
-    Attachments places_;
+    bool uprobe_multi_;
+    Attachments beginnings_;
+    std::map<int64_t, Attachments> followed_; // by process
 };
 
 } // namespace sonde

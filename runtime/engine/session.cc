@@ -316,8 +316,9 @@ Result<void> Run::arm() {
             return watched;
         if (plan_.follows_moved_text()) {
             Result<std::unique_ptr<MovedText>> moved =
-                MovedText::start(plan_, *session_.data.kernel, *probed_, session_.target.program,
-                                 static_cast<int64_t>(session_.data.words->target), links_.uprobe_multi);
+                MovedText::start(plan_, *session_.data.kernel, *probed_,
+                                 plan_.filter_target ? running_processes(session_, command_.pid()) : all_processes(),
+                                 links_.uprobe_multi);
             if (!moved)
                 return std::move(moved).error();
             moved_text_ = *std::move(moved);

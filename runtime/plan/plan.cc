@@ -81,6 +81,8 @@ const char* type_at(ProbeKind kind, const Point& point) {
     return name_of(kind);
 }
 
+bool Plan::follows_moved_text() const { return has(is_uprobe) && std::ranges::any_of(files, &ProbedFile::may_move); }
+
 uint64_t Plan::marks_size() const { return std::bit_ceil(std::max<uint64_t>({1, rows.size(), probes.size()})); }
 
 std::string dump(const Plan& plan, const LinkKinds& links) {

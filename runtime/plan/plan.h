@@ -366,6 +366,7 @@ struct ProbedFile {
     // As in base/program_identity.h.
     std::string build_id;
     uint64_t size = 0, hash = 0;
+    bool may_move = false;        // a program that calls mprotect() or mremap(), so it may move its own code
     std::vector<ProbedCode> code; // sorted by offset, without duplicates
 };
 
@@ -426,9 +427,9 @@ struct Plan {
     bool has(bool (*wanted)(ProbeKind)) const;                            // whether any probe has such a kind
     bool follows_tasks() const;                                           // needed for process and thread probes
     bool follows_groups() const { return filter_groups || names_groups; } // programs update the maps of groups
-    // Whether the target could move probed code to other memory, so that programs must watch for this
+    // Whether a probed program could move its code to other memory, so that handlers must watch for this
     // (runtime/attach/moved_text.h).
-    bool follows_moved_text() const { return filter_target && has(is_uprobe); }
+    bool follows_moved_text() const;
     // Whether the plan has probes of input.char or input.line.
     bool reads_standard_input() const;
     std::vector<std::string>
