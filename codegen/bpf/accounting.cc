@@ -1,3 +1,30 @@
+// Emits the code that counts hits, errors, losses and times.
+//
+// The problem: all processors run the same handler at the same time. If each hit wrote to a shared word, the processors
+// would wait for each other's cache lines. This could cost more than the handler itself. On the other hand, no hit may
+// disappear without a trace in the report.
+//
+// The idea is to use three kinds of memory, from cheap to expensive:
+//
+// * Marks: one byte for each row and plan::Mark. A hit loads the byte, and stores 1 only if it is still 0. After the
+//   first hit, the cache line is shared for reading.
+// * ProbeCounts: one element for each probe, in the map sonde_counts. It counts only rare events, such as skipped hits,
+//   lost records and errors. sonde_rt_count() adds to it atomically.
+// * ProbeTiming: one element for each row, only with -t. Every hit adds to it.
+//
+// With -t, each hit ends with one outcome (plan::HitOutcome), so that the numbers in the report add up:
+//
+//     hits = handled + lost + failed + skipped
+//
+// A hit is counted before its handler can be skipped, because a handler that waits for a lock may never run. If the hit
+// turns out not to be one, take_back_hit() subtracts it again.
+//
+// What would break this:
+// * A call counted twice. A call of a `.return` probe with a program at its entry runs two programs. Only the program
+//   at the return counts the hit. The exceptions are calls whose return does not run the handler (record_outcome(),
+//   count_skip()).
+// * A minimum in zeroed memory. New map elements are zero, so a smallest time of 0 would never be replaced. The
+//   smallest time is therefore stored with inverted bits. Both extremes then only grow from 0.
 #include "codegen/bpf/accounting.h"
 #include "runtime/plan/object_names.h"
 
@@ -163,8 +190,8 @@ void BpfAccounting::record_time() {
     llvm::Value* spent = e_.CreateSub(helper(e_, ktime_get_ns, {}), started_);
     add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
     add_timing(offsetof(plan::ProbeTiming, total_squares), e_.CreateMul(spent, spent));
-    // Without an atomic exchange, a simultaneous extreme can be lost. These are for the report only; no result depends
-    // on them.
+    // Without an atomic exchange, an extreme of another processor at the same moment can be lost. These numbers are for
+    // the report only; no result depends on them.
     for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), e_.CreateNot(spent)),
                                 std::pair(offsetof(plan::ProbeTiming, max_ns), spent)}) {
         llvm::Value* old = e_.CreateLoad(e_.i64(), e_.offset(timing_, field));

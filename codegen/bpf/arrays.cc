@@ -1,6 +1,21 @@
 // Arrays in the kernel are hash maps. Each element begins with its insertion number, which gives foreach its order. A
 // foreach puts copies of all elements, or references to them, into its own memory and sorts them with a heap
 // (codegen/rtlib/scan.h).
+//
+// An element of `global a[string]` with long values has this layout:
+//
+//     key     the string, padded with NULs to its size
+//     value   u64 insertion number, then s64 value
+//
+// Operators such as `a[k] += 1` and `a[k] <<< x` become atomic operations on the element in the map. So handlers on
+// several processors need no lock, and lose no update.
+//
+// The verifier forces some detours:
+// * A pointer to an element is null or valid, and only a comparison with null tells the verifier which. So each access
+//   has its own branch (with_element(), with_created()).
+// * Structures that contain pointers must be on the stack. They are zeroed after use, so that paths to a later loop do
+//   not differ in leftovers (walk(), wiped_scratch.h).
+// * An index into an area must be masked with a constant directly before its use (foreach_next()).
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -23,10 +38,15 @@ std::string map_name(const BpfContext& bpf, const hir::Global& array) {
     return bpf.state.plan.globals[array.index].map;
 }
 
+// The number of entries in a foreach's area: the array's capacity, rounded up to a power of two so that a mask limits
+// an index.
 uint64_t scan_slots(const hir::Global& array) { return std::bit_ceil(uint64_t{array.capacity}); }
 
+// Bytes of the heap, which has a u32 for each entry (codegen/rtlib/scan.h).
 uint64_t heap_bytes(const hir::Global& array) { return (scan_slots(array) * 4 + 7) & ~7ull; }
 
+// Bytes of the value in an element's copy. 0 if the loop neither reads the values nor sorts by them, and for
+// statistics, which are always read in place.
 uint64_t payload_bytes(const BpfContext& bpf, const hir::Foreach& loop) {
     bool wanted = loop.value || (loop.sort_direction != 0 && loop.sort_column == 0);
     if (!wanted || loop.array->type == hir::ValueType::Stats)
@@ -47,6 +67,7 @@ bool is_by_reference(const BpfContext& bpf, const hir::Foreach& loop) {
            std::min(largest_copies, largest_walks(bpf.state.facts) / loops);
 }
 
+// The constants of a scan. `mask`: bit i is set if the slice gives component i of the key.
 sonde_scan_spec spec_of(const BpfContext& bpf, const hir::Global& array, uint64_t mask) {
     sonde_scan_spec out{};
     out.mask = mask;

@@ -1,3 +1,22 @@
+// Emits the claim of a slot: a short way in the handler for the usual case, and a routine for the rest.
+//
+// A handler needs memory that no other handler uses meanwhile. The map has some slots, each with a busy word in front
+// of its memory. Each processor begins its search at a different slot, so that in most cases the first attempt
+// succeeds:
+//
+//     first = processor * slots_apart % slots
+//     slot = lookup(map, first)
+//     if (compare_and_swap(slot, 0, 1) == 0) use the slot
+//     else slot = sonde_rt_claim(map, first, slots)
+//     if (!slot) skip the hit
+//
+// Two handlers can run on one processor at the same time: a handler may be preempted, and a handler of an interrupt may
+// come in between. The second handler then takes one of the next slots. If all of them are busy, the hit is skipped and
+// counted. A handler in the kernel must not wait for another one.
+//
+// What would break this: an exit that does not release the slot. The slot would stay busy until the end of the session,
+// and later hits would be skipped. So every exit of a program goes through release(), which processes the claims in
+// reverse order.
 #include "codegen/bpf/claims.h"
 
 #include <cstddef>

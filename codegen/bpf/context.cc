@@ -1,3 +1,14 @@
+// The common tools of the BPF target.
+//
+// LLVM knows helpers only as function pointers with small constant addresses: `((long (*)(...))5)()` compiles to `call
+// 5`. call_helper() builds such a call.
+//
+// Loads from the context need special care. The verifier accepts only `*(size *)(context + constant)`. LLVM would merge
+// the loads of two branches into one load from a computed address, which the verifier rejects. So context_word() emits
+// the whole load as assembly.
+//
+// Where possible, constants are in .rodata instead of on the stack. The verifier compares the whole stack when it
+// decides whether it has seen a state before, so each leftover byte there can double its work.
 #include "codegen/bpf/context.h"
 
 #include <llvm/IR/InlineAsm.h>

@@ -1,4 +1,25 @@
 // Saves values at a function's entry for the probe at its return.
+//
+// `probe process("x").function("f").return { println($arg) }` needs the value of `arg` from the entry, because the
+// register has another value at the return. The program at the entry stores the value under a key, and the program at
+// the return looks it up by the same key.
+//
+// The key must be equal at both ends of a call, and different for all other pending calls, including recursive ones:
+//
+//     uprobes, kprobes     thread number, and the address of the return address
+//     trampolines          thread number, and the address of the context
+//     system calls         the task's address, and the process number
+//     functions of Go      goroutine, process, and the distance from the upper end of the stack
+//
+// An address alone is not enough: threads of different processes can have the same stack addresses.
+//
+// The map is an LRU map, because an entry can lack its return: longjmp() and exceptions leave functions without one.
+// Such elements would fill an ordinary map. The price is that the kernel may evict the values of a long call. A return
+// that finds no values counts as unsaved. The report mentions these counts if the map was so full that values may have
+// been evicted.
+//
+// On kernels with session links, one value of 8 bytes needs no map at all: the kernel keeps a word for each call
+// (codegen/session_legs.h).
 #include "codegen/bpf/parts.h"
 
 namespace sonde {

@@ -1,3 +1,16 @@
+// Changes the distances of jumps in BPF code.
+//
+// lengthen_may_goto(): a loop's head is the instruction `may_goto L`, which leaves the loop after too many iterations.
+// Its offset has 16 bits, so it reaches 32,767 instructions. LLVM sees only a string of assembly, and cannot choose a
+// longer form. So the code becomes:
+//
+//     may_goto +1     // too many iterations: go to the gotol
+//     goto +1         // otherwise: skip the gotol
+//     gotol L         // has an offset of 32 bits (6.6)
+//
+// rearrange(): the kernel's JIT compiler shortens jumps until the size of the code no longer changes. For some code it
+// never gets there, and refuses the program (runtime/load/load.h, kernel_cannot_compile). Code with the same meaning
+// and other distances can succeed. So the driver then compiles the script again with another arrangement.
 #include "codegen/bpf/jumps.h"
 
 #include <llvm/IR/IRBuilder.h>

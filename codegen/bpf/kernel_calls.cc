@@ -1,3 +1,17 @@
+// Patches the call instructions that stand for kernel functions.
+//
+// A call instruction has a number in `imm`, and in `src_reg` the meaning of that number (include/uapi/linux/bpf.h):
+//
+//     src_reg = 0                        a helper
+//     src_reg = BPF_PSEUDO_CALL          a function of the program
+//     src_reg = BPF_PSEUDO_KFUNC_CALL    a function of the kernel, by its BTF id
+//
+// Usually libbpf sets the third form, for an external function that it finds by name in the kernel's BTF. Here sonde
+// knows the id already, because it has read the kernel's BTF to compile the script's C. So the IR calls the helper
+// `kernel_call + id`, which does not exist, and this pass sets `src_reg` and subtracts `kernel_call` again.
+//
+// A 64-bit load (`ld_imm64`) takes the space of two instructions. Its second half is data, which could look like a
+// call. So the scan skips it.
 #include "codegen/bpf/kernel_calls.h"
 
 #include <elf.h>

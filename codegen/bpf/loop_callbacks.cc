@@ -75,6 +75,7 @@ llvm::Loop* find_innermost(llvm::LoopInfo& loops) {
     return nullptr;
 }
 
+// Whether code outside of the loop uses the stack variable. Such a variable must stay in the calling function.
 bool uses_outside(const llvm::AllocaInst& piece, const llvm::Loop& loop) {
     return llvm::any_of(piece.users(), [&](const llvm::User* user) {
         return !loop.contains(llvm::cast<llvm::Instruction>(user)->getParent());
@@ -194,6 +195,12 @@ uint64_t number_of_way(const llvm::Instruction& branch, const llvm::BasicBlock* 
     return many.getNumCases(); // the last one is the default
 }
 
+// Creates the function that the kernel calls for each iteration:
+//
+//     u64 loop(u64 index, handed *h) { u64 way = iteration(h->values); h->way = way; return way != again; }
+//
+// `again`: the number of the exit that stands for the next iteration. `handed`: the type {values, way}. If the
+// iteration has only one exit, it returns void. Then that exit is `again`, and the callback always returns 0.
 llvm::Function* make_callback(llvm::Function& iteration, uint64_t again, llvm::StructType* handed) {
     llvm::Module& module = *iteration.getParent();
     llvm::LLVMContext& context = module.getContext();
@@ -228,6 +235,7 @@ llvm::Function* make_callback(llvm::Function& iteration, uint64_t again, llvm::S
     return callback;
 }
 
+// Whether all uses of an address, and of addresses that are computed from it, are in this block.
 bool used_only_in(const llvm::BasicBlock& block, const llvm::Value& address) {
     return llvm::all_of(address.users(), [&](const llvm::User* user) {
         return llvm::cast<llvm::Instruction>(user)->getParent() == &block &&
@@ -281,6 +289,8 @@ void keep_in_place(const llvm::AllocaInst* place, const llvm::DataLayout& layout
             const_cast<llvm::LoadInst*>(load)->setVolatile(true);
 }
 
+// Replaces the block's phis by stack variables. A phi merges values of several predecessors, and after extraction these
+// are in different functions.
 void move_phis_to_stack(llvm::BasicBlock& block) {
     const llvm::DataLayout& layout = block.getModule()->getDataLayout();
     while (!block.phis().empty()) {
@@ -311,6 +321,17 @@ void pass_through_stack(llvm::Loop& loop) {
         keep_in_place(llvm::DemoteRegToStack(*instruction), instruction->getModule()->getDataLayout());
 }
 
+// Replaces one loop by a call of bpf_loop(). The steps:
+//
+// 1. Values that cross the loop's border move to the stack (pass_through_stack()).
+// 2. The stack variables are sorted into two groups: those of one iteration, and all others, which become one block of
+//    memory (take_pieces(), join_stack()).
+// 3. Jumps back to the head go to the new block `again` instead. The region is then free of cycles.
+// 4. LLVM's CodeExtractor makes a function of the region, and the code after the call becomes a branch on its result.
+// 5. The call is replaced by bpf_loop() with a callback.
+//
+// If one of the checks fails, the extracted function has an argument that was not expected. The program would be wrong,
+// so sonde stops here.
 void replace(llvm::Function& function, llvm::Loop& loop, llvm::LoopInfo& loops) {
     llvm::LLVMContext& context = function.getContext();
     pass_through_stack(loop);

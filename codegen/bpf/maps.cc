@@ -1,3 +1,26 @@
+// Declares the maps of the BPF object, as debug information.
+//
+// libbpf creates maps from variables in the section .maps. It does not read the variables' contents, but their types in
+// BTF, in which each attribute is encoded as the length of an array. For an array of 4-byte keys and 8-byte values,
+// with 16 elements, clang would compile:
+//
+//     struct {
+//         int (*type)[2];
+//         int (*key_size)[4];
+//         int (*value_size)[8];
+//         int (*max_entries)[16];
+//     } sonde_frames;
+//
+// Maps::declare() builds the same type with LLVM's DIBuilder, and LLVM's back end converts it to BTF.
+//
+// Sizes depend on all handlers together: the largest frame, the most expensive foreach, the number of rows. So maps are
+// declared last. Until then, code refers to a map by name (map_reference()).
+//
+// A map that no handler needs is not declared, because each map takes memory and time at the session's begin.
+// runtime/plan/object_names.h describes every map.
+//
+// What would break this: kernels before 6.7 limit the elements of an array map to 4 MB. A foreach over larger arrays is
+// reported as an error here, because the kernel's own message would not name the cause.
 #include "codegen/bpf/maps.h"
 
 #include <fmt/format.h>
@@ -19,6 +42,8 @@
 namespace sonde {
 namespace {
 
+// enum bpf_map_type (include/uapi/linux/bpf.h). The constants are repeated here, so that sonde compiles with old
+// headers.
 enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 
 constexpr uint32_t smallest_ring = 4096;      // one page

@@ -1,4 +1,12 @@
 // Reads and writes memory of the kernel and of programs; finds symbols and mappings for addresses.
+//
+// All accesses go through routines or helpers, never through plain loads. To the verifier, an address of the script is
+// only a number, and the page may be missing. A helper reports a fault by a result other than 0, and the lowering turns
+// this into an error of the script.
+//
+// User memory may be on disk. Only a sleepable program may wait for the page, and the same function of a script can be
+// inlined into handlers of both kinds. So each read gets the argument Environment::can_wait, which becomes a constant
+// after inlining (separate_waits() in codegen/routines.h).
 #include "codegen/bpf/parts.h"
 
 namespace sonde {
@@ -35,6 +43,8 @@ llvm::Value* BpfMemory::read_string(Environment& env, llvm::Value* slot, llvm::V
     return e_.CreateZExt(e_.CreateICmpSLT(got, e_.number(0)), e_.i64());
 }
 
+// Also records that this program, and all later ones with the same functions, must be loaded as sleepable. Programs
+// that read performance counters are exceptions: the kernel does not let these sleep.
 llvm::Value* BpfMemory::may_wait(Environment& env) {
     bpf_.sleeps = bpf_.sleeps || (plan::is_uprobe(bpf_.kind) && !bpf_.looks_at_counters);
     return env.can_wait;

@@ -1,3 +1,20 @@
+// Handlers that share a hit; one_hit.h explains the problem and the idea.
+//
+// HitNote in the data area has three words: the probe (its number plus 1, and the flag `told`), the place, and the
+// thread. An example with three probes at one place, of which the first calls exit() in thread T:
+//
+//     event                          state      note
+//     probe 0 begins                 Running    0
+//     probe 0 calls exit(), ends     Stopping   probe 1, place P, thread T
+//     probe 1 begins: 1 <= 1         Stopping   probe 2, ...                 runs
+//     probe 2 begins: 2 <= 2         Stopping   probe 3, ...                 runs
+//     probe 0 begins in T again      Stopping   3 > 0, so it does not run
+//
+// Other threads find another thread in the note, and do not run either.
+//
+// The order of the stores matters. The probe's word is claimed first, by compare-and-swap, so that only one thread
+// writes the note. Place and thread follow. A reader on another processor may see the note half written, but then the
+// thread is still 0, which no task has as its address.
 #include "codegen/bpf/one_hit.h"
 
 #include <algorithm>

@@ -1,4 +1,13 @@
 // Sends records through two ring buffers: one for output, and one for control records, such as errors and exit().
+//
+// A flood of prints fills the first buffer. The second one then still has room for the record of exit(), so that the
+// session can end.
+//
+// If the handler prints several times, its records are collected in its frame (Environment::batch), and sent as one at
+// its end. Output of a handler on another processor then cannot come in between.
+//
+// What would break this: a record that is dropped silently. bpf_ringbuf_output() fails if the buffer is full, and each
+// failure is counted as a lost record of the probe.
 #include <cstddef>
 
 #include "base/check.h"

@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// Records go through the ring buffers sonde_events and sonde_control (output.cc).
 class BpfOutput final : public RecordOutput {
   public:
     BpfOutput(BpfContext& bpf, Maps& maps, BpfAccounting& accounting)
@@ -29,6 +30,7 @@ class BpfOutput final : public RecordOutput {
     BpfAccounting& accounting_;
 };
 
+// Arrays are hash maps (arrays.cc).
 class BpfArrays final : public Arrays {
   public:
     explicit BpfArrays(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
@@ -54,6 +56,7 @@ class BpfArrays final : public Arrays {
     Emitter& e_;
 };
 
+// Memory is read by helpers and routines (memory.cc).
 class BpfMemory final : public Memory {
   public:
     explicit BpfMemory(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
@@ -78,6 +81,7 @@ class BpfMemory final : public Memory {
     Emitter& e_;
 };
 
+// Facts come from helpers for the current task, and from routines for another task (task.cc).
 class BpfTask final : public Task {
   public:
     explicit BpfTask(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
@@ -96,6 +100,7 @@ class BpfTask final : public Task {
     Emitter& e_;
 };
 
+// Registers and arguments come from the program's context (registers.cc).
 class BpfRegisters final : public Registers {
   public:
     explicit BpfRegisters(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}
@@ -151,6 +156,7 @@ class BpfEntryValues final : public EntryValues {
     llvm::Value* element_ = nullptr;
 };
 
+// Begins and ends programs, and chooses their types (programs.cc).
 class BpfPrograms final : public HandlerPrograms {
   public:
     struct Parts {

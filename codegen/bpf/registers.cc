@@ -1,4 +1,20 @@
 // Reads registers and arguments from the program's context.
+//
+// The context's form depends on the kind of program (plan::Context):
+//
+//     Registers   a struct pt_regs: uprobes, kprobes
+//     Saved       a pointer to a struct pt_regs in kernel memory: system calls
+//     Sampled     a struct pt_regs in the context of a perf event: timers, counters
+//     Words       the arguments as 64-bit words: raw tracepoints
+//     Helpers     the arguments, through helpers: trampolines (fentry, fexit)
+//     Memory      the arguments, as kernel memory: packets, security hooks, iterators
+//     None        no registers
+//
+// The verifier allows loads from the context only at constant offsets from the context itself. context_word() therefore
+// emits each load as one piece of assembly.
+//
+// DWARF numbers the registers in another order than struct pt_regs stores them. register_offsets translates between the
+// two. Register numbers above 16 are sonde's (hir::Register).
 #include <iterator>
 
 #include <llvm/IR/InlineAsm.h>
@@ -9,12 +25,14 @@
 namespace sonde {
 namespace {
 
-// Offsets in pt_regs, by DWARF register number (System V psABI, figure 3.36).
+// Offsets in pt_regs, by DWARF register number (System V psABI, figure 3.36): rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp,
+// r8 to r15, and the return address, which stands for rip.
 constexpr uint32_t register_offsets[17] = {
     SONDE_REGS_AX,  SONDE_REGS_DX,  SONDE_REGS_CX,  SONDE_REGS_BX,  SONDE_REGS_SI,  SONDE_REGS_DI,
     SONDE_REGS_BP,  SONDE_REGS_SP,  SONDE_REGS_R8,  SONDE_REGS_R9,  SONDE_REGS_R10, SONDE_REGS_R11,
     SONDE_REGS_R12, SONDE_REGS_R13, SONDE_REGS_R14, SONDE_REGS_R15, SONDE_REGS_IP};
 
+// The offset in pt_regs of a register, by its DWARF number or by one of the numbers in hir::Register.
 int64_t offset_of(int number) {
     switch (number) {
     case hir::Register::syscall_number:

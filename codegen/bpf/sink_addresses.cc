@@ -27,6 +27,8 @@ llvm::Value* add_here(llvm::IRBuilder<>& builder, llvm::Value* base, int64_t off
     return builder.CreateCall(type, add, {base, builder.getInt64(static_cast<uint64_t>(offset))});
 }
 
+// Moves one address to its uses. A use can be a load or store with an offset, an operand of a phi, or anything else.
+// For a phi, the addition belongs to the end of the block that the value comes from.
 void sink(llvm::GetElementPtrInst& address, const llvm::DataLayout& layout) {
     llvm::APInt offset(64, 0);
     llvm::Value* base = address.stripAndAccumulateConstantOffsets(layout, offset, true);

@@ -1,4 +1,6 @@
 // The target that turns handlers into BPF programs for libbpf.
+//
+// The order of the members matters: each part has references to those before it.
 #include "codegen/bpf/parts.h"
 
 namespace sonde {

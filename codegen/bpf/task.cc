@@ -1,4 +1,13 @@
 // Facts about the current task, or about the task of the event; clocks.
+//
+// Most events are about the current task, for which the kernel has fast helpers. A tracepoint such as sched_wakeup is
+// about another task. The handler then has the address of its task_struct in Environment::task, and routines read the
+// members. Often the compiler does not know which of the two applies, so with_task() emits both ways and a branch. If
+// the handler's kind decides, Environment::task is the constant 0, and only the first way is emitted.
+//
+// Process numbers depend on the PID namespace. In a container, pid() must return the number that `ps` prints there. The
+// runtime stores the session's namespace in struct sonde_numbering before it loads the programs. These words are
+// constants to the verifier, so it removes the way that is not needed.
 #include <cstddef>
 
 #include "codegen/bpf/parts.h"
