@@ -1,4 +1,31 @@
 // Code for C functions that end early: after an error, and after a read of memory that does not exist.
+//
+// The generated function looks like this:
+//
+//     begin:
+//         fault_status = fault_address = has_fault = 0
+//         ...
+//         if (i >= 16) goto failed             // end_if(): status 3
+//         ...
+//         if (has_fault) goto failed           // check_returns()
+//         return 0
+//     failed:
+//         *result = fault_address
+//         return fault_status ? fault_status : 3
+//
+// A failed read does not leave the function at once. It only stores which read has failed, in three words that
+// note_fault() updates without a branch:
+//
+//     failed = result >> 63                    // all ones, or 0
+//     first = failed & ~has_fault              // this is the first failed read
+//     fault_status |= first & status
+//     fault_address |= first & address
+//     has_fault |= failed
+//
+// So the verifier sees one path through any number of reads. The next check that leaves the function reports the first
+// fault, because `failed` prefers fault_status to its own status.
+//
+// The price: the code between a failed read and the next check runs with zeros.
 #include "codegen/c/body.h"
 
 #include <llvm/IR/InlineAsm.h>

@@ -19,15 +19,17 @@ namespace sonde {
 struct CBody {
     CBody(llvm::Function& function, const hir::Function& script, const CLimits& limits, Diagnostics& diags);
 
+    // The place of an instruction in the script, for messages.
     Range place(const llvm::Instruction& at) const;
+    // Reports an error at the instruction's place.
     DiagBuilder refuse(const llvm::Instruction& at, const std::string& message);
+    // One of the function's last arguments, by its position from the end: c_error_argument and others (c_code.h).
     llvm::Argument* argument(unsigned from_end) const;
 
     // Returns the same number, but hides its origin from the compiler.
     llvm::Value* opaque(llvm::Value* value);
     // Returns the same value as a number. The verifier does not follow a pointer through a negation.
     llvm::Value* as_scalar(llvm::Value* value);
-    // Reports an error at the instruction's place.
     // The smaller of the two numbers. Comparison and selection are one piece of assembly, which LLVM cannot take apart,
     // so the verifier knows the bound of the result.
     llvm::Value* at_most(llvm::Value* value, uint64_t most);
@@ -38,6 +40,7 @@ struct CBody {
 
     // Creates the block where the function ends early. If a read failed before, that error is reported.
     void make_failed();
+    // Removes that block again. Call it if nothing can fail.
     void remove_failed();
     // Makes the function end early where it returns, if a read failed.
     void check_returns();
@@ -50,6 +53,7 @@ struct CBody {
     // If `result` is negative, stores that a read failed, unless an earlier read has failed.
     void note_fault(const llvm::Instruction& at, llvm::Value* result, llvm::Value* address);
 
+    // The function that is made safe, and the script's function that it implements.
     llvm::Function& function;
     const hir::Function& script;
     const CLimits limits;
@@ -58,6 +62,7 @@ struct CBody {
     llvm::IRBuilder<> ir;
     std::vector<CPlace> places;
     uint64_t slots = 0;
+    // The block where the function ends early, and the status with which it does: a phi with one value for each check.
     llvm::BasicBlock* early_end = nullptr;
     llvm::PHINode* early_status = nullptr;
     // Of the first failed read: status, address, and all ones.

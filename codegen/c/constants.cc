@@ -1,3 +1,13 @@
+// Replaces tables of addresses by stores.
+//
+// For `const char *names[] = {"a", "b"}` in a function, clang creates a constant with two addresses and copies it to
+// the stack. The loader of a BPF object fills addresses only into instructions, so the constant would contain zeros.
+// After this pass, the code is:
+//
+//     names[0] = &"a";
+//     names[1] = &"b";
+//
+// Tables outside of functions stay constants; tables.cc replaces the addresses in these by numbers.
 #include "codegen/c/constants.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -12,6 +22,7 @@ namespace {
 // A constant with more parts is too large for a BPF variable anyway.
 constexpr unsigned most_parts = 64;
 
+// Stores each scalar of a constant at its offset. Arrays and structures are taken apart.
 void store(llvm::IRBuilder<>& ir, const llvm::DataLayout& layout, llvm::Value* to, uint64_t offset,
            llvm::Constant& value) {
     if (!value.getType()->isAggregateType()) {

@@ -1,5 +1,22 @@
 // Our own implementations of one-line macros and inline functions of the kernel's headers, by their names. Each line is
 // a part: a text gets only the lines that it uses, and those that these use.
+//
+// The problem: BTF describes the kernel's types and functions, but neither macros nor inline functions. Scripts that
+// were written for kernel modules use hundreds of them. If all were defined, compiling would be slow, and a name of the
+// script could collide with one of them.
+//
+// The idea: choose_parts() in compile.cc cuts this text at each `#define`, and takes the next word as the name of the
+// part. For a script with `list_last_entry(...)`, it selects that line, and then the lines for the names that occur in
+// it:
+//
+//     #define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
+//
+// A name that the script defines itself selects nothing.
+//
+// What would break this:
+// * A macro on several lines. It must be a part in kernel_headers.cc instead.
+// * A member that differs between kernels. Such a macro compiles only if the kernel has the member, and clang's message
+//   then names the script's line.
 #include "codegen/c/prelude.h"
 
 namespace sonde {

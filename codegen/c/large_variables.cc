@@ -1,3 +1,16 @@
+// Moves C variables that the BPF stack cannot hold into slots.
+//
+// BPF has 512 bytes of stack for a program and all functions that are inlined into it. `char path[256], name[256];` in
+// a script's C would exceed that. A slot is part of the handler's frame, which is map memory, and has room for two
+// strings of MAXSTRINGLEN bytes.
+//
+// Two kinds of variables move:
+// * Those that are written at an unknown offset with an unknown size, because the verifier checks such a write with the
+//   largest offset plus the largest size. A slot has room for both. The stack variable does not.
+// * Then the largest ones, until the rest takes at most `most_on_stack` bytes.
+//
+// The choice is made before accesses are secured, because slots and stack variables are secured in different ways: the
+// verifier tracks each byte of the stack, but not the contents of map memory.
 #include "codegen/c/large_variables.h"
 
 #include <algorithm>
@@ -13,7 +26,7 @@
 namespace sonde {
 namespace {
 
-// smaller ones are not worth moving
+// In bytes. Moving smaller variables would save little stack.
 constexpr uint64_t worth_moving = 32;
 
 uint64_t size_of(const CBody& body, const llvm::AllocaInst& variable) {

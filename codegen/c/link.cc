@@ -1,3 +1,8 @@
+// Links the script's C into the module of its handlers.
+//
+// The C code calls functions of the script, and handlers call functions of the C code. Both must be in one module, so
+// that everything can be inlined: a BPF function can have only five arguments, and a C function has four hidden ones
+// (c_code.h).
 #include "codegen/c/link.h"
 
 #include <algorithm>

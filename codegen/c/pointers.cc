@@ -1,3 +1,21 @@
+// The two numbers that replace a C pointer: see pointers.h for the problem and the idea.
+//
+// Both are computed from the pointer's operands, in parallel to the pointer itself:
+//
+//     pointer                distance_of()                    number_of()
+//     &object                0                                (u64)&object
+//     p + i * size           distance(p) + i * size           number(p) + i * size
+//     c ? p : q              c ? distance(p) : distance(q)    c ? number(p) : number(q)
+//     phi(p, q)              phi(distance(p), distance(q))    phi(number(p), number(q))
+//     NULL                   nowhere                          0
+//
+// `nowhere` is larger than any object, so each access through NULL fails the check of the bounds.
+//
+// A phi of a loop refers to itself: `p = phi(start, p + 1)`. The new phi is therefore stored in the cache before its
+// operands are computed, so that the recursion ends.
+//
+// After all accesses are rewritten, nothing uses the original pointers. They must be deleted. If one stayed alive
+// across a loop, it would become a value of the loop's callback, with an offset that the verifier does not know.
 #include "codegen/c/pointers.h"
 
 #include <algorithm>
@@ -16,6 +34,7 @@ namespace sonde {
 namespace {
 constexpr uint64_t nowhere = uint64_t{1} << 40; // a distance larger than any object
 
+// Whether the object is memory of this function: on the stack, a constant, or a slot that was passed as an argument.
 bool is_variable(const llvm::Value* object) {
     return llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
            llvm::isa<llvm::Argument>(object);

@@ -29,6 +29,7 @@ namespace sonde {
 
 constexpr uint64_t probe_read_kernel = 113; // BPF_FUNC_probe_read_kernel (include/uapi/linux/bpf.h)
 
+// One object for each function. It caches the numbers, and inserts code for them next to the pointers' own code.
 class CPointers {
   public:
     struct Target {

@@ -1,3 +1,29 @@
+// Text at the beginning of all C in scripts.
+//
+// A script's C was written for kernel modules: it expects the kernel's headers. sonde has no headers. It has the
+// kernel's types, from BTF, and this text for the most common macros and small functions. The definitions are sonde's
+// own. They have the names and the meaning of the kernel's, but are made of BPF helpers:
+//
+//     current              (struct task_struct *)bpf_get_current_task()
+//     strlcpy(to, from, n) bpf_probe_read_kernel_str(to, n, from)
+//     spin_lock(lock)      nothing
+//
+// A helper is a function pointer whose value is the helper's number (include/uapi/linux/bpf.h). clang compiles a call
+// through this constant to the instruction `call number`.
+//
+// Functions named `sonde_mark_...` do not exist. They mark places in the code, and Securing in memory.cc replaces each
+// call. Examples are the length of a string, which needs a helper and an error's place, and a slot for a string.
+//
+// Some macros count their arguments. C has no other way to overload a name:
+//
+//     #define SONDE_FIFTH(a, b, c, d, e, ...) e
+//     #define f(...) SONDE_FIFTH(__VA_ARGS__, with_4, with_3, with_2, with_1)(__VA_ARGS__)
+//
+// The parts in c_parts() are added only if the script uses one of their names. They need types of the kernel, which
+// must be found in BTF first, and each type makes compiling slower.
+//
+// What would break this: a macro whose name is also a member of a kernel structure. The kernel's types precede this
+// text, so that they are not affected.
 #include "codegen/c/prelude.h"
 
 namespace sonde {

@@ -1,3 +1,12 @@
+// Reports C that BPF cannot run; refuse.h describes the stages.
+//
+// A report needs a place in the script. Instructions have debug locations. After inlining, the location of an
+// instruction from the prelude is a chain: the line in the prelude, and the line of each caller. place_of() takes the
+// innermost line that is in the script. Global variables have only a line, so find_name() searches the name in that
+// line.
+//
+// Some reports are lists of permitted things instead of forbidden ones, for example is_possible(). Each release of LLVM
+// adds intrinsics, and a new one must not reach the back end without a message.
 #include "codegen/c/refuse.h"
 
 #include <bit>
@@ -104,6 +113,7 @@ Range place_of(const llvm::GlobalVariable& global, const Sources& sources, Range
     return otherwise;
 }
 
+// Whether the constant contains the address of a variable or function.
 bool holds_address(const llvm::Constant& value) {
     if (llvm::isa<llvm::GlobalValue>(value))
         return true;
@@ -133,6 +143,8 @@ bool is_written(const llvm::Constant& global) {
     });
 }
 
+// Visits the whole module once, before anything is inlined. Each problem is reported where it occurs, except floating
+// point numbers, which are reported only once: one such variable causes many instructions.
 class Refusals {
   public:
     Refusals(llvm::Module& module, const std::set<std::string>& variables, uint64_t largest, Range whole,
