@@ -1,3 +1,20 @@
+// LLVM's optimizer and back end.
+//
+// Compiling takes most of the time until a session starts, so the passes depend on the size:
+//
+//     BPF                              O2
+//     BPF, hundreds of handlers        the passes of O2 that matter, once
+//     host code                        a few cheap passes
+//
+// O2 is not only for speed. The verifier rejects programs with too many branches or too much stack, and O2 often makes
+// the difference.
+//
+// LLVM has two ways to report an error. Errors in the module, such as a stack of more than 512 bytes, go to a
+// diagnostic handler. For others LLVM ends the process (report_fatal_error()). without_dying() turns these into
+// messages, because the user would otherwise see a crash without the place in the script.
+//
+// Messages name an LLVM function, such as `probe_0`. The plan knows the probe's place, and explain_stack() and
+// explain_fatal() replace the one by the other.
 #include "codegen/backend.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,17 @@
-// From HIR to a plan: lays out the globals, lowers all handlers, links the routines, optimizes, and emits the objects.
+// From HIR to a plan.
+//
+// For each of the two targets, if it has any handlers:
+//
+// 1. Lower all handlers to LLVM IR (codegen/lower/).
+// 2. Link the script's C, if it has any (codegen/c/).
+// 3. On kernels without may_goto: replace loops by callbacks (codegen/bpf/loop_callbacks.h).
+// 4. Link the routines (codegen/rtlib), and define the tables that they use.
+// 5. Adapt routines to the script (codegen/routines.h), inline, optimize.
+// 6. Emit an object file, which the plan contains as bytes.
+//
+// The order matters. Tables of texts need all sites and rows, so they come after the lowering. Callbacks come before
+// the routines, which have no such loops. Waiting and non-waiting reads are separated after inlining, since a read's
+// argument becomes a constant only there.
 #include "codegen/codegen.h"
 
 #include <algorithm>

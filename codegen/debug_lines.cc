@@ -1,3 +1,13 @@
+// Debug information that maps the generated code to the script's lines.
+//
+// It has three readers:
+// * The kernel: its BTF names the functions and types of parameters, and global functions are checked by them.
+// * libbpf: it finds the maps' attributes in it (codegen/bpf/maps.cc).
+// * Users: the verifier's log shows the script's lines. LLVM copies the text of each line into BTF, and takes it from
+//   the source in the DIFile. So the script's file is not read again.
+//
+// A function's code can come from several texts: the script, and the library. DWARF gives a function one file. For
+// lines of another file, a lexical block with its own file is inserted (locate()).
 #include "codegen/debug_lines.h"
 
 #include <optional>

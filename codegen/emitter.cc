@@ -1,3 +1,13 @@
+// An LLVM instruction builder with the building blocks that BPF and host code share.
+//
+// Two of them exist because of the verifier.
+//
+// opaque() is an empty piece of assembly that "changes" a number. Example: `if (i < 16) a[i] = 0`. LLVM may compare `i`
+// and use a copy of it in another register. The verifier does not know that both are equal, and rejects the access.
+// After opaque(), there is only one number to compare and to use.
+//
+// scratch() gives memory for a short time, by a tag. All uses of a tag share it. Different sizes first get variables of
+// their own, because the largest size is known only at the end. Then merge_scratch() replaces them by the largest one.
 #include "codegen/emitter.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Addresses of a handler's words. A function gets the addresses of two words of HandlerWords as arguments. The others
+// are at constant distances, so they need no arguments of their own.
 #include "codegen/environment.h"
 
 #include "codegen/emitter.h"

@@ -1,3 +1,12 @@
+// Frees memory after translation.
+//
+// LLVM consists of many megabytes of code and tables, and a translation fills the heap. The session needs nothing of
+// this. malloc_trim() returns free heap memory. The code's pages belong to a file, so madvise(MADV_DONTNEED) may drop
+// them, and the kernel reads them again on the next use.
+//
+// What would break this: dropping a page that was changed in memory, such as a page with a breakpoint of a debugger or
+// of another tracer. The kernel would read the unchanged page from the file, and the breakpoint would be gone. So a
+// segment is dropped only if all of its pages are unchanged (is_as_in_file()).
 #include "codegen/give_back.h"
 
 #include <fcntl.h>

@@ -1,3 +1,17 @@
+// The layout of a script's globals in memory, and its probes in the plan.
+//
+// The data area is one block of memory, which the kernel's programs and the session share:
+//
+//     plan::SessionWords    state, counters, clock offsets
+//     locks                 one cache line each
+//     scalars               in the order of the script: longs, strings, statistics
+//     marks                 one byte for each row or probe, and kind of mark
+//     HitNote               for probes that share a place
+//
+// Everything is aligned to 8 bytes, because atomic operations need that.
+//
+// An array's key is the concatenation of its components, without gaps: the kernel hashes all bytes of a key, and bytes
+// in a gap could differ between equal keys.
 #include "codegen/layout.h"
 
 #include <algorithm>

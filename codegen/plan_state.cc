@@ -1,3 +1,7 @@
+// Parts of the plan that are filled while code is generated.
+//
+// A handler in the kernel cannot format a message. It stores the number of a "site", and the runtime has the message
+// and the place for each site. The same holds for formats of printf() and for calls that lead to an error.
 #include "codegen/plan_state.h"
 
 #include <algorithm>
@@ -16,6 +20,8 @@ uint32_t PlanState::add_format(const plan::Format& format) {
 }
 
 namespace {
+// The end of an error's message, for example: identifier '$x' at a.stp:3:7. Places in the library get a mark, so that
+// the runtime can name the script's own line first.
 std::string near(const Sources& sources, const std::string& text, Range range) {
     const bool name = !text.empty() && (isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_' ||
                                         text[0] == '$' || text[0] == '@');

@@ -1,3 +1,19 @@
+// Splits a `.return` handler into its work at the entry and at the return.
+//
+// If the script filters by an argument, most calls need no work at their return:
+//
+//     probe process("x").function("read").return { if ($fd != 3) next; bytes += $return }
+//
+// `$fd` is a value from the entry. So the condition is evaluated there, and the program tells the kernel to skip the
+// return. split_legs() finds such conditions at the beginning of the body, in both forms: `if (c) next;` and `if (c) {
+// all the rest }`.
+//
+// A condition can move to the entry only if it has the same value there: it must consist of entry values and constants,
+// and must not raise an error. A condition with a global stays at the return, because the global can change during the
+// call.
+//
+// A link that also runs at the entry costs more for calls that are wanted. So it is used only if entry values must be
+// saved anyway, or if other processes call the function, too.
 #include "codegen/session_legs.h"
 #include "frontend/hir/walk.h"
 

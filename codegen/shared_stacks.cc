@@ -1,3 +1,20 @@
+// Finds the variables that can hold the shared text of a stack; shared_stacks.h explains the texts.
+//
+// A variable may hold the shared text only if no other use of it can show the difference. This is a flow analysis over
+// the whole script:
+//
+// * stacks_: variables that get a stack of the hit
+// * shown_: variables that are read anywhere else than in a key with stacks, or that get any other value
+// * flows_: assignments from one variable to another
+//
+// A variable that flows into a shown one is shown, too, and the reverse. This is repeated until nothing changes. The
+// result is stacks_ without shown_.
+//
+// For example, in `s = ubacktrace(); n[s]++`, the variable `s` is used only as a key, so it holds the shared text. One
+// `println(s)` anywhere makes it a shown variable.
+//
+// Each expression that was recognized as a harmless use is in known_. So the general case, any other reference to a
+// variable, comes last.
 #include "codegen/shared_stacks.h"
 
 #include <algorithm>

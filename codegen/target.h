@@ -75,6 +75,7 @@ class RecordOutput {
     virtual void count_no_stack(llvm::Value* stack) = 0;
 };
 
+// A foreach loop over an array, with the memory and the expressions that were lowered for it.
 struct ForeachSpec {
     const hir::Foreach* loop;
     llvm::Value* area;  // memory of Arrays::scan_bytes()
@@ -202,6 +203,7 @@ class EntryValues {
     virtual void are_at(llvm::Value* values) = 0;
 };
 
+// All interfaces of one target. Created for one module, and destroyed with it.
 class Target {
   public:
     virtual ~Target() = default;

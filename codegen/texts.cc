@@ -1,3 +1,14 @@
+// Constant texts that are chosen at run time.
+//
+// Handlers cannot format texts, but can copy them. So texts are constant tables, and the number of a row or site
+// selects one. Cells have a constant size, which makes the address a multiplication. Texts that are longer than a cell
+// are cut.
+//
+// Texts of keys are different: there can be thousands, of any length. They are stored one after the other, and a second
+// table has their offsets (numbered_text()).
+//
+// The verifier does not know which numbers occur. It only knows the mask, and checks that even the largest masked
+// number is inside of the table. So tables have a power of two as their length, and are filled up with zeros.
 #include "codegen/texts.h"
 
 #include <algorithm>
@@ -16,6 +27,7 @@ namespace {
 
 constexpr uint64_t site_text_bytes = 64; // so messages of sites have at most 63 characters before their number
 
+// Declares a table whose contents are added by define_constants(), when all sites and rows are known.
 llvm::GlobalVariable* declare_table(llvm::Module& module, llvm::Type* type, const char* name) {
     if (llvm::GlobalVariable* old = module.getNamedGlobal(name))
         return old;

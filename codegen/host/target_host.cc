@@ -1,4 +1,13 @@
 // The target for handlers in the host process: x86-64 code that calls the functions of runtime/plan/host_api.h.
+//
+// begin, end, timers and other probes of the session run in sonde's own process, and not in the kernel. They have no
+// limit of instructions, can use arrays of any size, and can wait. The same lowering emits their code, so that both
+// kinds of handlers agree about the language.
+//
+// Every operation that needs the session is a call of a `sonde_host_...` function, with the session as its first
+// argument (Environment::context). There is no verifier, so most hooks of the interfaces do nothing here.
+//
+// Reads of user memory always fail: a handler of the session has no traced task.
 #include <algorithm>
 #include <cstddef>
 
@@ -8,6 +17,7 @@
 namespace sonde {
 namespace {
 
+// A handler is a function with three arguments: the session, its frame, and the data area.
 class HostPrograms final : public HandlerPrograms {
   public:
     explicit HostPrograms(Emitter& emitter) : e_(emitter) {}
@@ -39,6 +49,8 @@ class HostPrograms final : public HandlerPrograms {
     Emitter& e_;
 };
 
+// Passes records to the session directly, without a ring buffer. Nothing can come in between, so records are not
+// collected.
 class HostOutput final : public RecordOutput {
   public:
     explicit HostOutput(Emitter& emitter) : e_(emitter) {}
@@ -60,6 +72,8 @@ class HostOutput final : public RecordOutput {
     Emitter& e_;
 };
 
+// Arrays are objects of the session (runtime/values/host_arrays.h). Arrays that kernel handlers use, too, are maps,
+// which the session reads by system calls.
 class HostArrays final : public Arrays {
   public:
     explicit HostArrays(Emitter& emitter) : e_(emitter) {}
@@ -195,6 +209,7 @@ class HostMemory final : public Memory {
     Emitter& e_;
 };
 
+// The current task is sonde itself.
 class HostTask final : public Task {
   public:
     explicit HostTask(Emitter& emitter) : e_(emitter) {}

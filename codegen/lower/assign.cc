@@ -1,3 +1,15 @@
+// Assignments to variables, globals and array elements, with and without an operator.
+//
+// Handlers on other processors can change the same global at the same time. So `count++` and `n[k] += 2` must not be a
+// load and a store: two handlers could load the same number, and one of the additions would be lost. Operators for
+// which the hardware has an atomic instruction use it: + - & | ^. All others (`*=`, `/=`, `<<=`) load, compute and
+// store. Handlers that use these share a lock, which frontend/passes/exclusion.cc decides.
+//
+// BPF has no atomic subtraction, so `x -= n` adds -n.
+//
+// The value of an assignment is the new number, except for `x++` and `x--`, whose value is the old one
+// (Assign::gives_old). An atomic operation returns the old number. If the new one is needed, it is computed from the
+// old one again, because another load could see a later value.
 #include "codegen/lower/assign.h"
 
 #include <optional>
@@ -47,6 +59,8 @@ std::optional<llvm::AtomicRMWInst::BinOp> atomic_op(BinaryOp op) {
     }
 }
 
+// Element strings are built in a slot and then stored as a whole. `.=` loads the old string first. The two steps are
+// not atomic.
 llvm::Value* assign_string_element(Lowerer& l, const hir::Assign& expr, const hir::Element& element,
                                    llvm::Value* value) {
     Emitter& e = l.e;
@@ -113,6 +127,7 @@ llvm::Value* assign_element(Lowerer& l, const hir::Assign& expr, const hir::Elem
     return expr.gives_old ? old : fresh;
 }
 
+// A local, or a global without an atomic operator.
 llvm::Value* assign_number(Lowerer& l, const hir::Assign& expr, llvm::Value* address, llvm::Value* value) {
     Emitter& e = l.e;
     llvm::Value* old = expr.op ? e.CreateLoad(e.i64(), address) : nullptr;

@@ -1,3 +1,24 @@
+// Lowers expressions.
+//
+// A number is an i64 in a register. A string is a pointer to memory that ends with a NUL, in one of two forms:
+//
+// * lower() returns any memory, for example a constant or a variable. It may not be changed.
+// * lower_slot() returns a slot, which has room after the string. Routines need slots, because the verifier requires
+//   constant bounds (codegen/rtlib/rt.h).
+//
+// lower_into() is a third form that saves a copy: it builds the string directly in the slot of its destination. In `s =
+// a . b`, the concatenation writes to the variable itself.
+//
+// The order of evaluation is from left to right, and an operand keeps its value even if a later operand changes the
+// variable:
+//
+//     f(x, x++)
+//
+// The first `x` is the old value. For numbers, a register has it anyway. For strings, sema marks the variable
+// (Local::assigned_within), and each read then makes a copy.
+//
+// Numbers that are needed across a call are stored in the frame (Lowerer::hold()). Otherwise LLVM would spill them to
+// the BPF stack, which the verifier compares byte by byte.
 #include "codegen/lower/expr.h"
 
 #include <utility>
@@ -50,6 +71,8 @@ llvm::Value* lower_binary(Lowerer& l, const hir::Binary& expr) {
     return arithmetic(l, expr.op, l.take(left), right, expr.range);
 }
 
+// `a && b` and `a || b`. The right side is evaluated only if the left side does not decide. It may have no value, as in
+// `a && next_function()` with a function that returns nothing.
 llvm::Value* lower_logical(Lowerer& l, const hir::Logical& expr) {
     Emitter& e = l.e;
     llvm::Value* result = e.stack(8);
@@ -116,6 +139,8 @@ llvm::Value* lower_ternary(Lowerer& l, const hir::Ternary& expr, llvm::Value* sl
     return string ? result : e.CreateLoad(e.i64(), result);
 }
 
+// A text with an alternative: if the first expression raises an error, the second one is used. An error that `try`
+// cannot catch leaves the handler nevertheless.
 llvm::Value* lower_guarded(Lowerer& l, const hir::Guarded& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     llvm::BasicBlock *caught = e.block("unreadable"), *handle = e.block("otherwise"), *end = e.block("guarded");
@@ -136,6 +161,7 @@ llvm::Value* lower_guarded(Lowerer& l, const hir::Guarded& expr, llvm::Value* sl
     return slot;
 }
 
+// An assignment to memory of a program, such as `$p->x = 1`. Its value is the number that was assigned.
 llvm::Value* lower_store(Lowerer& l, const hir::Store& expr) {
     llvm::Value* value = lower(l, *expr.value);
     write_memory(l, lower(l, *expr.address), value, expr.size, expr.range, expr.what);

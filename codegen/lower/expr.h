@@ -37,8 +37,9 @@ void note_change(Lowerer& l, Range range, const std::string& what);
 void note_write(Lowerer& l, Range range, const std::string& what);
 constexpr const char* write_fault = "write fault [man error::fault] at %#x";
 
-// Returns the length.
+// Copies a text to a slot. Returns the length in bytes, without the NUL.
 llvm::Value* copy_text(Lowerer& l, llvm::Value* slot, llvm::Value* text);
+// The same without the length. `destination` must be a slot, or a string's memory in a frame or in the data area.
 void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source);
 // Copies the string to a new slot.
 llvm::Value* copy_of(Lowerer& l, llvm::Value* string);

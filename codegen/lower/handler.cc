@@ -1,4 +1,20 @@
 // Lowers handlers, and the programs that save values for them at a function's entry.
+//
+// A handler becomes one function. Its blocks, in the order of execution:
+//
+//     begin     checks of the target (HandlerPrograms::begin), memory, empty error, MAXACTION
+//     body      the conditions of the point, then the statements
+//     failed    an error leaves the body to here: report it
+//     end       send collected records, release memory, return the decision
+//
+// `next` goes to `end`, an error goes to `failed`. abort() also goes to `failed`, with a site that is not reported.
+//
+// A `.return` handler with values from the entry is lowered twice: first its body, then the entry's program. On kernels
+// with session links, both become parts of one program (join_legs()).
+//
+// What would break this: a function that was lowered for another kind of handler. Functions are inlined, and contain
+// decisions that depend on the kind, such as the way to read an argument. So the cache of lowered functions is cleared
+// when the next handler has another kind.
 #include <cstddef>
 #include <utility>
 

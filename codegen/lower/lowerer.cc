@@ -1,3 +1,9 @@
+// The memory of a handler while it is lowered. lowerer.h describes the two kinds of memory.
+//
+// The functions here choose between the frame and the BPF stack. In the kernel the frame is preferred, for a reason
+// that does not concern its size. When the verifier arrives at a place for the second time, it compares the state with
+// that of the first time. If both are equal, it stops there. The state includes each byte of the stack, and also bytes
+// that nobody reads again. It does not include the contents of the frame.
 #include "codegen/lower/lowerer.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,10 @@
+// Texts that are known at compile time.
+//
+// Some primitives have a list of names as their first argument, as in `__name("TCP|UDP", number)`. The list becomes a
+// constant table with cells of equal size. An index then needs only a multiplication, and no loop.
+//
+// The verifier must be able to prove that an index is inside the table. So the number of cells is a power of two, and
+// the index is masked. A number that is too large selects the cell after the last name, which is empty.
 #include "codegen/lower/names.h"
 
 #include <algorithm>
@@ -26,6 +33,7 @@ std::optional<std::string> known_point_text(const Lowerer& l, hir::PointText tex
     return hir::point_text(text, l.handler->points[0]);
 }
 
+// The limits are those of the table, whose cells have `name_cell` bytes.
 std::vector<std::string> names_of(Lowerer& l, const hir::Expr& names, const std::string& primitive) {
     constexpr size_t most = 2048;
     std::vector<std::string> out;

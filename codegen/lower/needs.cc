@@ -1,3 +1,15 @@
+// Finds out which memory a handler needs, before it is lowered.
+//
+// A frame costs time at each hit: a claim with an atomic operation, and a release. Handlers that only count do not need
+// one. But the claim is at the handler's beginning, and whether a frame is needed shows only in its statements, or in
+// functions that it calls. So this pass walks over all of them first.
+//
+// The rules follow the lowering. For example, `n["read"]++` needs no frame: the key is a constant that fits on the
+// stack. `n[execname()]++` does not need one either, because execname() is written directly into the key
+// (needs_no_slot()). `s = execname()` needs a frame.
+//
+// What would break this: a rule that differs from the lowering. If the lowering takes memory from a frame that was not
+// claimed, it would compute an address from a null pointer.
 #include "codegen/lower/needs.h"
 
 #include <unordered_set>
@@ -12,11 +24,13 @@ using hir::ValueType;
 
 namespace {
 
+// The properties of a primitive (frontend/hir/primitives.def); all false for other expressions.
 const hir::Primitive& facts_of(const hir::Expr& expr) {
     static constexpr hir::Primitive nothing;
     return expr.kind == hir::ExprKind::Intrinsic ? hir::as<hir::Intrinsic>(expr).facts : nothing;
 }
 
+// Whether the expression needs the memory for groups of a regular expression: it stores them, or reads them.
 bool uses_matches(const hir::Expr& expr) {
     if (expr.kind == hir::ExprKind::Regex)
         return hir::as<hir::Regex>(expr).program->captures;

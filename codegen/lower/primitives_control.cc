@@ -1,4 +1,11 @@
 // Primitives that control the session and the handler, and that send records.
+//
+// Handlers in the kernel cannot end the session or run a command. They send a record of a certain type
+// (plan::RecordType), and the session acts on it. `exit()` also stores Stopping in the data area at once, because the
+// record arrives only later: from then on no handler begins, except end handlers.
+//
+// abort() leaves the handler as an error does. The word for the pending error gets the value abort_site, which `try`
+// does not catch and which is not reported.
 #include <cstddef>
 
 #include "codegen/lower/errors.h"

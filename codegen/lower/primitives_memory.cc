@@ -1,4 +1,9 @@
 // Primitives that read and write memory of programs and of the kernel.
+//
+// All of them have the same form: evaluate the address, let the target read into a slot, and raise an error if that
+// failed. The error's text ends with the address, which is known only at run time (`%#x`, with_argument).
+//
+// The primitive says which memory the script means (Primitive::of_kernel).
 #include <fmt/format.h>
 
 #include "codegen/lower/errors.h"
@@ -8,6 +13,8 @@
 
 namespace sonde {
 
+// The string at an address, up to its NUL or to MAXSTRINGLEN - 1 bytes. With a second argument: at most that many
+// bytes, if the number is in this range.
 llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* slot = l.new_slot();
@@ -45,6 +52,7 @@ llvm::Value* emit_user_string_quoted(Lowerer& l, const hir::Intrinsic& expr) {
     return result;
 }
 
+// A quoted string. If the address cannot be read, the address in hexadecimal instead of an error.
 llvm::Value* emit_user_text(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* result = l.new_slot();
@@ -78,6 +86,7 @@ llvm::Value* emit_user_wide(Lowerer& l, const hir::Intrinsic& expr) {
     return slot;
 }
 
+// A quoted buffer of a given size, which may contain NULs.
 llvm::Value* emit_user_buffer_quoted(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* result = l.new_slot();

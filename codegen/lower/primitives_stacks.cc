@@ -1,5 +1,21 @@
-// Primitives for stacks and symbols (codegen/rtlib/stack.bpf.c, kernel_stack.bpf.c, symbol.bpf.c). A stack is unwound
-// at its first use in a handler and kept until the handler ends.
+// Primitives for stacks and symbols (codegen/rtlib/stack.bpf.c, kernel_stack.bpf.c, symbol.bpf.c).
+//
+// A stack is unwound at its first use in a handler and kept until the handler ends, since unwinding takes microseconds.
+// The handler's begin stores only the registers (begin_stacks()). A later use may be in a function or a loop, where the
+// registers are no longer known.
+//
+// The registers depend on the kind of probe:
+//
+//     probe in user code           the program's registers at the hit
+//     probe at a function's end    those of the caller, as after the return
+//     sample (timer.profile)       those of the interrupted code, if it was in user space
+//     system call, tracepoint      those saved when the thread entered the kernel
+//
+// The struct's fields are used for two purposes. Before unwinding, `rsp` and others hold the start. After it, they hold
+// the result (runtime/plan/stack.h, struct sonde_stacks).
+//
+// A stack that is printed goes into the record as addresses. The runtime turns them into names, because it can read
+// files and handlers cannot.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

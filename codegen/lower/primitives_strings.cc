@@ -1,4 +1,10 @@
 // Primitives that create and search strings.
+//
+// Most of them only call a routine of codegen/rtlib/strings.c or text.c by their name (emit_routine()). A new one then
+// needs a row in frontend/hir/primitives.def and the routine, but no code here.
+//
+// The others need something that a call cannot express: a table made at compile time, state that survives the call
+// (tokenize()), or a check that raises an error.
 #include <cstdlib>
 
 #include <fmt/format.h>

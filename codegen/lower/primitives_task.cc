@@ -1,4 +1,8 @@
 // Primitives that return facts about the task, the point, the time, the machine and the session.
+//
+// Most of them ask the target, because the kernel and the host process find the answer in different ways. Facts about
+// the point are constants if the handler has only one point. Otherwise they come from a table, with the row of the hit
+// as the index.
 #include <optional>
 #include <string>
 

@@ -1,3 +1,12 @@
+// Finds out whether one run of a handler can send more than one record.
+//
+// If it can, the records are collected and sent together, so that output of other handlers does not come in between.
+// This takes a frame. A handler that sends at most one record does not need it.
+//
+// Only the numbers 0, 1 and "several" matter, so counting stops at 2. A statement in a loop counts as several. Of the
+// two branches of an `if`, only the larger number counts.
+//
+// The result may be too large, which costs only time. It must not be too small.
 #include "codegen/lower/record_count.h"
 #include "frontend/hir/walk.h"
 

@@ -1,3 +1,11 @@
+// Lowers `=~`, `!~` and the primitives for groups.
+//
+// The expression was compiled to an automaton (base/regex.h). Here it becomes a constant of the module (regex_image.h),
+// and a routine of codegen/rtlib/regex.c interprets it.
+//
+// If the script never reads the groups of an expression, a match only needs a yes or no (Program::captures). That takes
+// a few words of state. With groups, the state is larger. It lives as long as the handler's run (Environment::matches),
+// because matched() may be called much later.
 #include "codegen/lower/regex.h"
 
 #include <cstddef>
@@ -12,6 +20,7 @@
 namespace sonde {
 namespace {
 
+// Raises an error unless the last match of this run was successful.
 void need_match(Lowerer& l, Range range) {
     Emitter& e = l.e;
     llvm::Value* matched = e.CreateLoad(e.i64(), e.offset(l.env.matches, offsetof(sonde_regex_state, matched)));
