@@ -1,4 +1,8 @@
-/* Tells the runtime about a file that the runtime has mapped itself. */
+/* Tells the runtime about a file that the runtime has mapped itself.
+ *
+ * Handlers identify a file by the address of its inode in the kernel, which no system call returns. So the runtime maps
+ * a page of the file, and runs this program in its own context. The program looks up the mapping, and stores the
+ * inode's address in a word that both share. */
 #include "../../runtime/plan/session_words.h"
 #include "files.h"
 

@@ -1,4 +1,20 @@
-/* System calls of 32-bit programs: identifies the call, and stores its arguments where 64-bit programs have them. */
+/* System calls of 32-bit programs: identifies the call, and stores its arguments where 64-bit programs have them.
+ *
+ * The problem: a script says `probe syscall.read { println(fd) }`, and means reads of all programs. But a 32-bit
+ * program passes its arguments in other registers (ebx, ecx, edx, esi, edi, ebp), and its calls have other numbers.
+ * Some old calls pass the address of an array with the arguments instead, and socketcall() and ipc() stand for many
+ * calls, by their first argument.
+ *
+ * The idea: build the registers that a 64-bit program would have had for the same call. The handler then reads its
+ * arguments from there. A table tells for each call which source belongs to each argument:
+ *
+ *     a register, zero-extended or sign-extended
+ *     two registers that form a number of 64 bits
+ *     a word of the array
+ *     a 16-bit user id, of which 0xffff means -1
+ *     a number of pages, which becomes bytes
+ *
+ * The compiler makes the table from frontend/probes/syscalls_32.def. */
 #include "../../runtime/plan/calls_32.h"
 #include "kernel_task.h"
 

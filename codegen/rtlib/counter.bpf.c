@@ -1,5 +1,15 @@
-/* Performance counters: the value for the current thread since a handler first asked there. The difference of two
- * values is exact. */
+/* Performance counters: the value for the current thread since a handler first asked there.
+ *
+ * The hardware counts for a processor, not for a thread. Two maps separate the threads:
+ *
+ *     sonde_counted       by processor: the counter when the current thread began to run
+ *     sonde_counts_of     by thread: the sum of its earlier times on any processor
+ *
+ * So a thread's value is its sum, plus the counter's present value minus the one when it began to run. When a thread is
+ * switched off, counters.bpf.c adds that difference to the sum.
+ *
+ * Only the difference of two values has a meaning: `a = @perf("cycles")` at the entry of a function, and again at its
+ * return. It does not include the time in which other threads ran. */
 #include "count.h"
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;

@@ -1,4 +1,29 @@
-/* Finds the mapping at an address, and rows in the tables of files. */
+/* Finds the mapping at an address, and rows in the tables of files.
+ *
+ * The problem: a handler has an address such as 0x7f31a2c01136, and needs the function there. The same library is at
+ * other addresses in each process. So the address is first converted to a file and an offset, and then a table of that
+ * file is searched (runtime/plan/file_table.h).
+ *
+ *     address in the process
+ *         the mapping that contains the address: start, file offset, inode
+ *     place = address - start + file offset
+ *         binary search in the table of the inode
+ *     row: symbol, line, or unwind rule
+ *
+ * The kernel's list of mappings may be locked, and a handler must not wait. search_mapping() therefore tries four ways,
+ * in this order:
+ *
+ * 1. bpf_find_vma(), a few times. It fails only while a thread of the process maps or unmaps memory.
+ * 2. If the list is locked: read the tree of mappings without the lock, and check the result.
+ * 3. The last mappings that handlers have seen in this process (sonde_known).
+ * 4. bpf_find_vma() again, many times.
+ *
+ * A file that is seen for the first time is reported to the runtime (tell()), which compiles its table. Until then,
+ * handlers have no symbols for it. The record is sent before any output with such an address, so the runtime knows the
+ * mapping even if the process ends at once.
+ *
+ * What would break this: a table of an old file. The kernel can use the memory of a deleted inode for another file. So
+ * the runtime keeps each file with a table in use, and a mapping has an `edition` (files.h). */
 #include "files.h"
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -17,6 +42,8 @@ struct names {
     u64 dentry;
     struct record* record;
 };
+/* One step up in the file's path: stores the name of a folder, and continues with its parent. Ends at the root of the
+ * file system, whose parent is itself. */
 static long add_name(u64 i, struct names* n)
 {
     struct dentry *at = (void*)n->dentry, *parent = 0;
@@ -32,6 +59,8 @@ static long add_name(u64 i, struct names* n)
     return 0;
 }
 static struct sonde_known* known_of(u64 process) { return bpf_map_lookup_elem(&sonde_known, &process); }
+/* Adds an executable mapping to the process' list of known mappings. The list is a ring: the newest entry replaces the
+ * oldest one. */
 static void remember(struct mapped* m)
 {
     u64 process = m->at.process;
@@ -231,6 +260,7 @@ ONCE int sonde_rt_find_mapping(u64 address, struct mapped* m)
     return 1;
 }
 
+/* A binary search in the rows of a table. `low` and `high` bound the first row that begins after `place`. */
 struct search {
     void* table;
     u32 first, stride, low, high;
@@ -249,6 +279,8 @@ static long narrow(u64 i, struct search* s)
         s->high = middle;
     return 0;
 }
+/* The kinds of rows follow each other in the table, so each kind adds the sizes of those before it to its first
+ * element. runtime/symbols/table.cc writes the table. */
 ONCE int sonde_rt_find_row(struct row* r)
 {
     if (!r)

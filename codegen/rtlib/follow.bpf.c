@@ -1,5 +1,14 @@
-/* Keeps the set of processes that belong to the target: the command joins when it begins, children join when they
- * are forked, and processes leave when they are freed. */
+/* Keeps the set of processes that belong to the target: the command joins when it begins, children join when they are
+ * forked, and processes leave when they are freed.
+ *
+ * The set is an array of bits, one for each possible process number (PID_MAX_LIMIT is 2^22, so 512 KB). Handlers test a
+ * bit at each hit, which takes less time than a lookup in a hash map.
+ *
+ * The numbers are those of the initial PID namespace, because these are unique. The target that the user names with -x
+ * can be a number of another namespace. sonde_follow_exec() and the runtime convert it.
+ *
+ * Each program is attached to one raw tracepoint of the scheduler. A child must be in the set before its first
+ * instruction: the tracepoint sched_process_fork is hit in the parent, before the child runs. */
 #include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"

@@ -1,5 +1,15 @@
-/* Copies the values that functions' entries have saved when a process forks. The child returns from the same
- * functions as its parent, but as another thread. */
+/* Copies the values that functions' entries have saved when a process forks. The child returns from the same functions
+ * as its parent, but as another thread.
+ *
+ *     main() calls f(7)        saved: {thread 10, stack address} -> 7
+ *     f() calls fork()         the copy: {thread 11, the same stack address} -> 7
+ *     both return from f()     both find the 7
+ *
+ * Copying needs a walk over the whole map, for each fork on the machine. So a small array first tells whether the
+ * forking thread has saved anything at all. Several threads share a byte of this array. That can only cause a walk that
+ * finds nothing.
+ *
+ * Addresses below the stack pointer belong to calls that have returned, and are not copied. */
 #include "fork.h"
 #include "kernel_task.h"
 

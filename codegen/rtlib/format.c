@@ -1,5 +1,18 @@
-/* Numbers and padded strings for sprintf in handlers. `spec` packs a directive:
- * bits 0-7 conversion (d u x X o p c s), 8-15 flag (0 + - space #, or 0), 16-39 width, 40-63 precision + 1 (0: none). */
+/* Numbers and padded strings for sprintf in handlers.
+ *
+ * `spec` packs a directive into one number, because a BPF function has at most five arguments:
+ *
+ *     bits 0-7      conversion: d u x X o p c s
+ *     bits 8-15     flag: 0 + - space # or none
+ *     bits 16-39    width
+ *     bits 40-63    precision + 1; 0: none
+ *
+ * The digits of a number are written from the last to the first into scratch memory after the string. The common case,
+ * a number without width and precision, is then one append. It has its own path, because the verifier would follow all
+ * combinations of padding, prefix and sign.
+ *
+ * Only strings that a handler uses itself are formatted here. Output of printf() is sent as values, and the runtime
+ * formats it (runtime/values/format.cc). Both must agree. */
 #include "rt.h"
 
 RT u64 sonde_rt_append(u8* slot, u64 len, const u8* src);

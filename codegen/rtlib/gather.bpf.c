@@ -1,5 +1,11 @@
 /* Collects the records of one run of a handler in its frame, and sends them together at its end. So output of other
- * handlers cannot come in between. */
+ * handlers cannot come in between.
+ *
+ * A batch has SONDE_BATCH_BYTES. If the records take more, the batch is sent in pieces, which the runtime joins by
+ * their id (runtime/engine/batches.cc). The first and the last piece are marked. A piece may end within a record.
+ *
+ * If a piece finds no room in the ring buffer, the rest is dropped. The runtime then has a beginning without an end,
+ * and drops it, too. So the output of one run is complete or missing, and a missing one is counted as lost. */
 #include "../../runtime/plan/batch.h"
 #include "rt.h"
 

@@ -1,4 +1,8 @@
-/* A task's control group in the unified hierarchy (cgroup v2), and the group's names. */
+/* A task's control group in the unified hierarchy (cgroup v2), and the group's names.
+ *
+ * The kernel knows only folders: /system.slice/docker-0123.scope. The names that people use, such as a container's
+ * name, are in files of the container runtimes, which a handler cannot read. So the session fills a map from a group's
+ * id to its names. For a group that the session does not know yet, the folder's name must do. */
 #include "container_name.h"
 #include "kernel_task.h"
 

@@ -1,5 +1,20 @@
-/* Kernel stacks. The kernel unwinds them; this removes the frames between the probed function and the handler:
- * trampolines, the dispatch of tracepoints, and the handler itself. */
+/* Kernel stacks. The kernel unwinds them; this removes the frames between the probed function and the handler.
+ *
+ * A stack from bpf_get_stack() begins in the kernel's own code for tracing. At a trampoline on vfs_read(), for example:
+ *
+ *     the handler
+ *     the trampoline
+ *     vfs_read+0x4        the probed function
+ *     ksys_read
+ *     ...
+ *
+ * The script wants to see vfs_read() first, as if the probe did not exist. For a function, look() searches a return
+ * address within the first 16 bytes after the function's address, because the trampoline is called there. For
+ * tracepoints, it skips the functions that lead to the handler, whose ranges the runtime has found in /proc/kallsyms
+ * (struct sonde_dispatch).
+ *
+ * The first element of the array is left free. At a function's return, the function itself is no longer on the stack,
+ * and its address is put there. */
 #include "rt.h"
 
 #include "../../runtime/plan/stack.h"

@@ -1,4 +1,8 @@
-/* A task's numbers in the session's PID namespace; 0 if it has no number there. */
+/* A task's numbers in the session's PID namespace; 0 if it has no number there.
+ *
+ * A task has one number in its own namespace, and one in each namespace above. They are in an array at the end of
+ * struct pid, indexed by the namespace's level. The offsets are constants that the runtime stores before loading
+ * (runtime/plan/numbering.h), because this code must also run on kernels without BTF. */
 #pragma once
 
 #include "rt.h"

@@ -1,5 +1,14 @@
-/* Finds files and tasks that the session has opened: this is how the session tells the kernel side which file or
- * task it means. */
+/* Finds files and tasks that the session has opened: this is how the session tells the kernel side which file or task
+ * it means.
+ *
+ * The session opens a file or a folder in /proc, and passes the number of the descriptor to a BPF program that runs in
+ * its own context. The program follows the kernel's structures from there:
+ *
+ *     task->files->fdt->fd[number]->f_inode                      a file
+ *     the same, then proc_inode->pid->tasks[0]                   a task, by its folder in /proc
+ *
+ * A path or a process number would be ambiguous: paths depend on the mount namespace, and numbers on the PID namespace.
+ * An open descriptor is not. */
 #pragma once
 
 #include "kernel_task.h"

@@ -1,5 +1,18 @@
 /* Matches regular expressions (base/regex.h explains the operations). The state is in map memory, whose contents the
- * verifier does not track, so it checks one step instead of all. */
+ * verifier does not track, so it checks one step instead of all.
+ *
+ * Each step is one call of a function by bpf_loop(). It reads one byte of the string, or begins one operation:
+ *
+ *     NEXT_OP          begin_op(): do an operation, or start an automaton for it
+ *     READ_BACKWARD    step_backward(): one byte towards the beginning
+ *     READ_FORWARD     step_forward(): one byte towards the end
+ *
+ * For a concatenation such as `(a+)(b?c)`, the backward automaton first marks all places from which the second part
+ * matches up to the end. The forward automaton then reads the first part, and remembers the last marked place at which
+ * it accepts. This is where the two groups meet.
+ *
+ * A cell of the table has the number of the next state, and two flags: whether that state accepts inside of a string
+ * and at its edge. So a step needs one load from the table. */
 #include "regex.h"
 #include "rt.h"
 

@@ -9,6 +9,7 @@
 struct sonde_regex_start {
     unsigned short inside, edge;
 };
+/* An operation of base/regex.h (regex::Op). `forward` and `backward` are the start states of its automata. */
 struct sonde_regex_op {
     unsigned short code, from, to, out, target, unused;
     struct sonde_regex_start forward, backward;

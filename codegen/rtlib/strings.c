@@ -1,4 +1,14 @@
-/* Strings. Parameters called `slot` are slots (rt.h); `src` is any memory that ends with a NUL. */
+/* Strings. Parameters called `slot` are slots (rt.h); `src` is any memory that ends with a NUL.
+ *
+ * On BPF, a copy is a call of bpf_probe_read_kernel_str(), even from the handler's own memory. The helper stops at the
+ * NUL, and the verifier needs to check only the constant size.
+ *
+ * Loops over characters are callbacks of bpf_loop(). Their state is a structure on the stack, of which the verifier
+ * knows each field. If a counter begins with 0, the verifier would check the callback for 0, then for 1, and so on. So
+ * counters begin with opaque(), which passes the 0 through map memory.
+ *
+ * Lengths are masked before they are used as offsets. In correct programs the mask changes nothing. It exists for the
+ * verifier, which does not know that a string ends within MAXSTRINGLEN bytes. */
 #include "rt.h"
 
 /* Copies src and returns its length. */
@@ -69,6 +79,8 @@ struct find {
     u64 at;
     u64 found;
 };
+/* One comparison of two characters. If they differ, the search continues at the next position of the haystack, with the
+ * needle's first character. */
 static long find_step(u64 i, struct find* f)
 {
     (void)i;

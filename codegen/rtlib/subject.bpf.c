@@ -1,4 +1,12 @@
-/* Finds out whether an event is about a process that a process probe is for. Handlers ask before they begin. */
+/* Finds out whether an event is about a process that a process probe is for. Handlers ask before they begin.
+ *
+ * The kernel calls the program of `probe process("nginx").begin` for each process that begins. The map sonde_subjects
+ * has a row for each combination of a subject and a group of probes. A subject is a program, a process number, or 0 for
+ * all processes. A program is identified by the address of its inode, because a path can have several names for the
+ * same file.
+ *
+ * An ending task is a problem: the kernel has already released its memory, and with it the name of its program. So
+ * another map remembers the program of each task (tasks.bpf.c). */
 #include "opened.h"
 
 extern u8 sonde_subjects, sonde_tasks; /* maps, defined by the script's module */

@@ -1,4 +1,16 @@
-/* Describes user addresses as text. */
+/* Describes user addresses as text.
+ *
+ * The search (sonde_rt_find_symbol()) and the text (sonde_rt_symbol()) are separate functions, because the verifier
+ * checks global functions one by one, and both together would be too complex. They share a struct symbol in the
+ * handler's frame.
+ *
+ * An address can be a return address. If the call was the last instruction of its function, the return address belongs
+ * to the next function already. With SONDE_BEHIND_CALL, the search uses the byte before the address, which is inside of
+ * the call.
+ *
+ * Texts are in the file's table, and a row has the index of its text. The table is a map of 8-byte elements, and a text
+ * begins at an element and continues in the following ones. A lookup returns a pointer to the first element, and the
+ * string is read from there as kernel memory. */
 #include "files.h"
 
 u64 sonde_rt_append(u8* slot, u64 len, const u8* text);

@@ -1,4 +1,11 @@
-/* Fields of a task that no helper returns. 0 stands for the current task. */
+/* Fields of a task that no helper returns. 0 stands for the current task.
+ *
+ * The offsets of members differ between kernels. clang records each access (preserve_access_index), and libbpf puts in
+ * the running kernel's offsets when it loads the program (CO-RE). If a member does not exist in some kernels, HAS()
+ * tests for it at load time.
+ *
+ * READ() copies a member with bpf_probe_read_kernel(). If the address is wrong, the helper stores 0. So a task that
+ * lacks some structure gives 0, and no check is necessary after each step. */
 #include "kernel_task.h"
 #include "numbering.h"
 

@@ -1,5 +1,9 @@
 /* Keeps the maps of process probes: the probed programs, and the program of each task, because an exiting task no
- * longer knows its program. All programs of this file are linked. */
+ * longer knows its program. All programs of this file are linked.
+ *
+ * The session starts while processes run. It opens /proc/PID/task/TID for each of them, and runs sonde_seen_task() with
+ * the number of the open folder. A process that begins at the same moment is also seen by the tracepoint. Whoever comes
+ * first adds the task, and the other one finds it there (BPF_NOEXIST), so that its handler runs only once. */
 #include "../../runtime/plan/session_words.h"
 #include "opened.h"
 

@@ -1,4 +1,14 @@
-/* Strings for people, and strings composed of strings. Parameters are as in strings.c. */
+/* Strings for people, and strings composed of strings. Parameters are as in strings.c.
+ *
+ * The verifier follows both sides of each branch. A loop over the characters of a string, with ten cases for each,
+ * would be too complex for it. So sonde_rt_text() decides with arithmetic: a condition is 0 or 1 (below()), and a
+ * selection is a multiplication or a mask. For example, either(c, a, b) is `b ^ ((a ^ b) & -c)`.
+ *
+ * Each step writes ten bytes, the longest form of a character, and moves on by the length of the form that is right.
+ * The next character overwrites the rest.
+ *
+ * UTF-8 is decoded in the same way: the number of a character is computed for two, three and four bytes at once, and
+ * the right one is selected. */
 #include "rt.h"
 
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
