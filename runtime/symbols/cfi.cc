@@ -230,6 +230,8 @@ class Machine {
 
 } // namespace
 
+// Records follow each other, each with its length first. A CIE precedes the FDEs that refer to it. In .eh_frame of
+// several inputs, CIEs and FDEs alternate, so the CIEs are kept by their offset.
 std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
                                   RuleCompiler& rules) {
     std::vector<CfiFunction> functions;
@@ -246,6 +248,8 @@ std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, Cf
     return functions;
 }
 
+// Both lists are sorted, and merged once at the end. `covered` is the end of the last function from `more` that was
+// added.
 void add_functions(std::vector<CfiFunction>& to, std::vector<CfiFunction> more) {
     auto earlier = [](const CfiFunction& a, const CfiFunction& b) { return a.begin < b.begin; };
     std::stable_sort(more.begin(), more.end(), earlier);

@@ -1,3 +1,13 @@
+// Stacks as lists of frames.
+//
+// One address of a stack can stand for several functions, because inlined functions have no frame of their own in the
+// machine's stack:
+//
+//     main() calls f(), which is inlined; f() calls g(), which is inlined
+//     the address has the frames: g, f, main
+//
+// The debug information has the lines of the calls. The innermost function is at the line of the address, and each
+// other one is at the line of the call that was inlined into it. places_at() shifts the lines by one for that reason.
 #include "runtime/symbols/frames.h"
 
 #include <algorithm>

@@ -1,3 +1,18 @@
+// Reads the functions of a program or library.
+//
+// A file has more symbols than functions. Several names can have one address (`malloc`, `__libc_malloc`), labels lie
+// inside of functions, and hand-written assembly lacks sizes. From all of these, read_functions() makes a list without
+// overlaps, in which each address has one name.
+//
+// The compiler can split a function. The part that is rarely executed is then elsewhere:
+//
+//     1000    f          hot part
+//     9000    f.cold     error handling, reached by a jump from f
+//
+// A stack that goes through 9000 must show `f`, with an offset from 1000. join_parts() gives the part the name of its
+// function. The name alone is not enough: two source files can each have a static function `f`, and then both have an
+// `f.cold`. In the symbol table, local symbols follow the name of their source file (STT_FILE), which tells the two
+// apart.
 #include "runtime/symbols/functions.h"
 
 #include <elf.h>

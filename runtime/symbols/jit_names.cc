@@ -1,3 +1,14 @@
+// Names of functions that a just-in-time compiler generated; jit_names.h describes the file.
+//
+// The file is read in pieces while it grows. Each time, reading continues where it stopped, at the beginning of a line.
+// The last line may be incomplete, and is then read again the next time.
+//
+// A JIT compiler frees the memory of a function and uses it for another one. The file is only appended, so a later line
+// describes newer code. It replaces all earlier functions that it overlaps (add()).
+//
+// What would break this: another file at the same path. Process numbers are reused, so an old file of another process
+// may have the name. It is rejected if it was last written before the process began. If the file is replaced while the
+// session runs, its first bytes differ, and reading starts again.
 #include "runtime/symbols/jit_names.h"
 
 #include <fcntl.h>

@@ -1,4 +1,13 @@
+// Symbols of the kernel and its modules.
+//
 // /proc/kallsyms has no sizes. A symbol extends to the next one, as in the kernel's own lookups (kernel/kallsyms.c).
+//
+// A stack may be printed minutes after it was recorded. Meanwhile a module may have been unloaded, and its symbols are
+// gone from the list. So read() keeps the old symbols of such modules, as long as no other module occupies their
+// addresses. Names are views of the text that was read, so the texts are kept, too.
+//
+// Handlers that need names get the same data as a table (compile()). It has the layout of a file's table, with the
+// kernel as a file of its own (SONDE_KERNEL_FILE) and SONDE_KERNEL_BASE as its first byte.
 #include "runtime/symbols/kernel_symbols.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Finds the libraries that a program will load.
+//
+// Handlers need the tables of libraries before the program runs: the first hit can come microseconds after its start.
+// So sonde repeats the search of the dynamic linker (ld.so(8)), instead of waiting until the program maps the files.
+//
+// The result is a guess in some cases, for example if a program sets LD_LIBRARY_PATH for another one, or calls
+// dlopen(). A missing library costs only the first stacks: handlers report its mapping, and the table follows. A
+// library that is never mapped costs memory.
 #include "runtime/symbols/libraries.h"
 
 #include <elf.h>

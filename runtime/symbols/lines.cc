@@ -1,3 +1,16 @@
+// Maps addresses to source lines with libdw.
+//
+// The same data is needed in two forms. The runtime looks up single addresses, and reads only the units that contain
+// these (LineFinder). Handlers need all lines of a file as a sorted table (read_lines()).
+//
+// A line table consists of sequences. Each is sorted, and ends with a row that has no line (DWARF 5, section 6.2.5).
+// Sequences of different units can touch:
+//
+//     unit a    1000 line 5, 1010 end
+//     unit b    1010 line 7, 1020 end
+//
+// At 1010, the row with a line must win over the end. But an end in the middle of another unit's code must not hide
+// that unit's line. add_unit() and the sort in read_all() deal with these cases.
 #include "runtime/symbols/lines.h"
 
 #include <dwarf.h>

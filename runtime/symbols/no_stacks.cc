@@ -1,3 +1,8 @@
+// Reasons why a user stack is missing or incomplete.
+//
+// A handler that prints a stack sends its state, and the output shows the reason. A handler that uses a stack as a
+// string or as an array key cannot show it. So handlers count such hits by state, in the map sonde_no_stacks, and the
+// report at the session's end lists the counts.
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/plan/object_names.h"
 

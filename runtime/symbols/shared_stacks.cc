@@ -1,3 +1,11 @@
+// Stacks that are keys of arrays and are shared by processes.
+//
+// The maps are filled by handlers (codegen/rtlib/shared_stack.bpf.c) and read here. Both sides compute the identity of
+// a text in the same way: the text is padded with NULs to MAXSTRINGLEN, and its 64-bit words go into sonde_identify(),
+// one after the other.
+//
+// If another text has the same identity, or the maps were full, the text is not found. The caller then searches the
+// address in all processes.
 #include "runtime/symbols/shared_stacks.h"
 #include "runtime/plan/object_names.h"
 

@@ -1,3 +1,26 @@
+// Compiles the table of a file that handlers in the kernel search.
+//
+// The table is one array of 64-bit elements, because it becomes a BPF array map, in which a handler reads one element
+// at a time. It has these parts, and file_table.h describes each:
+//
+//     head             counts and positions of the parts
+//     unwind rows      one element each: offset, rule
+//     symbol rows      two elements each, sorted by offset
+//     line rows        the same
+//     inlined rows     the same
+//     chains           lists of inlined functions
+//     saves rows       where functions save registers
+//     steps            programs for unwinding
+//     texts            names and paths, each ending with a NUL
+//
+// Rows are sorted by their offset in the file, and a handler finds a row by binary search. Addresses become offsets,
+// because the file is mapped at different addresses in different processes, but an offset is the same in all of these.
+//
+// The parts refer to each other by element numbers. These are known only when all parts before have their final size.
+// So rows are first filled with numbers relative to the first text or chain, and corrected at the end.
+//
+// What would break this: rows whose order differs from the file's. A program may have its segments in another order in
+// memory than in the file, so rows are sorted after the conversion to offsets.
 #include "runtime/symbols/table.h"
 
 #include <algorithm>
