@@ -1,3 +1,16 @@
+// Attaches one program to many instructions, and skips those that the kernel refuses; arm_places.h explains the idea.
+//
+// An example: 10,000 instructions with 90 encodings, of which the kernel refuses two, at 300 instructions.
+//
+//     attach all                       fails
+//     attach one of each encoding      88 succeed, 2 fail; the 2 are refused from now on
+//     attach the other 9,700           succeeds
+//
+// That takes 92 system calls. If the last step fails nevertheless, the rest is divided into halves, and each half is
+// tried again. An instruction that is left alone and still fails is refused.
+//
+// A refusal is recognized by errno. All other errors concern the session as a whole, for example missing permissions,
+// and end the attempt.
 #include "runtime/attach/arm_places.h"
 
 #include <fcntl.h>

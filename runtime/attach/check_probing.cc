@@ -1,4 +1,8 @@
 // Checks that the running kernel supports the plan's probes, before anything is loaded.
+//
+// A plan may have been made for another kernel, or saved months ago. Without these checks, the verifier or the
+// attaching would fail later, with a message about the symptom. Here the message names the missing feature, and if
+// possible the option of sonde that does without.
 #include <fmt/format.h>
 
 #include "runtime/attach/attach.h"

@@ -1,5 +1,13 @@
 // Functions of the kernel: kprobes (one perf event for each, or one kprobe_multi link for many) and trampolines (fentry
 // and fexit, 5.5).
+//
+// The mechanisms differ in cost and in abilities:
+//
+//     trampoline      a call in the function's first bytes; needs the function's types in BTF
+//     kprobe          a breakpoint, or a call if the kernel can optimize it; any instruction; registers
+//     kprobe_multi    through ftrace; entries and returns only; one link for thousands of functions
+//
+// plan::mechanism_of() decides for one of these. If the kernel refuses a function, explain() translates its error code.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <sys/syscall.h>

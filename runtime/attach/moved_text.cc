@@ -1,3 +1,14 @@
+// Repairs the code of processes that move it; moved_text.h explains the problem and the idea.
+//
+// The steps, for a program that calls mprotect() on its copy:
+//
+// 1. The uprobe at mprotect() runs sonde_text_moves(). It stores the range in the map sonde_moved, and sends SIGSTOP.
+// 2. look() finds the entry, waits until the process is stopped, and calls mend().
+// 3. mend() compares the copy with the plan's bytes at each probed instruction. Where it finds a breakpoint, it writes
+//    the original instruction through /proc/PID/mem.
+// 4. SIGCONT continues the process. Its mprotect() runs now, and makes the copy executable.
+//
+// The copy lies at `from`, but will run at `to`. For mprotect() both are equal. For mremap() they differ.
 #include "runtime/attach/moved_text.h"
 
 #include <bpf/bpf.h>

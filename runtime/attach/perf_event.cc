@@ -1,4 +1,7 @@
-// Uprobes as perf events, one for each place. For kernels without uprobe_multi links.
+// Uprobes as perf events, one for each place. For kernels without uprobe_multi links (before 6.6).
+//
+// Each event takes several system calls, and its removal waits in the kernel. So a pattern with thousands of places
+// takes seconds here.
 #include <bpf/libbpf.h>
 
 #include <cerrno>

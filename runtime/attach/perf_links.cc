@@ -1,4 +1,8 @@
-// Perf events of threads and processors.
+// Perf events that run a program, on all processors or in single threads.
+//
+// A perf event counts on one processor or in one thread. A probe such as timer.profile needs one event for each
+// processor. When a processor is switched off, its events end, and they must be opened again when it returns
+// (look_after()).
 #include "runtime/attach/perf_links.h"
 
 #include <bpf/libbpf.h>

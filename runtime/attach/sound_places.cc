@@ -1,3 +1,12 @@
+// Decides which instructions are safe to probe on the running kernel.
+//
+// The plan stores a hazard class for each probed instruction (base/instruction_hazards.h). Some classes are wrong on
+// all kernels. Others depend on the kernel's version and patches. Those are tried out, once for each class that occurs
+// in the plan: try_hazards() executes samples in a child process, with and without a probe, and compares the results.
+//
+// A probe on an unsafe instruction would change the result of the traced program. That must never happen silently. So
+// if the script names such a point, the session does not begin. If the point is one of many that a pattern matches, the
+// others are probed, and a warning gives the numbers.
 #include "runtime/attach/sound_places.h"
 
 #include <algorithm>

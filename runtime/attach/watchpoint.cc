@@ -1,4 +1,16 @@
-// Watchpoints are perf events of the type PERF_TYPE_BREAKPOINT (perf_event_open(2)).
+// Watches memory with the processor's debug registers; watchpoint.h explains the problem and the idea.
+//
+// Watchpoints are perf events of the type PERF_TYPE_BREAKPOINT (perf_event_open(2)). x86-64 has four debug registers,
+// so at most four different places can be watched in a thread at one time. The kernel refuses the fifth event with
+// ENOSPC.
+//
+// The watched address is known only at run time. For a variable of a position-independent program, it is the linked
+// address plus the load bias. For a process that just begins, the BPF program reports the address of the first
+// instruction, and the bias is that address minus the linked entry point. For a process that runs already,
+// /proc/PID/auxv has the address of the entry point (AT_ENTRY).
+//
+// A kernel variable has one address for all processes. It is watched on each processor instead of in each thread
+// (attach_watchpoint()).
 #include "runtime/attach/watchpoint.h"
 
 #include <bpf/bpf.h>

@@ -1,3 +1,16 @@
+// Derives from a control group's path which container, pod or unit it belongs to.
+//
+// There are two ways to create groups. With the systemd driver, a container is a scope whose name has the runtime's
+// prefix:
+//
+//     /machine.slice/libpod-ID.scope/container
+//
+// With the cgroupfs driver, the runtime creates plain folders, with the id alone:
+//
+//     /kubepods/burstable/podUID/ID
+//
+// An id has 64 hexadecimal digits, so it is not confused with other names. In names of slices, `-` separates levels, so
+// Kubernetes writes the pod's uid with `_` there.
 #include "runtime/containers/group_path.h"
 
 #include <algorithm>

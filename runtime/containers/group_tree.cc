@@ -1,3 +1,11 @@
+// Reads the folders of the unified hierarchy (cgroup v2).
+//
+// The hierarchy can be mounted anywhere, and in several places. In a container, the visible mount often shows only the
+// container's own part, with paths relative to its cgroup namespace. The mountinfo of process 1 then leads to the whole
+// hierarchy, if the container shares the host's PID namespace.
+//
+// Two inode numbers are constants of the kernel, and so identify the whole hierarchy and the initial namespace: 1 for
+// the hierarchy's root folder, and PROC_CGROUP_INIT_INO for the initial cgroup namespace.
 #include "runtime/containers/group_tree.h"
 
 #include <linux/magic.h>

@@ -1,3 +1,14 @@
+// Finds control groups by the names that people use.
+//
+// Names are not unique. A container `web` may exist in docker and in podman, a pod `web` in two namespaces, and a unit
+// in two users' sessions. sonde never chooses one of several: the error lists all of them, and says how to name the
+// right one.
+//
+// An unknown name is often a spelling mistake, or the container has ended. So errors suggest the nearest name, list the
+// running ones, and mention a container that exists but does not run.
+//
+// Groups can be nested: a container may run containers. Only the outermost group of each container is returned, since
+// handlers test a group and all groups below.
 #include "runtime/containers/groups.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,11 @@
+// Updates paths in a plan that lead to files in containers.
+//
+// The path /proc/42/root/usr/sbin/nginx works only while process 42 exists. The plan stores for each group the root
+// that was used (GroupName::root). If that process has left the group, another process of the group gives the new root,
+// and all paths below the old one are changed: of points, of programs, of probed files, and in the texts of points.
+//
+// The files themselves may differ now, for example after an update of the container's image. ProbedFiles checks their
+// build-ids and refuses to probe other files.
 #include "runtime/containers/move_roots.h"
 
 #include <algorithm>

@@ -1,3 +1,18 @@
+// Reads the files of container runtimes.
+//
+//     podman, CRI-O    /var/lib/containers/storage/*-containers/containers.json
+//     docker           /var/lib/docker/containers/ID/config.v2.json
+//     containerd       /run/containerd/io.containerd.runtime.v2.task/NAMESPACE/ID/config.json
+//
+// Names of Kubernetes' pods are in annotations or labels of the containers. Each runtime uses other names for these
+// (first_of()).
+//
+// The folders can be configured. So the configuration files are read first, but only for the one setting with the
+// folder. A complete TOML parser is not necessary for that.
+//
+// What would break this: trust in the files. A user can write the files of his rootless podman, and choose the id of
+// another user's container there. So root's files are read first, and later records only add members that are still
+// missing.
 #include "runtime/containers/records.h"
 
 #include <fcntl.h>

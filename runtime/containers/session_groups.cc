@@ -1,3 +1,15 @@
+// Fills the maps of a session's control groups.
+//
+// The kernel's programs and this class change the same maps at the same time. The order makes this safe: the programs
+// are attached first, and fill() adds the existing groups afterwards. A group that is created in between is added by
+// both, with the same value.
+//
+// A restarted container gets a new group with a new id. The kernel's program recognizes the group by its parent and
+// folder name (sonde_births), and adds it at once, before its first process runs. For docker and podman the folder's
+// name contains the container's id, which is the same after a restart.
+//
+// Names come later: the runtime writes its files after it has created the group. So a new group is looked up again each
+// time a group is created, until its names are final.
 #include "runtime/containers/session_groups.h"
 
 #include <bpf/bpf.h>
