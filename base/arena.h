@@ -8,6 +8,8 @@
 
 namespace sonde {
 
+// Nodes of a tree often refer to each other in both directions. With one owner for all nodes, plain pointers are
+// enough.
 class Arena {
   public:
     template <typename T, typename... Args> T* make(Args&&... args) {

@@ -1,3 +1,4 @@
+// Bars of Unicode's block elements. Each block has eight levels, so a bar of 10 characters shows 80 different lengths.
 #include "base/bars.h"
 
 #include <algorithm>

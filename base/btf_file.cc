@@ -1,3 +1,18 @@
+// Reads BTF.
+//
+// A file consists of a header, the types, and the strings. A type has 12 bytes, and after these some data whose size
+// depends on the type's kind. So the types have no fixed size, and the number of a type does not give its position. The
+// constructor walks over all types once and stores where each begins.
+//
+// A module's BTF ("split BTF") continues the kernel's:
+//
+//     kernel     types 1 to 130,000             strings at 0 to 900,000
+//     module     types from 130,001             strings from 900,001
+//
+// All references use these common numbers. at() and name() pass smaller numbers to the base.
+//
+// What would break this: a kind that is newer than this code. The size of its data is unknown, so everything after it
+// would be read from the wrong places. The file counts as incomplete then, and has no types.
 #include "base/btf_file.h"
 
 #include <unistd.h>
@@ -35,6 +50,7 @@ size_t bytes_behind(const btf_type& type) {
     }
 }
 
+// Whether the type only adds a name or a qualifier to another type.
 bool is_wrapper(const btf_type& type) {
     switch (BTF_INFO_KIND(type.info)) {
     case BTF_KIND_TYPEDEF:

@@ -1,3 +1,11 @@
+// The clocks that sessions use.
+//
+// The kernel's ktime_get_ns() counts from the machine's start. In a time namespace, CLOCK_MONOTONIC has an offset for
+// the processes inside (time_namespaces(7)). Then times of handlers and of the session differ by this offset, and
+// kernel_now_ns() subtracts it.
+//
+// BPF cannot read CLOCK_REALTIME, but CLOCK_TAI, which differs by whole seconds. tai_offset_ns() measures the
+// difference by reading both clocks, and rounds it to a second.
 #include "base/clock.h"
 
 #include <cstdio>

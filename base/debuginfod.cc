@@ -1,3 +1,7 @@
+// Downloads debug information through libdebuginfod.
+//
+// The library is loaded at run time, when a download is really needed: it depends on libcurl, which loads slowly and
+// starts threads. The functions are found by name, so neither headers nor the library are necessary to build sonde.
 #include "base/debuginfod.h"
 
 #include <unistd.h>

@@ -1,4 +1,17 @@
-// The C++ runtime demangles C++ symbols. LLVM demangles those that the runtime does not know.
+// Demangles symbols.
+//
+// The C++ runtime demangles C++ symbols, because it is always there. LLVM demangles those that the runtime does not
+// know.
+//
+// A demangled function has parameters, and for templates also a result. A stack should show only the name:
+//
+//     _ZN4shop4findIiEEiT_        the symbol
+//     int shop::find<int>(int)    demangled
+//     shop::find<int>             readable
+//
+// So readable_symbol() removes the last pair of parentheses, and the text before the last blank outside of brackets.
+// Operators and conversion functions contain blanks and brackets themselves (`operator<`, `operator int`), so the
+// search for the beginning stops at the word `operator`.
 #include "base/demangle.h"
 
 #include <cxxabi.h>

@@ -1,4 +1,14 @@
-// LLVM demangles Rust's v0. The older scheme is C++'s with escapes, which neither LLVM nor the C++ runtime decodes.
+// Demangles the symbols of Rust.
+//
+// Rust has two schemes. The older one looks like C++'s: _ZN, then parts with their lengths, and as the last part a
+// hash:
+//
+//     _ZN4shop4Item5total17h0123456789abcdefE    shop::Item::total
+//
+// Characters that C++ does not allow are escaped, for example `$LT$` for `<`. Neither LLVM nor the C++ runtime decodes
+// these. The newer one (v0) begins with _R, and LLVM decodes it.
+//
+// Both are converted to the names that Rust's debug information uses, because a script names functions in that form.
 #include "base/demangle_rust.h"
 
 #include <algorithm>

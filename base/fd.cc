@@ -1,4 +1,5 @@
-// Whole files: interrupted and partial reads and writes are continued.
+// Reads and writes whole files. A signal can interrupt read(2) and write(2), and both can process only a part of the
+// data, so they are repeated until everything is done.
 #include "base/fd.h"
 
 #include <fcntl.h>

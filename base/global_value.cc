@@ -1,3 +1,7 @@
+// Parses the value of -G.
+//
+// Whether the value is a number depends on the global's type, which is not known yet. So both forms are kept. The text
+// is cut at MAXSTRINGLEN - 1 bytes as all strings are, and the user gets a message about that.
 #include "base/global_value.h"
 
 #include <cerrno>

@@ -1,3 +1,21 @@
+// Reads Go's table of functions (pclntab).
+//
+// The layout, since 1.18:
+//
+//     header       magic, size of a pointer, number of functions, address of .text, offsets of the parts
+//     names        strings, each ending with a NUL
+//     numbers      lists by address: line, height of the stack, and others
+//     functions    pairs: address relative to .text, offset of the function's record
+//
+// A list consists of pairs of differences: to the last number, and to the last address. Both are unsigned numbers of 7
+// bits per byte. The sign of the first is in its lowest bit (zigzag). For example, a function that moves the stack
+// pointer by 24 bytes after 4 bytes of code:
+//
+//     bytes 02 04    +1 from -1: height 0 for 4 bytes
+//     bytes 30 ..    +24: height 24 for the rest
+//
+// Everything is checked against the table's size, since the program may belong to any user. If the list of functions is
+// damaged, the whole result is empty: a partial table would give wrong names.
 #include "base/go_table.h"
 
 #include <charconv>

@@ -1,3 +1,7 @@
+// Reads /proc/kallsyms.
+//
+// The file has more than 100,000 lines, and some readers need all of them. So nothing is copied: next_symbol() cuts a
+// line from the front of the text, and the names are views of it.
 #include "base/kallsyms.h"
 
 #include <algorithm>

@@ -1,3 +1,17 @@
+// Finds the files of an installed kernel.
+//
+// The bootable file consists of a loader and a compressed payload. The setup header gives the payload's offset, counted
+// from the end of the loader (Documentation/arch/x86/boot.rst):
+//
+//     0x1f1    setup_sects: size of the loader in units of 512 bytes, minus 1; 0 means 4
+//     0x202    "HdrS"
+//     0x206    version of the header; 2.08 introduced the payload
+//     0x248    payload_offset
+//
+// The payload is an ELF image, compressed by one of the formats in base/unpack.h. It has no debug information, but the
+// section .BTF, because the kernel itself needs this.
+//
+// The kernel's release is not in a header. It is in the text that the kernel prints when it starts.
 #include "base/kernel_files.h"
 
 #include <linux/btf.h>

@@ -1,3 +1,5 @@
+// Names for the parts of an array's key. The names become labels in Prometheus' format, so its rules apply to all
+// outputs.
 #include "base/label_names.h"
 
 #include <algorithm>

@@ -1,3 +1,18 @@
+// Opens an object file as if it had been linked.
+//
+// A kernel module is an object file. Its sections have no addresses yet, and its debug information refers to code by
+// relocations:
+//
+//     .debug_info      DW_AT_low_pc at offset 0x40: zeros
+//     .rela.debug_info offset 0x40, symbol .text, addend 0x120
+//
+// Linker gives each loaded section an address, one after the other. With .text at 0x1000, it writes 0x1120 at the
+// offset 0x40, and adds a program header for .text. Then readers of programs can read the file.
+//
+// Symbols are relative to their section in an object file, so their values are increased, too (move_symbols()).
+//
+// What would break this: a relocation that is skipped. Debug information with a zero in place of an address is still
+// readable, but describes wrong code. So an unknown type of relocation is an error.
 #include "base/linked_object.h"
 
 #include <elf.h>

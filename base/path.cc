@@ -1,3 +1,14 @@
+// Paths as the kernel resolves them.
+//
+// A container's file is reachable from outside through the root directory of one of its processes:
+// /proc/42/root/etc/passwd. But an absolute symbolic link on that path would lead out of the container:
+//
+//     /proc/42/root/lib -> /usr/lib
+//
+// The kernel resolves the link from the root of the process that opens the file, which is sonde. So path_below()
+// follows the links itself, component by component. An absolute link continues at the given root, and `..` stops there.
+//
+// The loop ends after 40 links, like the kernel's (ELOOP), because links can form a circle.
 #include "base/path.h"
 
 #include <unistd.h>

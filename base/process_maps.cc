@@ -1,3 +1,14 @@
+// Reads /proc/PID/maps.
+//
+// A line has this form (proc_pid_maps(5)):
+//
+//     7f01a000-7f01c000 r-xp 00001000 fe:00 1234   /lib/x.so
+//
+// A path can contain blanks, so it is everything after the blanks that follow the inode. A newline in a path is escaped
+// by the kernel as \012.
+//
+// Some processes have tens of thousands of mappings. read_maps_of_files() first searches the text for the wanted
+// inodes, and parses the lines only if one occurs.
 #include "base/process_maps.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Lists processes and threads from /proc.
+//
+// Every list is out of date when it is returned: processes begin and end at any time. Callers must expect that a number
+// no longer exists, or belongs to another process. Where that matters, they follow new processes by tracepoints first,
+// and read the list afterwards.
 #include "base/processes.h"
 
 #include <signal.h>

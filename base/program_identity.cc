@@ -1,5 +1,15 @@
-// Uses the program headers, as the kernel does: the build-id is in a PT_NOTE segment (System V ABI, "Note Section";
-// ld(1), --build-id). 32-bit files have other headers, but the same notes.
+// Identifies a build of a program or library.
+//
+// A plan is made for one build: its offsets are wrong for any other one. So the plan has an identity for each file, and
+// the session compares it before it attaches.
+//
+// The build-id is a hash that the linker has computed (ld(1), --build-id). It is in a note, which a PT_NOTE segment
+// contains (System V ABI, "Note Section"). The program headers are used, and not the section headers: the former must
+// exist in each program, and the latter can be stripped. 32-bit files have other headers, but the same notes.
+//
+//     namesz = 4, descsz = 20, type = NT_GNU_BUILD_ID, "GNU\0", 20 bytes of hash
+//
+// Without a build-id, the identity consists of the file's size and a hash of the bytes that are loaded.
 #include "base/program_identity.h"
 
 #include <elf.h>

@@ -1,4 +1,18 @@
-// Thompson's construction, the subset construction, and Moore's minimization over all automata of a pattern.
+// Builds the automata of a regular expression; regex_automaton.h explains the steps.
+//
+// An example: `a*b`, whose bytes form the classes 0: a, 1: b, 2: all others.
+//
+//     items     0 Accept    1 Read b, then 0    2 Fork(3, 1)    3 Read a, then 2
+//     states    {1, 3}: on a to itself, on b to the second state
+//               {}: accepts, and reads nothing more
+//
+// A state is identified by its sorted items that read a byte, and by its two flags. Items that only lead on to others
+// (Fork, AtStart, AtStop) are not part of it, since they make no difference afterwards.
+//
+// State 0 is the one from which nothing can match. All cells that are not set lead there, and a matcher stops at it.
+//
+// Minimization begins with the blocks of states that have equal flags. It divides a block if two of its states lead to
+// different blocks for some class, and ends when no block is divided.
 #include "base/regex_automaton.h"
 
 #include <algorithm>

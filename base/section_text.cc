@@ -1,3 +1,7 @@
+// Reads sections that may be compressed.
+//
+// The size in a compression header is not trusted: it may be much larger than the data. deflate reaches a ratio of 1032
+// at most, so a larger one is a sign of damage, and no memory is allocated for it.
 #include "base/section_text.h"
 
 #include <elf.h>

@@ -1,5 +1,12 @@
+// Finds names that are similar to a wrong one.
+//
 // The distance between names is the restricted Damerau-Levenshtein distance (optimal string alignment): a letter is
-// inserted, deleted, replaced, or exchanged with its neighbor, and no part is edited twice.
+// inserted, deleted, replaced, or exchanged with its neighbor, and no part is edited twice. For example, `prnitf` has
+// the distance 1 from `printf`.
+//
+// A suggestion must look reasonable, or the message is worse than without it. So a third of the letters may differ at
+// most. Names that differ only in case or in the order of their words come first, whatever their distance is:
+// `pid_current` suggests `current_pid`.
 #include "base/suggest.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Suffixes that compilers append to the name of a symbol; symbol_parts.h lists them.
+//
+// Thunks have a prefix instead. C++ needs a thunk where a class has several bases: it subtracts the distance of the
+// base from the object's address, and jumps to the function. In _ZThn16_N1C1fEv, `h` means a fixed distance, `n16` is
+// -16, and the rest is the name of the function (Itanium C++ ABI, section 5.1.4.4).
 #include "base/symbol_parts.h"
 
 namespace sonde {

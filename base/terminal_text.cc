@@ -1,3 +1,10 @@
+// Makes text from other programs safe for a terminal.
+//
+// A traced program controls the strings that a script prints: names of files, arguments, requests. On a terminal, such
+// a string could move the cursor, change the title, or on some terminals insert input. All of these begin with a
+// control character. C0 are the bytes below 0x20. C1 are the code points U+0080 to U+009F, which some terminals
+// interpret as well. Bytes that are not UTF-8 are also escaped, because a terminal may interpret 0x9b as the beginning
+// of a command.
 #include "base/terminal_text.h"
 
 #include <locale.h>

@@ -1,3 +1,8 @@
+// Reads files of tracefs and debugfs, whether or not they are mounted.
+//
+// In containers and on minimal systems, these file systems are often not mounted. Mounting them in a folder would
+// change the system for everybody. A detached mount has no folder (fsmount(2), Linux 5.2): it exists only as a
+// descriptor, and disappears when the descriptor is closed.
 #include "base/tracefs.h"
 
 #include <fcntl.h>

@@ -1,5 +1,15 @@
+// Files that root executes or obeys, and files that are created in shared folders.
+//
 // The rules for links and files are those of fs.protected_symlinks, protected_regular and protected_fifos
 // (Documentation/admin-guide/sysctl/fs.rst), which are not enabled on every machine.
+//
+// Reading: if root runs a script, its author gets root's rights. So neither the file nor a folder on its path may be
+// writable by other users. The check uses the descriptor that is read afterwards, because the path may lead to another
+// file a moment later. Sticky folders are an exception: only a file's owner can replace the file there.
+//
+// Writing: in /tmp, another user can create a link with the name that root will use, which leads to /etc/shadow. So
+// links of others are refused, and O_NOFOLLOW prevents a link that is created between the check and open(). The file is
+// truncated only after its owner was checked.
 #include "base/trusted_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,9 @@
+// Attributes of DIEs.
+//
+// An attribute can be in another DIE. A concrete copy of a function refers to its abstract instance
+// (DW_AT_abstract_origin), and a definition outside of its class refers to the declaration there (DW_AT_specification).
+// The name is only in the DIE that is referred to. dwarf_attr_integrate() follows both kinds of references;
+// dwarf_attr() does not.
 #include "base/debug/die.h"
 
 #include <dwarf.h>

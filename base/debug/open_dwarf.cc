@@ -1,3 +1,11 @@
+// Opens debug information with libdw; open_dwarf.h explains why the sizes are checked first.
+//
+// dwz(1) moves DIEs that several programs have in common to another file, which .gnu_debugaltlink names. libdw searches
+// and opens that file when it is first needed, wherever it finds it. Its sections can be compressed, too. So the file
+// is found and checked here, before libdw gets a chance, and passed to libdw.
+//
+// Compressed sections have two forms: SHF_COMPRESSED with a header in the section (System V gABI), and the older
+// `.zdebug_` sections of GNU binutils.
 #include "base/debug/open_dwarf.h"
 
 #include <elf.h>
