@@ -16,8 +16,10 @@ class TargetMachine;
 
 namespace sonde {
 
+// One object for each module. Call begin() first, and emit_object() last.
 class Backend {
   public:
+    // `bpf`: compile for BPF, otherwise for this machine.
     explicit Backend(bool bpf);
     ~Backend();
     Backend(const Backend&) = delete;

@@ -16,6 +16,7 @@ class DIFile;
 
 namespace sonde {
 
+// One object for each module. DWARF's line table belongs to a function, so describe() must come before locate().
 class DebugLines {
   public:
     DebugLines(llvm::IRBuilder<>& builder, llvm::Module& module, const Sources& sources);

@@ -23,8 +23,11 @@ namespace sonde {
 constexpr const char* scratch_name = "scratch";
 constexpr const char* wiped_name = "scratch.wiped";
 
+// Creates one module. Its base class has the usual functions for instructions, such as CreateAdd(); new code is added
+// at its insertion point.
 class Emitter : public llvm::IRBuilder<> {
   public:
+    // `state` must outlive this object. `module_name` is for LLVM's messages. `in_kernel`: the module is for BPF.
     Emitter(llvm::LLVMContext& context, PlanState& state, const char* module_name, bool in_kernel);
     ~Emitter();
 
@@ -53,6 +56,7 @@ class Emitter : public llvm::IRBuilder<> {
     llvm::BasicBlock* block(const char* name);
     // Calls a routine of codegen/rtlib.
     llvm::Value* routine(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> args);
+    // The address `bytes` after `pointer`. Returns the pointer itself for 0.
     llvm::Value* offset(llvm::Value* pointer, uint64_t bytes);
     // Returns the same number, but hides its origin from the optimizer. The number that is compared with a bound is
     // then the one that is used afterwards, as the verifier requires.
@@ -67,6 +71,7 @@ class Emitter : public llvm::IRBuilder<> {
     // share the memory, whatever their sizes, because BPF has only 512 bytes of stack. The memory is wiped after use if
     // the tag begins with "wiped".
     llvm::Value* scratch(const std::string& tag, uint64_t bytes);
+    // Whether scratch() has created this variable.
     bool is_scratch(const llvm::AllocaInst& variable) const;
     // Call it when everything is lowered: merges the memory of each tag into one variable with one of the names above.
     void merge_scratch();

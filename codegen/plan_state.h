@@ -20,6 +20,8 @@ struct HitNote {
 // The offset of HitNote in the data area.
 uint64_t hit_note_offset(const plan::Plan& plan);
 
+// The inputs of a translation, and the plan that it produces. Both targets use the same object, so that numbers of
+// formats and sites are unique in the plan.
 struct PlanState {
     const hir::Program& program;
     const Sources& sources;

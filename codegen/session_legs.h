@@ -22,6 +22,7 @@ struct Requirement {
     bool negated = false;
 };
 
+// The two parts of a `.return` handler.
 struct SessionLegs {
     bool wanted = false;
     // If one of these conditions fails, the handler does nothing. `at_entry`: conditions that have the same value at

@@ -216,6 +216,7 @@ class Target {
     virtual EntryValues& entry_values() = 0;
 };
 
+// Create the two targets. `emitter` must outlive the result, and must be for the same target.
 std::unique_ptr<Target> make_bpf_target(Emitter& emitter);
 std::unique_ptr<Target> make_host_target(Emitter& emitter);
 

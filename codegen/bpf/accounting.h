@@ -13,6 +13,7 @@
 
 namespace sonde {
 
+// Functions emit code at the current place of the program that is being lowered.
 class BpfAccounting {
   public:
     BpfAccounting(BpfContext& bpf, OneHit& one_hit) : bpf_(bpf), e_(bpf.e), one_hit_(one_hit) {}

@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// The resources of the program that is being lowered, in the order in which it claims these.
 class Claims {
   public:
     Claims(BpfContext& bpf, BpfAccounting& accounting) : bpf_(bpf), e_(bpf.e), accounting_(accounting) {}

@@ -16,6 +16,7 @@ constexpr uint32_t frames_of_all = 32, scans_of_all = 8; // largest number of sl
 // The largest memory, in bytes, for all loops over arrays of one handler's run.
 uint64_t largest_walks(const CodegenFacts& facts);
 
+// Collects the needs of all programs, and declares the maps at the end. One object for each module.
 class Maps {
   public:
     explicit Maps(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}

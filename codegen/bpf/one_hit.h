@@ -39,6 +39,8 @@
 
 namespace sonde {
 
+// Functions emit code for the program that is being lowered. In scripts without shared places they emit only the check
+// of the session's state.
 class OneHit {
   public:
     explicit OneHit(BpfContext& bpf) : bpf_(bpf), e_(bpf.e) {}

@@ -188,6 +188,7 @@ class BpfPrograms final : public HandlerPrograms {
     std::string finish() override;
 
   private:
+    // Emits the program that copies saved values at forks (codegen/rtlib/fork.bpf.c).
     void copy_calls_at_forks();
 
     const hir::Handler* handler_ = nullptr; // the handler that is being lowered

@@ -16,6 +16,7 @@
 
 namespace sonde {
 
+// The function, and the tools for its rewriting. Call make_failed() before end_if() or note_fault().
 struct CBody {
     CBody(llvm::Function& function, const hir::Function& script, const CLimits& limits, Diagnostics& diags);
 

@@ -29,6 +29,7 @@ struct CPlace {
     Range range;
 };
 
+// The properties of one compiled function, which its callers must know.
 struct CFunction {
     std::vector<CPlace> places;
     uint64_t slots = 0;     // number of slots for its own strings
@@ -37,6 +38,8 @@ struct CFunction {
     Range kernel_call; // where it calls a kernel function (kfunc), which may have side effects; invalid if it does not
 };
 
+// The script's C as a whole. The bitcode is a module for BPF, in which all functions of the C are inlined into those in
+// `functions`.
 struct CCode {
     std::string bitcode;
     std::map<std::string, CFunction> functions; // by their names in the script

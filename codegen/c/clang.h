@@ -7,6 +7,7 @@
 
 namespace sonde {
 
+// The result of one run of clang. If the text has errors, `messages` has these, and `failure` is empty.
 struct ClangOutput {
     std::string bitcode;  // empty after an error
     std::string messages; // "FILE:LINE:COLUMN: error: ..." lines

@@ -13,6 +13,7 @@
 
 namespace sonde {
 
+// Options and kernel features on which the rewriting depends.
 struct CLimits {
     uint64_t max_string = 512; // MAXSTRINGLEN, in bytes; a power of two
     uint64_t slot_bytes = 0;   // bytes of a string's slot, which is larger

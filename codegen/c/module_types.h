@@ -34,6 +34,8 @@ struct CTypeName {
     }
 };
 
+// The kernel's types, to which those of modules are added on demand: clang runs, find() gets the names that clang did
+// not know, and clang runs again.
 class ModuleTypes {
   public:
     // `kernel` (its BTF) and `modules` must outlive this object. `probed`: modules that the script probes; their types

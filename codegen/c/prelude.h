@@ -20,6 +20,7 @@ struct CPart {
     const char* text;       // may call the functions that frontend/sema/c_text.cc finds for these names
     bool is_closed = false; // the names that it uses do not select other parts
 };
+// The parts, in the order in which the text must contain the chosen ones.
 const std::vector<CPart>& c_parts();
 
 // Parts of the kernel's headers: lines `#define NAME...`, each included if the script uses NAME, and larger parts.

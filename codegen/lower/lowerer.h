@@ -74,6 +74,7 @@ struct Held {
     bool in_frame;
 };
 
+// The state of one module's lowering. The base class has the state of the current body.
 struct Lowerer : BodyState {
     Lowerer(Emitter& emitter, Target& place) : e(emitter), target(place) {}
 
@@ -95,9 +96,12 @@ struct Lowerer : BodyState {
 
     // Allocates memory in the frame.
     llvm::Value* new_bytes(uint64_t size);
+    // Allocates memory for a string in the frame. Its contents are undefined.
     llvm::Value* new_slot();
     // Allocates memory in the frame, or on the stack if the body has no frame.
     llvm::Value* new_variable(uint64_t size);
+    // Memory for a value that is written, passed by address and used immediately: in the frame if there is one,
+    // otherwise Emitter::scratch().
     llvm::Value* scratch(const std::string& tag, uint64_t bytes);
     // Keeps a number while the expressions in `next` are lowered; take() returns it.
     Held hold(llvm::Value* number, std::span<const hir::Expr* const> next);

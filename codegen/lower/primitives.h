@@ -12,6 +12,7 @@ namespace sonde {
 
 struct Lowerer;
 
+// Calls the emitter of the primitive's row. Returns a number, or a pointer to a string.
 llvm::Value* lower_primitive(Lowerer& l, const hir::Intrinsic& expr);
 
 #define PRIMITIVE(name, emitter, ...) llvm::Value* emitter(Lowerer& l, const hir::Intrinsic& expr);

@@ -22,6 +22,7 @@ struct Piece {
     llvm::Value* length = nullptr;
 };
 
+// Returns the string of a print that makes one (sprintf()). Otherwise sends a record, and returns 0.
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr);
 // Builds the text of a print that returns a string, in this slot.
 void print_into(Lowerer& l, const hir::Print& expr, llvm::Value* slot);

@@ -7,6 +7,7 @@
 
 namespace sonde {
 
+// Returns the bytes of a struct sonde_regex, followed by the operations and the table.
 std::string regex_image(const regex::Program& program);
 
 } // namespace sonde

@@ -39,6 +39,7 @@ static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1
 static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* callback, void* context,
                                   u64 flags) = (void*)180;
 
+/* A mapping of the current process, as sonde_rt_find_mapping() finds it. */
 struct mapped {
     struct sonde_mapping at;
     u64 code;   /* it is executable */
@@ -99,6 +100,7 @@ struct row {
 /* Finds the last row that begins at or before `place`. Returns 1 if there is one. */
 int sonde_rt_find_row(struct row* r);
 
+/* An element of a file's table; 0 if the index is outside. */
 static inline u64 element(void* table, u32 index) {
     u64* value = bpf_map_lookup_elem(table, &index);
     return value ? *value : 0;

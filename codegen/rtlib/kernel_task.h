@@ -136,6 +136,7 @@ static void* (*const bpf_task_pt_regs)(struct task_struct*) = (void*)175;
 /* Whether this is a kernel address. */
 static inline int is_pointer(u64 value) { return (s64)value < 0; }
 
+/* Whether this is a thread other than the first one of its process. */
 static inline int is_thread(struct task_struct* task) {
     s32 pid = 0, tgid = 0;
     READ(pid, task->pid);

@@ -32,6 +32,7 @@ struct files_struct {
 };
 #pragma clang attribute pop
 
+/* The inode of the current process' descriptor `fd`. */
 static inline struct inode* opened_inode(u64 fd) {
     struct task_struct* self = bpf_get_current_task();
     struct files_struct* files = 0;

@@ -6,6 +6,7 @@
 #define SONDE_REGEX_GROUPS 64
 #define SONDE_REGEX_NONE 0xffffffffu
 
+/* The start states of an automaton: in the middle of a string, and at its edge (regex::Start). */
 struct sonde_regex_start {
     unsigned short inside, edge;
 };

@@ -1,4 +1,5 @@
-// The bitcode of the routines, which is compiled when sonde is built.
+// The bitcode of the routines, which is compiled when sonde is built. The two libraries (rtlib_...) are linked function
+// by function. Each of the others consists of programs, and is linked as a whole if the script needs it.
 #pragma once
 
 #include <span>

@@ -19,6 +19,7 @@ enum sonde_scan_rank {
     SONDE_RANK_STATISTIC, /* + hir::StatValue: by this value of the element's statistic */
 };
 
+/* The constant properties of a loop, a test or a deletion. The compiler fills it (codegen/bpf/arrays.cc, spec_of()). */
 struct sonde_scan_spec {
     unsigned long long mask; /* bit i: component i of the key must equal the slice's; 0: every element */
     unsigned long long components;
@@ -42,6 +43,7 @@ struct sonde_scan {
     const struct sonde_scan_spec* spec;
 };
 
+/* The progress of a scan. It is in map memory, so that the verifier does not know the values. */
 struct sonde_scan_state {
     unsigned long long live; /* elements in the heap */
     unsigned long long left; /* remaining visits if there is a limit */
