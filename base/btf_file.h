@@ -17,6 +17,7 @@ namespace sonde {
 // Why the running kernel's types are unavailable, for the end of a sentence.
 std::string why_no_kernel_types();
 
+// The types of one BTF file. Type numbers count from 1; 0 is void.
 class BtfFile {
   public:
     // `base`: the kernel's types, for a module's BTF, whose type numbers and strings continue after those of the

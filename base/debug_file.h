@@ -17,6 +17,7 @@ namespace sonde {
 // Whether the file itself contains DWARF debug information.
 bool has_dwarf(const ElfFile& file);
 
+// How to search, and where to report problems.
 struct DebugSearch {
     bool may_download = false;
     // Receives descriptions of rejected files, for example of other builds, and of servers' errors. May be null.

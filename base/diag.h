@@ -14,19 +14,23 @@
 
 namespace sonde {
 
+// A script with errors does not run. Warnings do not matter, unless -W turns them into errors.
 enum class Severity { Error, Warning };
 
+// The kinds of messages (diagnostics.def). Each has a severity and a name, which tests refer to.
 enum class DiagId {
 #define DIAG(id, severity, name) id,
 #include "base/diagnostics.def"
 #undef DIAG
 };
 
+// An explanation with a place of its own.
 struct DiagNote {
     Range range; // invalid: a note without a place
     std::string text;
 };
 
+// A message about the script.
 struct Diagnostic {
     DiagId id;
     Severity severity;
@@ -50,6 +54,7 @@ class DiagBuilder {
     Diagnostic* diag_; // null: the message is suppressed or dropped, and additions are ignored
 };
 
+// The messages of one translation.
 class Diagnostics {
   public:
     explicit Diagnostics(const Sources& sources) : sources_(sources) {}

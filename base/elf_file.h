@@ -30,6 +30,7 @@ struct ElfSegment {
     bool readable = false, writable = false, executable = false;
 };
 
+// A section header. Sections are used to find data by name. Segments decide what is loaded.
 struct ElfSection {
     std::string_view name; // valid as long as the ElfFile
     uint64_t address = 0;
@@ -60,6 +61,7 @@ struct DebugLink {
 // cannot run.
 constexpr int foreign_program = ENOTSUP;
 
+// An open file. It stays mapped as long as the object exists, and views of its data are valid that long.
 class ElfFile {
   public:
     // Opens a program, a library, or a separate debug file, for this machine. Errors describe the problem: the path is
@@ -108,11 +110,13 @@ class ElfFile {
     bool same_segment(uint64_t one, uint64_t other) const;
 
     const std::vector<ElfSection>& sections() const { return sections_; }
+    // The first section with this name; null if the file has none.
     const ElfSection* find_section(std::string_view name) const;
     // The section's bytes as in the file. Empty if the section does not exist or has no bytes in the file. Valid as
     // long as this object.
     std::string_view section_data(std::string_view name) const;
 
+    // The contents of .gnu_debuglink; nullopt if the section is missing or damaged.
     std::optional<DebugLink> debuglink() const;
 
     // Visits every named symbol of .symtab, then of .dynsym, until `visit` returns false.

@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+// Both readings of the value.
 struct GlobalValue {
     std::optional<int64_t> number; // in the language's syntax, with an optional sign; up to 2^64 - 1, which becomes -1
     std::string text;              // the first max_string - 1 bytes of the value

@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// A function of a Go program. Go's names contain dots, parentheses and brackets.
 struct GoFunction {
     std::string_view name; // "main.(*Server).Serve"; valid as long as the table's bytes
     uint64_t address = 0;

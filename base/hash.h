@@ -10,8 +10,10 @@ namespace sonde {
 // A hash of 64 bits. It depends on how the data is divided into calls of add().
 class Hash {
   public:
+    // Adds bytes and their number, or one word.
     void add(std::span<const uint8_t> bytes);
     void add(uint64_t word);
+    // The hash of everything that was added. More can be added afterwards.
     uint64_t value() const;
 
   private:

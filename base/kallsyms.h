@@ -13,6 +13,7 @@
 
 namespace sonde {
 
+// A line of the list.
 struct KernelSymbol {
     uint64_t address = 0;
     char letter = 0;               // its type as printed by nm; upper case: global
@@ -38,6 +39,7 @@ struct KernelData {
 
     bool has(const KernelSymbol& symbol) const { return symbol.address >= begin && symbol.address < end; }
 };
+// Reads the range from the symbols _sdata and _edata.
 KernelData find_kernel_data(std::string_view list);
 
 // The lines of the list, or none if it could not be read.

@@ -7,6 +7,7 @@
 
 namespace sonde {
 
+// The interface of the cache. Entries may disappear at any time.
 class KeptTexts {
   public:
     virtual ~KeptTexts() = default;

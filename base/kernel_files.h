@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// An installed kernel and its modules.
 struct KernelFiles {
     std::string path;                           // the file with the types
     std::string release;                        // as printed by `uname -r`; empty if unknown

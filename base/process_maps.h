@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// A line of /proc/PID/maps.
 struct ProcessMapping {
     uint64_t start = 0, end = 0; // addresses in the process, [start, end)
     uint64_t offset = 0;         // in the file

@@ -8,6 +8,7 @@
 
 namespace sonde {
 
+// Equal identities stand for the same build.
 struct ProgramIdentity {
     std::string build_id; // lower-case hexadecimal; empty if the file has none
     // For files without a build-id: the size, and a hash of the program headers and all data that they load. Otherwise

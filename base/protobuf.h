@@ -1,8 +1,14 @@
-// Protocol buffers, as far as writing them goes, and reading an answer (protobuf.dev, "Encoding"): a message is its
-// fields one after the other, each a number and a value.
+// Writes protocol buffers, and reads simple ones (protobuf.dev, "Encoding"). A message is a sequence of fields, each
+// with a number and a value.
 //
-// The library that there is for it wants a compiler of its own, generated classes for messages of which we fill a dozen
-// fields, and 3 MB at run time. What a writer needs of the format is these functions; tests read what they write.
+// The usual library needs a compiler of its own, generated classes, and 3 MB of memory at run time. sonde writes a
+// dozen kinds of messages, for which these functions are enough. The tests decode the messages that sonde writes.
+//
+//     field 1, number 150        08 96 01
+//     field 2, text "testing"    12 07 74 65 73 74 69 6e 67
+//
+// The first byte of a field is its number times 8, plus the kind of the value. Numbers have 7 bits in each byte, and
+// the highest bit says that another byte follows.
 #pragma once
 
 #include <bit>
@@ -12,32 +18,34 @@
 
 namespace sonde {
 
+// Builds a message. Functions append a field, and return the message itself, so that calls can be chained.
 class ProtobufMessage {
   public:
-    // Numbers of all kinds but fixed and real ones; a negative one takes ten bytes, as an int64 does.
+    // All kinds of integers except fixed ones and zigzag. A negative number takes ten bytes, as int64 does.
     ProtobufMessage& number(uint32_t field, uint64_t value) {
         varint(uint64_t{field} << 3);
         varint(value);
         return *this;
     }
-    // fixed64 and sfixed64; double.
+    // fixed64 and sfixed64. real() writes a double.
     ProtobufMessage& fixed(uint32_t field, uint64_t value) {
         varint(uint64_t{field} << 3 | eight_bytes);
         append_fixed(bytes_, value);
         return *this;
     }
     ProtobufMessage& real(uint32_t field, double value) { return fixed(field, std::bit_cast<uint64_t>(value)); }
-    // One more of the values that a packed field of fixed64 has, which text() takes when all are there.
+    // Appends a value to the bytes of a packed field of fixed64. Pass the complete bytes to text().
     static void append_fixed(std::string& packed, uint64_t value) {
         for (unsigned shift = 0; shift < 64; shift += 8)
             packed += static_cast<char>(value >> shift);
     }
-    // The same of uint64.
+    // The same for a packed field of uint64.
     static void append_varint(std::string& packed, uint64_t value) {
         for (; value >= 0x80; value >>= 7)
             packed += static_cast<char>(value | 0x80);
         packed += static_cast<char>(value);
     }
+    // Strings, bytes and packed fields. message() writes a message inside of a message.
     ProtobufMessage& text(uint32_t field, std::string_view value) {
         varint(uint64_t{field} << 3 | length_delimited);
         varint(value.size());
@@ -49,7 +57,7 @@ class ProtobufMessage {
     ProtobufMessage& zigzag(uint32_t field, int64_t value) {
         return number(field, static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
     }
-    // The other one's fields after those that are there.
+    // Appends all fields of another message.
     ProtobufMessage& append(const ProtobufMessage& other) {
         bytes_ += other.bytes_;
         return *this;
@@ -62,11 +70,11 @@ class ProtobufMessage {
     std::string bytes_;
 };
 
-// Reads the fields of a message one after the other, as far as they are well-formed.
+// Reads the fields of a message one after the other, up to the first one that is damaged.
 class ProtobufReader {
   public:
     explicit ProtobufReader(std::string_view message) : rest_(message) {}
-    // False: there is none any more.
+    // Reads the next field. Returns false at the end, and if the rest is damaged.
     bool next() {
         uint64_t key = 0, size = 0;
         number_ = 0;

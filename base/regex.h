@@ -28,6 +28,7 @@ using Bytes = std::bitset<256>;
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
+// A node of the parsed pattern. Nodes are immutable, and repeated parts share nodes.
 struct Node {
     enum Kind { Empty, Set, Begin, End, Concat, Alternatives, Repeat, Group };
     static constexpr int endless = -1;
@@ -45,6 +46,7 @@ struct Problem {
     std::string help; // may be empty
 };
 
+// A parsed pattern.
 struct Pattern {
     NodePtr root;
     uint32_t groups = 1; // including the whole match
@@ -86,6 +88,7 @@ struct Op {
     Start forward, backward;
 };
 
+// A compiled pattern. codegen/lower/regex_image.h converts it to constant data for handlers.
 struct Program {
     uint32_t groups = 1;
     bool captures = false;                 // false: there are no operations

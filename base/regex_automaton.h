@@ -27,6 +27,7 @@
 
 namespace sonde::regex {
 
+// All automata of one pattern, which share states and one table. The constructor determines the classes of bytes.
 class Automata {
   public:
     explicit Automata(const Node& root);

@@ -11,6 +11,7 @@ namespace sonde {
 // second one.
 bool can_load_libraries();
 
+// A handle of dlopen(3).
 class SharedLibrary {
   public:
     // Loads the first of `names` that the loader finds. Returns false if there is none, or if libraries cannot be

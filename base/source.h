@@ -40,10 +40,13 @@ class Sources {
 
     // The largest id; ids begin at 1.
     FileId last() const { return static_cast<FileId>(files_.size()); }
+    // The name and the text of a file. Both are valid as long as this object.
     std::string_view name(FileId file) const;
     std::string_view text(FileId file) const;
     bool is_tapset(FileId file) const;
+    // The text of a range; empty for an invalid range.
     std::string_view text(Range range) const;
+    // The line and column of an offset; {0, 0} for file 0.
     LineColumn line_column(FileId file, uint32_t offset) const;
     // The line's text without its newline (`\n` or `\r\n`). `line` counts from 1.
     std::string_view line_text(FileId file, uint32_t line) const;

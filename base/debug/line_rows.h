@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// A decoded row. Its line is valid up to the next row's address.
 struct LineRow {
     uint64_t address = 0;
     const char* file = nullptr; // one pointer per file in a unit; null if the table lacks the file
