@@ -1,3 +1,8 @@
+// Attaches everything that a session needs, in the right order.
+//
+// Two things happen at the same time: sonde attaches, and processes begin and end. Wherever both a list and an event
+// exist, the event is attached first, and the list is read afterwards. An object that appears in between is then found
+// twice, which is harmless. In the other order it would be missed.
 #include "runtime/engine/attach_all.h"
 
 #include <linux/capability.h>

@@ -17,6 +17,7 @@
 
 namespace sonde {
 
+// The incomplete runs of all handlers.
 class Batches {
   public:
     // Adds a piece. If it completes a run, calls `handle` for each record of the run, including its header.

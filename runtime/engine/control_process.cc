@@ -1,3 +1,15 @@
+// The session's end of its control files; control_process.h explains why a second process serves them.
+//
+//     reader          server                            session
+//     read(file) -->  the request waits
+//                     frame Read, number 7       -->    runs the handler
+//                     answers the request        <--    frame Answer, number 7
+//
+// A request has a deadline. If the session does not answer in time, the server gives the reader an error. The session
+// then does not run the handler for that request any more, because a handler can have effects.
+//
+// The server must not hold anything that outlives the session: no descriptors besides the socket, no terminal, and no
+// working directory on a file system that someone wants to unmount.
 #include "runtime/engine/control_process.h"
 
 #include <fcntl.h>

@@ -1,3 +1,19 @@
+// Reports the errors of handlers.
+//
+// A record of an error contains numbers, and the plan has the texts:
+//
+//     site       message, and the place: identifier '$x' at lib.stp:12:5
+//     argument   the number at the message's end
+//     calls      the places of the calls that led there
+//     row        the probe point
+//
+// If the error is in the library, its place does not help a user. The first call outside of the library is then printed
+// as the place, and the library's function at the end:
+//
+//     ERROR: read fault at 0x8 near identifier 'user_string' at a.stp:3:9 (in the library: ...)
+//
+// Several host handlers can belong to one point. If two of them fail, only the first message is printed, and it counts
+// once. hold() and release() delimit this time.
 #include "runtime/engine/error_reporter.h"
 
 #include <algorithm>

@@ -14,6 +14,7 @@ namespace sonde {
 
 class Session;
 
+// One object for each session. The session must outlive the object.
 class ErrorReporter {
   public:
     explicit ErrorReporter(Session& session) : session_(session) {}

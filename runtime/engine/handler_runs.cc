@@ -1,3 +1,10 @@
+// Runs the handlers that the session itself starts.
+//
+// Before a handler runs, all records that handlers in the kernel have sent are processed (Rings::drain()), and again
+// afterwards. So the output has the order in which things happened.
+//
+// A handler may run in the kernel although the session starts it, with --host-probes=kernel. Then the session executes
+// the BPF program by BPF_PROG_TEST_RUN.
 #include "runtime/engine/handler_runs.h"
 
 #include <algorithm>

@@ -16,6 +16,7 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe);
 // Runs the handlers of these probes until one of them calls exit() or fails.
 void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes);
 
+// Runs the handlers of begin probes, in the order of their priorities.
 void run_begin_probes(Session& session, Rings& rings);
 
 // Runs end probes. If the session failed, it runs error probes instead.

@@ -1,3 +1,12 @@
+// Delays the effects of begin probes until all probes are armed.
+//
+// Texts go through the writer's queue anyway, so a gate in the queue holds them back. Commands of system() are not in
+// that queue. Each command gets a gate of its own, at the place in the output where it was called:
+//
+//     queue       gate, "a\n", gate, "b\n", gate
+//     commands    cmd1, cmd2
+//
+// release() opens one gate, waits until the text is written, runs the first command, and so on.
 #include "runtime/engine/held_back.h"
 
 #include <utility>

@@ -11,6 +11,7 @@
 
 namespace sonde {
 
+// The memory of one loaded object. Functions from symbol() are valid as long as the object exists.
 class HostObject {
   public:
     HostObject() = default;

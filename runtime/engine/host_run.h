@@ -29,6 +29,7 @@ class FrameStack {
     size_t size_ = 0, top_ = 0;
 };
 
+// One object for each session, because host handlers run one after the other.
 struct HostRun {
     struct Iterator {
         const plan::Global* global;

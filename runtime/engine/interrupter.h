@@ -16,6 +16,7 @@
 
 namespace sonde {
 
+// The thread, and the words that it shares with the session's thread. One object for each session.
 class Interrupter {
   public:
     // Starts the thread. Fails if the process has too many descriptors or threads.

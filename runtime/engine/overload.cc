@@ -1,3 +1,15 @@
+// Measures the cost of each probe while the session runs; overload.h explains what is measured.
+//
+// Time is divided into pauses and windows. Only in a window does the kernel count the time of BPF programs:
+//
+//     pause 90 ms, window 10 ms, pause, window, ...    ten windows, then judge()
+//     pause 990 ms, window 10 ms                       while the load is low
+//
+// In a window, the difference of two readings gives the runs and the nanoseconds of each program. The hits of a second
+// follow from the windows' total length.
+//
+// A trap cannot be counted in this way, since it happens before the program runs. It is the larger part of a uprobe's
+// cost. So sonde calls a function of its own that has a breakpoint. The shortest time of 50 calls counts.
 #include "runtime/engine/overload.h"
 
 #include <bpf/bpf.h>

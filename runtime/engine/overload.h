@@ -20,6 +20,7 @@
 
 namespace sonde {
 
+// One object for each session. `plan` must outlive the object.
 class OverloadGuard {
   public:
     // `limit`: disarm probes from this cost on, in percent of one processor; infinity: never.

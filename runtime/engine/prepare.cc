@@ -1,3 +1,11 @@
+// Builds a session's data before anything is attached.
+//
+// The steps depend on each other: the data area is part of the loaded BPF object, the globals are in the data area, and
+// arrays are maps of the object. Without handlers in the kernel, the data area is ordinary memory.
+//
+// Handlers read facts about the machine from SessionWords, because no helper returns these: the offsets of clocks, the
+// time zone, the user. They are determined once here. An exception is the offset of CLOCK_TAI, which the session
+// updates.
 #include "runtime/engine/prepare.h"
 
 #include <unistd.h>

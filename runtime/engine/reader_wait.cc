@@ -1,3 +1,8 @@
+// How long a session waits for the reader of its output.
+//
+// A pipe's reader may be slow, or may have stopped reading without closing the pipe, such as `less` on its first page.
+// A session that ends normally waits for five minutes, because the output is its result. After ^C it waits for two
+// seconds, because the user wants it to end. Lines that remain are counted as lost, and the exit status says so.
 #include "runtime/engine/reader_wait.h"
 
 #include <unistd.h>

@@ -1,4 +1,15 @@
 // The report at the end of a session: losses, errors, and probes without hits.
+//
+// A result that is incomplete must not look complete. The kernel counts at each place where a hit or a record can be
+// lost, and this file collects the counts:
+//
+//     ProbeCounts          skipped, waited, lost, errors, nested, unsaved: by probe
+//     Attachment::missed   hits that the kernel did not deliver to the program
+//     sonde_no_stacks      missing or incomplete stacks
+//     lost_tasks           tasks that found no room in a map
+//
+// An LRU map does not report evictions. So values that were not found at a return count as lost only if the map was
+// nearly full (is_full()). Otherwise the call had begun before the session.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 

@@ -1,3 +1,11 @@
+// The ring buffers that carry records to the session.
+//
+// ring_buffer__consume() processes records until the buffer is empty. If handlers write faster than the session reads,
+// it would never return: timers would not run, and ^C would have no effect. So handle() ends the call after 40 ms. Once
+// the session is stopping, no new records arrive, and everything that is left must be read. The limit does not apply
+// then.
+//
+// Control records are read after the events. The record of exit() therefore comes after the output that preceded it.
 #include "runtime/engine/rings.h"
 #include "runtime/plan/object_names.h"
 

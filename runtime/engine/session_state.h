@@ -46,6 +46,8 @@ struct TracedTarget {
     std::map<std::string, uint64_t> probed; // the result of probed_inodes() when the probes were armed
 };
 
+// One object for each session. Members are public, because each part of the engine is a file of free functions over
+// this state.
 class Session {
   public:
     Session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,

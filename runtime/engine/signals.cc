@@ -1,3 +1,10 @@
+// Signals to the session.
+//
+// A signal handler may call few functions, and would interrupt the session anywhere. So the signals are blocked, and
+// arrive through a descriptor that the session's loop polls (signalfd(2)). SIGCHLD is one of these, because the end of
+// the command must wake the loop.
+//
+// SIGPIPE is ignored: write(2) then fails with EPIPE, and the session ends in the usual way, with its report.
 #include "runtime/engine/signals.h"
 
 #include <sys/signalfd.h>

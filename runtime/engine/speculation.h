@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+// The texts of all speculations that are neither committed nor discarded.
 class Speculations {
   public:
     // Limit for all texts together. Texts beyond it are dropped and counted.

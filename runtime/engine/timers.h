@@ -10,6 +10,7 @@
 
 namespace sonde {
 
+// The timers of a plan. `plan` must outlive the object.
 class Timers {
   public:
     // A late timer makes up for this many runs, whatever its interval.
