@@ -28,6 +28,7 @@ class PlaceArmer {
     using Attach = std::function<Result<std::unique_ptr<Attachment>>(const UprobeTargets&)>;
     // Returns true when the session should end; then attaching returns an error with EINTR.
     using Stop = std::function<bool()>;
+    // Reads the encodings from the plan's files (plan::ProbedCode).
     PlaceArmer(const plan::Plan& plan, Stop stop);
     // The error of an attempt that was stopped.
     static Error ended();

@@ -27,6 +27,7 @@ class EventLife {
     uint64_t enabled_ns_ = 0;
 };
 
+// The events of one probe point. Destroying the object detaches the program from all of these.
 class PerfLinks final : public Attachment {
   public:
     // The program's cookie is the point's row (Point::row).

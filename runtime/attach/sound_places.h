@@ -23,6 +23,7 @@
 
 namespace sonde {
 
+// The unsafe instructions of one plan.
 class SoundPlaces {
   public:
     // Tests the doubtful classes of instructions (instruction_trial.h), and warns about each pattern that loses points.

@@ -31,6 +31,7 @@ struct ring_buffer;
 
 namespace sonde {
 
+// All watchpoints of a session in the memory of processes. The plan and the kernel object must outlive the object.
 class Watchpoints {
   public:
     Watchpoints(const plan::Plan& plan, const KernelObject& kernel) : plan_(plan), kernel_(kernel) {}

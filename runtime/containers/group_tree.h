@@ -10,11 +10,13 @@
 
 namespace sonde {
 
+// A control group. Its number is the inode of its folder.
 struct GroupFolder {
     uint64_t number = 0, parent = 0; // parent: 0 for the root
     std::string path;                // from the hierarchy's root: "/system.slice/nginx.service"
 };
 
+// All groups of a hierarchy at one moment.
 struct GroupTree {
     std::string mounted;              // the path of the hierarchy's root in this process' mount namespace
     bool is_part = false;             // the container's part of the hierarchy only, without other groups

@@ -18,6 +18,7 @@
 
 namespace sonde {
 
+// One object for each session. `plan` must outlive the object.
 class SessionGroups {
   public:
     explicit SessionGroups(const plan::Plan& plan) : plan_(plan) {}

@@ -1,3 +1,8 @@
+// Finds the addresses of kernel symbols that a script reads.
+//
+// The addresses change with each start of the kernel (KASLR), and with each loading of a module. So a plan contains
+// only names, and the addresses are looked up when a session begins. A symbol of a module has the form
+// "name\t[module]", as in /proc/kallsyms.
 #include "runtime/kernel/kernel_addresses.h"
 
 #include <algorithm>

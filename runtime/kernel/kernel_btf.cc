@@ -1,3 +1,18 @@
+// Writes a small BTF file with only those kernel types that a BPF object reads.
+//
+// The object's own BTF has local versions of the kernel's structures, with only the members that the routines use:
+//
+//     local     struct task_struct { int pid; struct mm_struct *mm; }
+//     kernel    struct task_struct { ...; pid at 1256; ...; mm at 1192; ... }
+//     result    struct task_struct { pid at 1256; mm at 1192; }
+//
+// libbpf compares the local structure with the result as it would with the kernel's complete BTF, and gets the same
+// offsets. Pointers become `void *`, so the structures that they point to are not copied with them. A member inside an
+// anonymous structure moves to the outer one, at the same offset.
+//
+// What would break this: a member that the kernel has, but that is missing in the result. A routine would believe that
+// the kernel lacks it. So if a structure cannot be copied, the whole attempt is given up, and libbpf reads the complete
+// types. Variants that exist in some kernels only (`NAME___FLAVOR`) are exceptions.
 #include "runtime/kernel/kernel_btf.h"
 
 #include <bpf/btf.h>

@@ -1,3 +1,11 @@
+// Detects whether handlers in the kernel can be preempted.
+//
+// The kernel does not say this in one place. Its version string has PREEMPT or PREEMPT_DYNAMIC. In the second case, the
+// model can be chosen when the machine starts (`preempt=` on the kernel's command line) or later (debugfs). So several
+// sources are read, the most reliable one first.
+//
+// This is one of the few decisions by the kernel's version. A test is not possible, since preemption shows only under
+// load.
 #include "runtime/kernel/preemption.h"
 
 #include <sys/utsname.h>

@@ -1,5 +1,10 @@
+// Drops capabilities that a session does not need.
+//
+// A session runs for a long time and processes data of other programs. If it has a bug, fewer capabilities limit the
+// damage. So after loading, it keeps only those in kept_by_session, each with its reason.
+//
 // Capabilities belong to a thread, so each thread of the session drops its own. Two system calls are enough, so libcap
-// is not a dependency.
+// is not a dependency. Inheritable capabilities are not changed.
 #include "runtime/kernel/privileges.h"
 
 #include <linux/capability.h>

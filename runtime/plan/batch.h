@@ -8,6 +8,7 @@ enum { SONDE_BATCH_BYTES = 2048 };
 enum { SONDE_BATCH_RECORD = 12 };                     /* RecordType of a batch (plan.h) */
 enum { SONDE_FIRST_PIECE = 1, SONDE_LAST_PIECE = 2 }; /* bits in the format of its record */
 
+// The state of one run's output.
 struct sonde_batch {
     unsigned long long record; /* position of the next record (an integer: the verifier accepts no pointer here) */
     unsigned long long left;   /* bytes of that record that are not yet added */

@@ -382,6 +382,7 @@ struct Origin {
 
 // ---- the whole plan -----------------------------------------------------------------------------------------------
 
+// The result of a translation, and everything that a session needs. It can be saved to a file (plan_file.h).
 struct Plan {
     std::string script;                        // the script's name, for messages
     std::vector<uint8_t> bpf_object;           // ELF file for libbpf; empty without handlers in the kernel

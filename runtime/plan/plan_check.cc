@@ -1,3 +1,10 @@
+// Checks a plan from a file.
+//
+// A saved plan can be damaged, or made by another version of sonde. The runtime uses its numbers as offsets and indexes
+// without further checks. So everything that could lead outside of memory is checked here: offsets of globals in the
+// data area, indexes of rows, sizes of keys, values of enumerations.
+//
+// Sums are compared in a form that cannot overflow: `size <= total - offset`, after `offset <= total`.
 #include "runtime/plan/plan_check.h"
 
 #include <algorithm>

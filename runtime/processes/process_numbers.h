@@ -13,6 +13,8 @@
 
 namespace sonde {
 
+// Numbers of the session's namespace are those in messages, options and /proc. Numbers of the initial namespace are
+// those in maps.
 class ProcessNumbers {
   public:
     // In the initial namespace both numbers are equal.

@@ -1,3 +1,12 @@
+// Collects the files that the target's processes execute and map as code.
+//
+// A perf event of the type "dummy" counts nothing, but the kernel writes a record into its buffer for each mapping of
+// executable code (perf_event_attr::mmap2). Child processes inherit it.
+//
+// The buffer is a ring of pages that the kernel and sonde share (perf_event_open(2), "MMAP layout"). data_head is where
+// the kernel writes next, and data_tail is where sonde reads next. A record can go over the end of the ring, so it is
+// copied in two parts. If the ring is full, the kernel drops records and writes PERF_RECORD_LOST. The list is then
+// incomplete, and explanations must not rely on it (is_complete()).
 #include "runtime/processes/target_files.h"
 
 #include <linux/perf_event.h>

@@ -17,6 +17,7 @@
 
 namespace sonde {
 
+// The files of one target, or of all processes. Call drain() while the target runs.
 class TargetFiles {
   public:
     TargetFiles() = default;

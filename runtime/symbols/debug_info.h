@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// The file that is passed to open() must outlive the object.
 struct DebugInfo {
     std::optional<ElfFile> beside; // the separate debug file, if the file itself has no DWARF data
     OpenedDwarf opened;

@@ -9,6 +9,7 @@
 
 namespace sonde {
 
+// A function, or a block of one that the compiler has moved elsewhere.
 struct FunctionSymbol {
     uint64_t address = 0; // as linked
     uint64_t size = 0;

@@ -49,6 +49,7 @@ struct InlineTable {
     std::vector<Node> nodes = {{}};
     std::vector<Row> rows; // sorted
 };
+// Reads the inlined functions of a whole file. Errors as for InlineFinder.
 InlineTable read_inlined(const ElfFile& file, std::vector<std::string>& problems);
 
 } // namespace sonde

@@ -17,6 +17,7 @@
 
 namespace sonde {
 
+// The names of one process.
 class JitNames {
   public:
     // `process` is a PID in the PID namespace of sonde's /proc. The process must still exist, since its user and its

@@ -11,6 +11,7 @@
 
 namespace sonde {
 
+// The symbols of the running kernel. Not for several threads.
 class KernelSymbols {
   public:
     // Reads the current symbols. Symbols of modules that were unloaded remain until another module uses their

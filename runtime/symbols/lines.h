@@ -11,6 +11,7 @@
 
 namespace sonde {
 
+// A row of a line table: the code from `address` on belongs to this line.
 struct SourceRow {
     uint64_t address = 0; // as linked; valid up to the next row
     uint32_t line = 0;    // 0: no line

@@ -8,6 +8,7 @@
 
 namespace sonde {
 
+// At most 65,536 lines; then the cache is emptied.
 class Rendered {
   public:
     // Returns the line for an address of a process in a style. Calls `make()` if the line is not in the cache. The

@@ -12,6 +12,7 @@
 
 namespace sonde {
 
+// Reads the maps of one session. The kernel object must outlive the object.
 class SharedStacks {
   public:
     struct Place {

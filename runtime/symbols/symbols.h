@@ -34,6 +34,8 @@ namespace sonde {
 // Returns the path of a mapped file relative to its file system. Empty if the path did not fit into the record.
 std::string join_names(const sonde_new_mapping& mapping);
 
+// One object for each session. All functions except the constructor and begin() also work for processes that have
+// ended.
 class Symbols {
   public:
     Symbols();

@@ -1,3 +1,8 @@
+// Records the data that a session lost.
+//
+// losses.def has a row for each kind of loss: its name in reports, whether it makes the result incomplete, whether it
+// is printed even with -w, and its message. A message has up to three arguments: the count, the place in the script,
+// and a detail.
 #include "runtime/text/accounting.h"
 
 #include <algorithm>

@@ -22,6 +22,7 @@ namespace sonde {
 // Exit status of a session that succeeded but lost data.
 constexpr int exit_lossy = 3;
 
+// The kinds of losses (losses.def).
 enum class Loss : uint8_t {
 #define LOSS(id, name, lossy, always, message) id,
 #include "runtime/text/losses.def"

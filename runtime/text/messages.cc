@@ -1,3 +1,11 @@
+// Prints messages on standard error.
+//
+// write(2) to standard error can block: for example, a terminal is stopped by ^S, or a pipe's reader hangs. A session
+// must go on nevertheless, since traced programs may be waiting for it. So messages go through a queue with its own
+// thread. If the queue is full, a message is dropped, and the number of dropped lines is printed at the end.
+//
+// If standard output and standard error are the same file, both use one queue. Otherwise a message could appear before
+// text that was printed earlier.
 #include "runtime/text/messages.h"
 
 #include <unistd.h>

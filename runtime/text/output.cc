@@ -1,3 +1,15 @@
+// The printed output of a session.
+//
+// Three buffers lie between a print and the file:
+//
+//     Output::buffer_    texts since the last flush
+//     Writer's queue     up to --output-buffer bytes; push() fails if it is full
+//     the file           written by the writer's thread, which may wait
+//
+// With -S, a text is never divided between two files. So the switch is made before a text that would exceed the size.
+//
+// A FIFO can be opened for writing only when it has a reader. open() would wait for that, so it is tried with
+// O_NONBLOCK first. If there is none yet, the writer's thread opens it.
 #include "runtime/text/output.h"
 
 #include <fcntl.h>

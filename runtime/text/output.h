@@ -15,6 +15,7 @@
 
 namespace sonde {
 
+// The formats of --format.
 enum class OutputFormat : uint8_t { Text, Json, Csv, Tsv };
 
 // The options that concern the output.

@@ -1,3 +1,8 @@
+// Elements of arrays in the form that output needs.
+//
+// In memory, a key is bytes in the layout of plan::KeyPart. A component is a number of 4 or 8 bytes, a string that is
+// padded with NULs, or the index of a text that the script knows at compile time. The last form makes keys short:
+// `n["read"]++` has a key of 4 bytes.
 #include "runtime/values/array_values.h"
 
 #include <cstring>

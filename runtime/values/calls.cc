@@ -1,3 +1,14 @@
+// Finds pairs of probes that mark the begin and the end of a call.
+//
+// The pairs are found by the texts of the probe points. `stem` is the text without the part that differs:
+//
+//     syscall.read          syscall.read.return           stem syscall.read
+//     kernel.trace("x_entry")    kernel.trace("x_exit")   stem kernel.trace("x
+//
+// A pattern such as `syscall.*` was expanded to single points before, so each call has its own pair.
+//
+// Two probes can have the same point. Only one of them may report a call, or the call would be drawn twice. A probe
+// without a condition is preferred, because it sees all calls.
 #include "runtime/values/calls.h"
 
 #include <optional>

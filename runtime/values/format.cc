@@ -1,4 +1,11 @@
-// printf, as the language reference describes it ("Formatted output").
+// Formats values as printf does in the script's language (language reference, "Formatted output").
+//
+// A handler in the kernel sends numbers, strings and addresses, and this file makes the text. So the kernel's side
+// stays short, and formats can use everything that the runtime knows, such as names of functions. sprintf() in a
+// handler needs the text at once, and codegen/rtlib/format.c makes it. Both must give the same result.
+//
+// Texts that a traced program controls may contain escape sequences. If the output is a terminal, these are made
+// visible (`shown`). The script's own literals are printed as they are.
 #include "runtime/values/format.h"
 
 #include <algorithm>

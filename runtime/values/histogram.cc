@@ -1,4 +1,11 @@
 // Histograms in the format of SystemTap (language reference, "Histogram extractors").
+//
+// Logarithmic buckets are numbered by the bits of a value. 64 is for 0, and negative values are mirrored:
+//
+//     bucket     62          63    64    65    66        67
+//     values     -3 to -2    -1    0     1     2 to 3    4 to 7
+//
+// Linear buckets are: 0 for values below `low`, one for each width, and the last one for values above `high`.
 #include "runtime/values/histogram.h"
 
 #include <algorithm>

@@ -39,6 +39,7 @@ inline bool keeps_distribution(const StatsNeeds& needs) { return needs.quantiles
 struct BucketBounds {
     std::optional<int64_t> low, high;
 };
+// The bounds of a bucket by its index, for a logarithmic or a linear histogram.
 BucketBounds bucket_bounds(const plan::StatsNeeds& needs, uint32_t bucket);
 
 // Draws print(@hist_log(x)) and print(@hist_linear(x, low, high, width)): a heading `value |---`, one line for each

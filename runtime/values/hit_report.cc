@@ -1,3 +1,7 @@
+// The report of option -t.
+//
+// Cycles are computed from nanoseconds, with the speed of the cycle counter (TSC) that was measured during the session.
+// On current processors the counter has a constant rate, which differs from the clock rate of the cores.
 #include "runtime/values/hit_report.h"
 #include "runtime/plan/object_names.h"
 

@@ -20,6 +20,7 @@ plan::ProbeTiming timing_of(const KernelObject& kernel, uint32_t row);
 // Adds the measurements of a row to a sum.
 void add_timing(plan::ProbeTiming& sum, const plan::ProbeTiming& more);
 
+// The measurements of a session's host handlers.
 class HitReport {
   public:
     HitReport(); // the measurement of the processor's speed begins here
@@ -36,6 +37,7 @@ class HitReport {
         uint64_t count = 0;
         std::vector<plan::ProbeTiming> points;
     };
+    // The speed of the processor's cycle counter, measured since the object was created.
     double cycles_per_ns() const;
     std::map<const plan::Probe*, Runs> host_;
     uint64_t began_cycles_;
