@@ -5,7 +5,8 @@
 #include "rt.h"
 
 /* Whether a container runtime uses such names: libpod-ID.scope, docker-ID.scope, cri-containerd-ID.scope,
- * nerdctl-ID.scope or crio-ID.scope. If a runtime creates the folder itself, the name is the ID, which has 64 characters. */
+ * nerdctl-ID.scope or crio-ID.scope. If a runtime creates the folder itself, the name is the ID, which has 64
+ * characters. */
 static inline int is_container(const u8* name) {
     static const char prefixes[5][8] = {"libpod-", "docker-", "cri-con", "nerdctl", "crio-"};
     for (u32 i = 0; i < 5; i++) {

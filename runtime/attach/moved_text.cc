@@ -2,11 +2,14 @@
 //
 // The steps, for a program that calls mprotect() on its copy:
 //
-// 1. The uprobe at mprotect() runs sonde_text_moves(). It stores the range in the map sonde_moved, and sends SIGSTOP.
-// 2. look() finds the entry, waits until the process is stopped, and calls mend().
-// 3. mend() compares the copy with the plan's bytes at each probed instruction. Where it finds a breakpoint, it writes
-//    the original instruction through /proc/PID/mem.
-// 4. SIGCONT continues the process. Its mprotect() runs now, and makes the copy executable.
+// 1. At the program's first instruction, sonde_text_moves() stores an element with the size 0 in maps::moved, and
+// waits.
+//    look() finds it and calls follow(), which attaches the same BPF program to mprotect() and mremap() in this
+//    process. Then sonde_text_mended() ends the wait.
+// 2. At mprotect(), the BPF program stores the range, and waits again.
+// 3. look() calls mend(), which compares the copy with the plan's bytes at each probed instruction. Where it finds a
+//    breakpoint, it writes the original instruction through /proc/PID/mem.
+// 4. sonde_text_mended() ends the wait. The process's mprotect() runs now, and makes the copy executable.
 //
 // The copy lies at `from`, but will run at `to`. For mprotect() both are equal. For mremap() they differ.
 #include "runtime/attach/moved_text.h"

@@ -172,7 +172,9 @@ template <typename A> void members(A& a, ProbedCode& v) {
 }
 template <typename A> void members(A& a, ModuleTypes& v) { all(a, v.name, v.fingerprint); }
 template <typename A> void members(A& a, KernelBuild& v) { all(a, v.release, v.types, v.modules); }
-template <typename A> void members(A& a, ProbedFile& v) { all(a, v.path, v.build_id, v.size, v.hash, v.may_move, v.code); }
+template <typename A> void members(A& a, ProbedFile& v) {
+    all(a, v.path, v.build_id, v.size, v.hash, v.may_move, v.code);
+}
 template <typename A> void members(A& a, NamedText& v) { all(a, v.name, v.text); }
 template <typename A> void members(A& a, Origin& v) { all(a, v.folder, v.scripts, v.library); }
 template <typename A> void members(A& a, GroupName& v) { all(a, v.kind, v.name, v.root); }
