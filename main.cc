@@ -1,10 +1,13 @@
-// sonde: the pipeline. Each pass is a function from value to value; what they are made of is in the layers' folders,
-// and what the command line has to do with them in driver/.
+// sonde: the pipeline. Each pass is a function from value to value. The layers' folders contain the passes, and driver/
+// connects them to the command line.
 //
 //   1 parse    script -> syntax tree; the library is only indexed
 //   2 analyze  probe points to addresses, `$variables` to locations, names, types: HIR
-//   3 generate HIR -> LLVM -> Plan (lowering and compiling are passes 3 and 4 of -p and -v)
+//   3 generate HIR -> LLVM -> Plan (-p and -v count lowering and compiling as passes 3 and 4)
 //   5 run      the Plan: load, attach, pump events, detach, report
+//
+// A new input of pass 3 must be part of the HIR, of Translate or of CodegenFacts. The key of the plan cache consists of
+// these (driver/plan_cache.h); with any other input, sonde would run an outdated plan.
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -58,7 +61,8 @@ int fail(const Error& error) {
     return exit_failure;
 }
 
-// The script's functions, and those of the library that are called, whether they are code of their own or not.
+// Counts the functions of -v's message: those of the script, and the called ones of the library. A primitive counts as
+// a function, too, although it has no body.
 size_t count_functions(const hir::Program& program) {
     std::set<std::string> primitives;
     const auto note = [&](const hir::Expr& expr) {
@@ -90,12 +94,12 @@ void print_trees(const Translation& t) {
         fmt::print("# file {}\n{}", t.sources.name(file->id), ast::parse_listing(*file));
 }
 
-// All passes.
+// Runs the passes up to -p, and returns the exit status.
 int translate(const Options& options) {
     const Translate& translate = options.translate;
     const std::optional<plan::Origin>& origin = options.driver.origin;
     set_warnings_off(translate.warnings_off);
-    // Pass 1: texts to trees. Relative paths of a plan that is translated again begin where they began then.
+    // Pass 1: texts to trees. With --relink, relative paths begin in the directory in which the plan was made.
     PassTimer pass1(1, options);
     std::optional<OriginFolder> folder(std::in_place, origin ? origin->folder : "");
     Translation t(options);
@@ -114,7 +118,7 @@ int translate(const Options& options) {
     if (options.driver.last_pass == 1)
         return t.report() ? 0 : exit_failure;
 
-    // Pass 2: beyond this point everything is resolved and typed; only its C can still be wrong.
+    // Pass 2: resolves and types everything. Only C code in the script can still be wrong afterward.
     PassTimer pass2(2, options);
     t.diags.say_held();
     if (t.diags.has_errors())
@@ -136,9 +140,9 @@ int translate(const Options& options) {
     if (!files)
         return fail(files.error()), say_failed(2);
     program->files = *std::move(files);
-    folder.reset(); // beyond this point paths are those of now
+    folder.reset(); // from here on, relative paths begin in the current directory
 
-    // Passes 3 and 4: HIR to machine code; beyond this point there is nothing but the Plan.
+    // Passes 3 and 4: HIR to machine code. Pass 5 uses only the Plan.
     PassTimer pass3(3, options);
     CodegenFacts facts = find_codegen_facts(options, t, *program);
     Diagnostics in_c(t.sources);
@@ -157,7 +161,7 @@ int translate(const Options& options) {
     const bool is_kept = kept.has_value();
     progress.emplace("translating");
     Result<plan::Plan> plan = is_kept ? *std::move(kept) : generate(*program, t.sources, translate, facts, &dumps);
-    progress.reset(); // beyond this point there is one thread
+    progress.reset(); // ends its thread: a session can fork
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);
@@ -194,7 +198,7 @@ int translate(const Options& options) {
     return run_plan(*plan, options, run);
 }
 
-// A saved plan needs none of the other passes.
+// Runs a saved plan, which needs no other pass.
 int run_saved(const Options& options) {
     set_warnings_off(options.translate.warnings_off);
     Result<plan::Plan> plan = load_saved_plan(options);
@@ -213,13 +217,13 @@ int run(int argc, char** argv) {
     return options.driver.saved_plan.empty() || options.driver.relink ? translate(options) : run_saved(options);
 }
 
-// `reason`: an errno; 0: it was lost.
+// `reason` is an errno, or 0 if the error is unknown.
 int fail_to_write(int reason) {
     return fail(reason ? errno_error("cannot write the output", reason) : Error("cannot write the output"));
 }
 
-// Listings, dumps and help go through the C library, which keeps the last of them until now; a session's own output has
-// been written, and its errors said.
+// Flushes standard output. Listings, dumps and help go through the C library, which buffers the last of them until now,
+// so a full disk shows up only here. A session writes its own output and reports its own errors.
 int with_output_written(int status) {
     errno = 0;
     const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
@@ -231,7 +235,7 @@ int with_output_written(int status) {
 
 int main(int argc, char** argv) try {
     sonde::explain_terminate();
-    std::signal(SIGXFSZ, SIG_IGN); // a file of `ulimit -f` is full: what writes it says so
+    std::signal(SIGXFSZ, SIG_IGN); // `ulimit -f`: write() then fails, and its caller reports that
     return sonde::with_output_written(sonde::run(argc, argv));
 } catch (const std::bad_alloc&) {
     std::fputs("sonde: out of memory\n", stderr);

@@ -26,7 +26,7 @@ constexpr std::string_view list_magic = "sonde list\n";
 constexpr uint64_t usual_limit_mb = 256; // SystemTap's
 constexpr const char* limit_file = "cache_mb_limit";
 
-// Empty: there is no place for it.
+// The path of the folder; empty if no environment variable names a place.
 std::string find_folder() {
     if (const char* given = std::getenv("XDG_CACHE_HOME"); given && *given == '/')
         return std::string(given) + "/sonde";
@@ -34,7 +34,7 @@ std::string find_folder() {
     return home && *home == '/' ? std::string(home) + "/.cache/sonde" : "";
 }
 
-// Why another user could have written to it; empty: none could.
+// Explains why another user could have written to the file; empty if nobody else could.
 std::string why_not_own(const struct stat& status, const std::string& path) {
     if (status.st_uid != geteuid())
         return fmt::format("`{}` belongs to another user (uid {})", path, status.st_uid);
@@ -43,7 +43,8 @@ std::string why_not_own(const struct stat& status, const std::string& path) {
     return "";
 }
 
-// Creates it, where what it lies in is the user's own: root makes nothing in another user's home.
+// Opens the folder, and creates it if `create`. sonde creates it only inside a directory of the same user: with `sudo`,
+// HOME can still be the home of another user, and root must not leave directories there.
 Result<Fd> open_folder(const std::string& path, bool create) {
     const std::string above = path.substr(0, path.rfind('/'));
     struct stat status{};
@@ -96,12 +97,12 @@ uint64_t read_limit(int folder) {
 
 struct Entry {
     std::string name;
-    int64_t used_s, used_ns; // when it was used last
+    int64_t used_s, used_ns; // time of the last use
     uint64_t size;
 };
 
-// Deletes what has not been used for longest until the rest is within the limit. Sessions that do the same at once, and
-// those that read an entry meanwhile, lose nothing: a file that is open stays.
+// Deletes the least recently used entries until the rest is within the limit. Another session may do the same at this
+// moment or read an entry: deleting an open file does no harm to its reader.
 void drop_oldest(int folder) {
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     std::unique_ptr<DIR, int (*)(DIR*)> listing(copy < 0 ? nullptr : fdopendir(copy), closedir);
@@ -170,7 +171,7 @@ void CacheFolder::note_use(const std::string& name) const {
 
 Result<void> CacheFolder::write(const std::string& name, std::string_view data) const {
     const std::string path = path_ + "/" + name;
-    // A name of its own first: others see the whole entry, or none.
+    // Write to a temporary name first, so that other sessions see the whole entry or none.
     const std::string fresh = fmt::format("{}.{}", name, getpid());
     Fd fd(openat(folder_.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd)

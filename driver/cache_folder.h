@@ -1,8 +1,9 @@
-// The folder of what earlier sessions have found out: $XDG_CACHE_HOME/sonde or ~/.cache/sonde.
+// The cache of results of earlier sessions: $XDG_CACHE_HOME/sonde or ~/.cache/sonde.
 //
-// Plans in it are code that root runs, so the folder and each entry must belong to the session's user, and nobody else
-// may write to them. What has not been used for longest is deleted where all is more than the limit, 256 MB or what the
-// file cache_mb_limit says. Nothing that goes wrong here is an error of the session's.
+// Plans in the cache are code that root runs. The folder and each entry must therefore belong to the session's user,
+// and nobody else may have write access. When the cache exceeds its limit, sonde deletes the least recently used
+// entries. The limit is 256 MB, or the number of megabytes in the file cache_mb_limit. A failure of the cache is never
+// an error of the session.
 #pragma once
 
 #include <optional>
@@ -17,21 +18,23 @@ namespace sonde {
 
 class CacheFolder final : public KeptTexts {
   public:
-    static constexpr std::string_view plan_suffix = ".plan"; // of plans' entries
+    static constexpr std::string_view plan_suffix = ".plan"; // of entries that are plans
 
-    // Makes it where there is none. Errors: why it cannot be used.
+    // Opens the folder, and creates it if it does not exist. Errors: the folder cannot be used, with the reason.
     static Result<CacheFolder> open();
-    // --clean-cache. Errors: there is a folder that cannot be used.
+    // --clean-cache: deletes entries above the limit. Errors: the folder exists but cannot be used.
     static Result<void> clean();
 
     const std::string& path() const { return path_; }
-    // Errors: there is no such entry (ENOENT), or it is of no use.
+    // Reads an entry. Errors: the entry does not exist (os_error is ENOENT), or it is unusable.
     Result<std::string> read(const std::string& name) const;
-    // It counts as used now.
+    // Marks the entry as used now.
     void note_use(const std::string& name) const;
-    // Others see the whole entry or none. Deletes what is too much. Errors: it could not be written.
+    // Writes an entry atomically, then deletes old entries above the limit. Errors: the entry cannot be written.
     Result<void> write(const std::string& name, std::string_view data) const;
 
+    // KeptTexts: reads or writes a text with a checksum. An entry that is missing or damaged loads as nullopt. store()
+    // ignores errors.
     std::optional<std::string> load(const std::string& name) override;
     void store(const std::string& name, const std::string& text) override;
 

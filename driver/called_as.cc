@@ -12,12 +12,12 @@
 namespace sonde {
 namespace {
 
-// An option of one of these programs, and what becomes of it.
+// An option of staprun or stapbpf, and its translation.
 struct Row {
     char letter;
     bool has_value;
-    const char* becomes; // sonde's option, whose value is the same; empty: nothing to do here
-    const char* refused; // why not; null: it is taken
+    const char* becomes; // sonde's option, with the same value; empty: sonde ignores it
+    const char* refused; // why sonde refuses it; null: sonde accepts it
 };
 
 constexpr const char* stays_loaded = "nothing stays loaded without a session: -D runs one in the background";
@@ -37,7 +37,7 @@ constexpr Row staprun_rows[] = {
     {'D', false, "-F", nullptr},
     {'R', false, "", nullptr}, // the module's name in the kernel
     {'S', true, "-S", nullptr},
-    {'T', true, "", nullptr}, // how long a reader waits; here it is woken up
+    {'T', true, "", nullptr}, // the interval of polling; sonde is woken up instead
     {'L', false, "", stays_loaded},
     {'A', false, "", stays_loaded},
     {'d', false, "", "nothing is loaded that could be deleted: a session's end removes all that it has"},
@@ -85,7 +85,7 @@ Result<std::vector<std::string>> translate(const std::string& program, std::span
                 return Error(fmt::format("{} -{} needs a value", program, row->letter));
             if (value.empty())
                 value = words[i];
-            if (becomes.starts_with("--")) { // whose value may be left out, so that it has to be in the same word
+            if (becomes.starts_with("--")) { // its value is optional, so it must be in the same word
                 options.push_back(fmt::format("{}={}", becomes, value));
             } else if (!becomes.empty()) {
                 options.emplace_back(becomes);
@@ -100,7 +100,7 @@ Result<std::vector<std::string>> translate(const std::string& program, std::span
         return asks ? Result(options)
                     : Error(fmt::format("{} runs a saved plan: {} FILE.sonde (sonde -p4 -m FILE makes one)", program,
                                         program));
-    // Module options set globals.
+    // Module options (NAME=VALUE) set globals.
     for (size_t i = 1; i < rest.size(); i++) {
         options.emplace_back("-G");
         options.push_back(rest[i]);

@@ -23,7 +23,7 @@ bool any_handler(const hir::Program& program, bool (*wanted)(const hir::Handler&
     return std::ranges::any_of(program.handlers, [&](const hir::Handler* handler) { return wanted(*handler); });
 }
 
-// The session's name.
+// The name of the session. Without -m it contains the process number, so that two sessions have different names.
 std::string module_of(const Options& options) {
     const std::string& name = options.translate.module;
     return !name.empty()                   ? name.substr(name.rfind('/') + 1)
@@ -31,7 +31,7 @@ std::string module_of(const Options& options) {
                                            : fmt::format("sonde_{}", getpid());
 }
 
-// The kernel whose types the handlers know, if they need any.
+// The kernel whose types are compiled into the handlers; empty if the handlers use no types of the kernel.
 Result<plan::KernelBuild> find_kernel_build(Translation& t) {
     plan::KernelBuild out;
     const KernelTypes* types = t.env.needed_kernel();
@@ -83,7 +83,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     CodegenFacts facts;
     facts.groups = t.groups;
     facts.may_goto = any_in_kernel && t.kernel_facts.may_goto();
-    // A perf event has room for 64 programs, of all sessions.
+    // A perf event runs at most 64 programs, and all sessions on the machine share this limit.
     constexpr int most_at_event = 24;
     const auto at_syscalls =
         std::ranges::count_if(program.handlers, [](const hir::Handler* handler) { return is_at_syscalls(*handler); });

@@ -1,4 +1,4 @@
-// Facts that the code generator needs and that no option tells: about the kernel, the target, and the texts.
+// Facts that the code generator needs and that no option gives: about the kernel, the target, and the script's texts.
 #pragma once
 
 #include "base/result.h"
@@ -10,14 +10,15 @@
 
 namespace sonde {
 
-// The kernel of the translation, as C in scripts needs it. `t` must outlive it.
+// Describes the kernel to the compiler of C code in scripts. `t` must outlive the result.
 CKernel kernel_for_c(Translation& t);
 
-// Asks the kernel, or the other one of -r, for the facts that decide how handlers are compiled.
+// Collects the facts that decide how handlers are compiled, from the running kernel or the kernel of -r.
 CodegenFacts find_codegen_facts(const Options& options, const Translation& t, const hir::Program& program);
 
-// Adds the script's C, and for -p4 what a saved plan keeps: its texts, and the kernel that it fits. Errors: a module of
-// the kernel whose types cannot be read.
+// Adds the script's compiled C code (null if the script has none; otherwise it must outlive `facts`). For -p4, also
+// adds the parts of a saved plan: the texts, and the kernel that the plan fits. Errors: the types of a kernel module
+// cannot be read.
 Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const CCode* c_code);
 
 } // namespace sonde

@@ -1,6 +1,7 @@
-// Nothing is resolved to addresses here, which takes seconds for all of the library: names come from the kernel's
-// types, the library's index and symbol tables. An alias counts if the kernel has one of the functions or tracepoints
-// it stands for.
+// A search must answer quickly, so it does not resolve points to addresses: that takes several seconds for
+// the whole library. Names come from the kernel's types, the library's index, and symbol tables. An alias counts as
+// available if the kernel has one of its functions or tracepoints. That test is cheap but not exact: an alias can still
+// fail to resolve, for example because a function was inlined everywhere.
 #include "driver/discovery.h"
 
 #include <elf.h>
@@ -37,7 +38,7 @@
 namespace sonde {
 namespace {
 
-constexpr size_t most_shown = 8; // of a kind, in a search
+constexpr size_t most_shown = 8; // lines of each kind in a search
 
 // ---- the library's aliases that mean something on this kernel
 
@@ -78,7 +79,7 @@ class Aliases {
         const auto found = targets_.find(name);
         constexpr int deepest = 8;
         if (found == targets_.end() || depth > deepest)
-            return true; // a kind of its own, or one with a suffix
+            return true; // a built-in kind, or an alias with a suffix: do not hide it
         return std::ranges::any_of(found->second,
                                    [&](const ast::ProbePoint* point) { return target_exists(*point, depth + 1); });
     }
@@ -137,7 +138,7 @@ struct Family {
     std::string pattern, what;
 };
 
-// What is neither the kernel's nor the library's.
+// Families of points outside of the kernel and the library.
 std::vector<Family> families_of_kinds(const Translation& t) {
     const std::string program = t.env.command_path.empty() ? t.env.target_pid ? "process" : "process(\"PATH\")"
                                                            : fmt::format("process({})", in_quotes(t.env.command_path));
@@ -194,7 +195,7 @@ int list_families(Translation& t, bool only_kernel) {
     print_kernel_families(t, true);
     for (const Family& family : families_of_kinds(t))
         print_family(family.pattern, family.what);
-    // The library's, by their first word.
+    // The points of the library, by their first word.
     std::map<std::string, size_t> families;
     for (const std::string& name : Aliases(t).names())
         if (const size_t dot = name.find('.'); dot != std::string::npos)
@@ -210,7 +211,7 @@ int list_families(Translation& t, bool only_kernel) {
 
 class Search {
   public:
-    // `pattern`: what was written, if that is more than the word; empty if not.
+    // `pattern` is the user's text if it is more than a word; otherwise empty.
     Search(Translation& t, const Options& options, std::string word, std::string pattern)
         : t_(t), options_(options), word_(std::move(word)), pattern_(std::move(pattern)) {}
 
@@ -227,7 +228,7 @@ class Search {
         print_installed();
         print_kernel_functions();
         print_library_functions();
-        // A system call by the name that its tracepoint or its function has.
+        // Find a system call by the name of its tracepoint or of its function.
         for (std::string_view prefix : {"sys_enter_", "sys_exit_", "__x64_sys_", "sys_"})
             if (!any_ && word_.starts_with(prefix) && is_syscall(word_.substr(prefix.size()))) {
                 word_.erase(0, prefix.size());
@@ -248,7 +249,7 @@ class Search {
         const auto same = [](unsigned char a, unsigned char b) { return tolower(a) == tolower(b); };
         return std::search(text.begin(), text.end(), word_.begin(), word_.end(), same) != text.end();
     }
-    // The whole word first, then names that begin with it, then others.
+    // Sort the exact word first, then names that begin with the word, then all others.
     int rank(const std::string& name) const { return name == word_ ? 0 : name.starts_with(word_) ? 1 : 2; }
 
     std::string target_words() const {
@@ -270,7 +271,7 @@ class Search {
         if (found.size() > most_shown)
             fmt::print("# and {} more: {}\n", found.size() - most_shown, rest);
         any_ = true;
-        // What the example at the end is about: the nearest name of all.
+        // The example at the end shows the best match of all kinds.
         if (are_points && (best_.empty() || rank(found[0].name) < best_rank_)) {
             best_ = found[0].line;
             best_rank_ = rank(found[0].name);
@@ -292,7 +293,7 @@ class Search {
         }
         print_kind("tools", std::move(found), fmt::format("sonde tools {}", word_), false);
     }
-    // By their first words and by what they are for.
+    // Searches the patterns of the families and their descriptions.
     void print_families() {
         std::vector<Named> found;
         for (const Family& family : families_of_kinds(t_))
@@ -329,7 +330,7 @@ class Search {
         print_points("functions of the kernel", fmt::format("kernel.function(\"*{}*\")", word_));
     }
 
-    // The target's program and its libraries; without a target, the C library.
+    // Searches the target's program and its libraries; without a target, the C library.
     void print_programs() {
         std::string program = t_.env.command_path;
         std::vector<std::string> libraries;
@@ -357,8 +358,8 @@ class Search {
                                  fmt::format("process({}).mark(\"*{}*\")", in_quotes(library), word_));
             }
     }
-    // Without a target: programs of $PATH whose names begin so, with the processes that run them, and such processes of
-    // other programs.
+    // Without a target: lists programs in $PATH whose name begins with the word, with their processes. Also lists
+    // processes of such programs outside of $PATH.
     void print_installed() {
         if (!t_.env.command_path.empty() || t_.env.target_pid)
             return;
@@ -457,7 +458,8 @@ class Search {
 
 } // namespace
 
-// The word of `*sched_switch*`, which bpftrace searches everything for, and of `sched_*`; any other text unchanged.
+// Returns the word in `*sched_switch*`, which is how bpftrace users search, or in `sched_*`. Returns any other text as
+// it is.
 static std::string searched_word(const std::string& text) {
     const size_t begin = text.find_first_not_of('*'), end = text.find_last_not_of('*');
     if (begin == std::string::npos)
@@ -466,7 +468,8 @@ static std::string searched_word(const std::string& text) {
     return is_word(word) ? word : text;
 }
 
-// `timer` of `timer.*`, whose points have arguments that a pattern does not have; empty for any other text.
+// Returns `timer.` for `timer.*`: these points have arguments, so the pattern matches no listing. Empty for other
+// texts.
 static std::string searched_family(const Translation& t, const std::string& text) {
     const size_t dot = text.find('.');
     if (dot == std::string::npos || (text.substr(dot) != ".*" && text.substr(dot) != ".**"))
@@ -477,8 +480,8 @@ static std::string searched_family(const Translation& t, const std::string& text
                : "";
 }
 
-// `process("P").**`, where functions and marks, which have an argument, are no part of the pattern, but of what there
-// is.
+// Returns whether the text is like `process("P").**`. The pattern itself does not match functions and marks, because
+// these have an argument, but the user wants to see them.
 static bool asks_for_all_of_program(const std::string& text) {
     return text.ends_with(".**") && (text.starts_with("process(") || text.starts_with("process."));
 }
@@ -499,7 +502,7 @@ bool is_discovery(Translation& t, const Options& options) {
         return false;
     if (asks_for_all_of_program(text))
         return !points_of(t, text).empty();
-    // A word by itself that is a point is listed as one.
+    // A single word that is a point, such as `begin`, is listed as a point.
     if (is_word(searched_word(text)))
         return (text.starts_with('*') && text.ends_with('*')) || points_of(t, text).empty();
     return !searched_family(t, text).empty() && points_of(t, text).empty();

@@ -1,5 +1,5 @@
-// What there is to probe, for whom does not know yet: all families of probe points (`-l '*'`), and a word that is
-// looked for everywhere (`sonde tcp`, `sonde -l malloc -c ls`).
+// Helps users who do not know yet what they can probe: lists all families of probe points (`-l '*'`), or searches for a
+// word everywhere (`sonde tcp`, `sonde -l malloc -c ls`).
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace sonde {
 
-// Whether -l's argument asks for that and not for the points that match it.
+// Returns whether the argument of -l asks for such a search, and not for the points that match a pattern.
 bool is_discovery(Translation& t, const Options& options);
-// Prints the answer; gives the exit status.
+// Prints the families or the search results. Returns the exit status.
 int discover(Translation& t, const Options& options);
 
 } // namespace sonde

@@ -43,7 +43,7 @@ bridge::BridgeOptions bridge_options(const Options& options) {
     return out;
 }
 
-// As a shell takes it.
+// Quotes the word for a shell if necessary.
 std::string in_shell_quotes(std::string_view word) {
     const bool plain = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
         return isalnum(c) || std::string_view("_-./=:,+").find(static_cast<char>(c)) != std::string_view::npos;
@@ -56,7 +56,7 @@ std::string in_shell_quotes(std::string_view word) {
     return out + "'";
 }
 
-// The command line with the script in it replaced.
+// Returns the command line with the translated script.
 std::string command_with(const Options& options, const bridge::Bridged& bridged) {
     const std::string_view script =
         std::string_view(bridged.script).substr(0, bridged.script.find_last_not_of('\n') + 1);
@@ -79,8 +79,8 @@ Range range_of(FileId file, const bridge::Gap& gap) {
     return {file, static_cast<uint32_t>(gap.begin), static_cast<uint32_t>(gap.end)};
 }
 
-// What is wrong with the translation on this machine: a function that is not there, a program without debug
-// information.
+// Checks the translated script on this machine, and returns the diagnostics: for example, a function does not exist, or
+// a program has no debug information.
 std::string check_translation(Translation& t, const Options& options, const bridge::Bridged& bridged) {
     Diagnostics diags(t.sources);
     diags.warnings_off = true;
@@ -90,13 +90,14 @@ std::string check_translation(Translation& t, const Options& options, const brid
     if (!diags.has_errors() && t.library) {
         Translate as = options.translate;
         as.guru |= bridged.needs_guru;
-        t.env.guru |= bridged.needs_guru; // no other script is translated with it
+        t.env.guru |= bridged.needs_guru; // safe: no other script uses this environment
         analyze({parsed}, *t.library, t.env, as, t.arena, diags);
     }
     return diags.has_errors() ? diags.render(false) : "";
 }
 
-// The language of a script that has our `probe` in front of another tracer's point: `probe kprobe:vfs_read {`.
+// Recognizes a script that has our `probe` in front of another tracer's point: `probe kprobe:vfs_read {`. Overwrites
+// the `probe` with blanks.
 std::optional<bridge::Dialect> guess_after_probe(std::string& text) {
     constexpr std::string_view ours = "probe ";
     const size_t begin = text.find_first_not_of(" \t\n");
@@ -107,12 +108,12 @@ std::optional<bridge::Dialect> guess_after_probe(std::string& text) {
     if (point.find(':') == std::string_view::npos || point.find('"') != std::string_view::npos)
         return {};
     const std::optional<bridge::Dialect> dialect = bridge::guess_dialect(without);
-    if (dialect) // the places of what is said stay those of the script
+    if (dialect) // blanks keep the positions of diagnostics
         text.replace(begin, ours.size(), ours.size(), ' ');
     return dialect;
 }
 
-// The points in our language; empty: they cannot be translated.
+// Translates points to sonde's language; empty if that is impossible.
 std::string translate_points(bridge::Dialect dialect, const std::string& points, const Options& options) {
     Result<bridge::Bridged> bridged = bridge::translate_from(dialect, points + " { }", bridge_options(options));
     const std::string script = bridged ? bridged->script : "";
@@ -140,7 +141,7 @@ bool explain_foreign(Translation& t, const Options& options) {
     const FileId file = t.files.front()->id;
     std::string text(t.sources.text(file));
     std::optional<bridge::Dialect> dialect = bridge::guess_dialect(text);
-    const bool is_ours = !dialect; // but for the point
+    const bool is_ours = !dialect; // perhaps sonde's language with a foreign point
     if (is_ours)
         dialect = guess_after_probe(text);
     if (!dialect)

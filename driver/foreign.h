@@ -1,7 +1,7 @@
-// Scripts in other tracers' languages: the same in ours, printed to paste.
+// Scripts in the languages of other tracers: sonde prints a translation that the user can paste.
 //
-// They are translated for the reader and not run at once: whoever types such a script should see what becomes of it.
-// `sonde --from=bpftrace FILE | sonde -` runs what comes out.
+// sonde does not run the translation at once: the user should see first what became of the script. `sonde
+// --from=bpftrace FILE | sonde -` translates a script and runs it.
 #pragma once
 
 #include "driver/options.h"
@@ -9,14 +9,14 @@
 
 namespace sonde {
 
-// A script that did not parse: when it reads as one of these languages, says so in place of the parser's errors, with
-// the translation. False: it does not, and nothing is said.
+// Call this for a script with syntax errors. If the script is in one of these languages, prints that and the
+// translation instead of the parser's errors. Returns false, and prints nothing, for any other script.
 bool explain_foreign(Translation& t, const Options& options);
 
-// A pattern of -l or -L that did not parse: the same of a point.
+// The same for a pattern of -l or -L.
 bool explain_foreign_points(Translation& t, const Options& options);
 
-// --from=LANGUAGE: prints the translation. Gives the exit status: a failure where something has no counterpart.
+// --from=LANGUAGE: prints the translation. Returns the exit status, which is a failure if a part has no counterpart.
 int print_foreign(const Options& options);
 
 } // namespace sonde

@@ -1,3 +1,11 @@
+// The file must not exist before the first message, so standard error cannot simply be the file. It is a pipe instead.
+// The process that reads the pipe must be sonde itself: commands that sonde starts inherit standard error, and their
+// messages belong to the same file. A thread reads, because the session's main loop may be busy when a command writes a
+// lot.
+//
+// The destructor must not lose messages: it replaces the pipe's last writer, wakes the thread up, and the thread reads
+// the pipe until it is empty. It must not wait for the end of the file either, because a command that still runs has
+// the writing end open.
 #include "driver/late_file.h"
 
 #include <fcntl.h>
@@ -21,7 +29,7 @@ LateFile::LateFile(std::string path) : path_(std::move(path)), end_(eventfd(0, E
     std::error_code ignored;
     if (std::filesystem::exists(std::filesystem::symlink_status(path_, ignored)) && create_file(path_))
         std::filesystem::remove(path_, ignored);
-    // Without a descriptor or a thread the file is there at once.
+    // Without a descriptor or a thread, create the file at once.
     if (!start())
         if (Result<Fd> file = create_file(path_, O_APPEND))
             dup2(file->get(), STDERR_FILENO);

@@ -1,7 +1,6 @@
-// Standard error that goes to a file which is there only if something was said.
+// Standard error that goes to a file. The file is created by the first message, so a quiet session leaves no file.
 //
-// A pipe takes the place of standard error, of what is started from then on too. A thread reads it, and makes the file
-// when the first text comes.
+// A pipe replaces standard error, for commands that sonde starts, too. A thread reads the pipe.
 #pragma once
 
 #include <string>
@@ -13,9 +12,9 @@ namespace sonde {
 
 class LateFile {
   public:
-    // Takes the place of standard error. A file of that name from before is removed, if it is one's own (create_file).
+    // Replaces standard error. Removes an older file with this name if the user may overwrite it (see create_file()).
     explicit LateFile(std::string path);
-    // What was said until now is in the file; standard error is /dev/null then.
+    // Writes all messages so far to the file. Afterward standard error is /dev/null.
     ~LateFile();
     LateFile(const LateFile&) = delete;
     LateFile& operator=(const LateFile&) = delete;
@@ -23,13 +22,13 @@ class LateFile {
   private:
     bool start();
     void copy();
-    // False: nothing comes any more.
+    // Copies the pipe's contents to the file. Returns false at the end of the pipe.
     bool take();
 
     std::string path_;
-    Fd reader_, end_; // end_: the destructor's word
+    Fd reader_, end_; // end_: an eventfd that the destructor signals
     Fd file_;
-    bool refused_ = false; // the file cannot be made: texts are lost, and the session goes on
+    bool refused_ = false; // sonde tried to create the file; if that failed, messages are lost
     std::thread thread_;
 };
 

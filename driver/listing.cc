@@ -23,7 +23,7 @@
 namespace sonde {
 namespace {
 
-// What programs are made of has names of theirs.
+// Prints the lines. They contain names from programs, which can have control characters: replace these on a terminal.
 void print_lines(const std::vector<std::string>& lines, bool raw) {
     const bool for_terminal = !raw && isatty(STDOUT_FILENO) == 1;
     for (const std::string& line : lines)
@@ -64,7 +64,7 @@ int explain_why(Translation& t, const Options& options) {
     return lines.empty() ? exit_failure : 0;
 }
 
-// --dump-functions and its relatives
+// --dump-functions, --dump-probe-aliases, --dump-probe-types
 int print_inventory(Translation& t, const Options& options) {
     const Inventory inventory = options.driver.inventory;
     const bool all = options.driver.verbose[0] > 0;

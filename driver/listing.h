@@ -1,4 +1,5 @@
-// Questions that are answered without running anything: -l, -L, --why, --dump-functions and its relatives.
+// Options that print something and run nothing: -l, -L, --why, --dump-functions, --dump-probe-aliases,
+// --dump-probe-types.
 #pragma once
 
 #include "driver/options.h"
@@ -6,8 +7,9 @@
 
 namespace sonde {
 
+// Returns whether the command line has one of these options.
 bool is_listing(const Options& options);
-// Prints the answer after pass 1. Gives the exit status: a failure where nothing was found.
+// Prints the listing. Call it after pass 1. Returns the exit status, which is a failure if nothing was found.
 int list(Translation& t, const Options& options);
 
 } // namespace sonde

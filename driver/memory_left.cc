@@ -14,12 +14,12 @@
 namespace sonde {
 
 Result<void> check_memory() {
-    constexpr size_t least = size_t(40) << 20; // a session of one uprobe takes 43 MB from here to its end
+    constexpr size_t least = size_t(40) << 20; // a session with one uprobe allocates 43 MB
     void* const memory = mmap(nullptr, least, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return Error(fmt::format("out of memory: there are no {} MB for a session (see `ulimit -v`)", least >> 20));
     munmap(memory, least);
-    // A thread of a program without a limit has as much, and sonde's threads do with it.
+    // 2 MB is the stack of a thread if the main thread's limit is infinite, and sonde's threads work with that size.
     constexpr rlim_t least_stack = 2 << 20;
     rlimit stack{};
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < least_stack)

@@ -1,18 +1,19 @@
-// What is done about a want of memory.
+// Running out of memory.
 //
-// Of the libraries that read debug information and translate, not all survive a refusal: libdw 0.188 reads through a
-// null pointer. What is refused before they begin cannot go wrong there, for scripts and programs that are small.
+// Some of the libraries that read debug information and translate crash if an allocation fails: libdw 0.188 reads
+// through a null pointer. sonde therefore checks the available memory before it calls them. For small scripts and
+// programs, that is enough.
 #pragma once
 
 #include "base/result.h"
 
 namespace sonde {
 
-// Errors: less is left than the smallest session takes, by a limit of this process' address space or of the machine.
+// Errors: a limit on this process' address space or on the machine leaves less memory than the smallest session needs.
 Result<void> check_memory();
 
-// From here on a refusal that nothing can catch, in another thread or in a destructor, ends the process with status 1
-// and the message that main() has for it, not with an abort.
+// Handles a failed allocation that nobody can catch, in another thread or in a destructor. From this call on, it ends
+// the process with status 1 and main()'s message, instead of an abort.
 void explain_terminate();
 
 } // namespace sonde

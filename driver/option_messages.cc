@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-// Options of other tracers, and the same in sonde.
+// Options of other tracers, and their counterparts in sonde.
 constexpr std::pair<std::string_view, std::string_view> habits[] = {
     {"-n", "-e SCRIPT runs a script"},
     {"-f", "a script's file needs no option"},

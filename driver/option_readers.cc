@@ -40,7 +40,7 @@ std::optional<double> real_number(const std::string& text) {
     return text.empty() || *end || !std::isfinite(value) ? std::optional<double>() : value;
 }
 
-// The name of -D NAME=VALUE and -G NAME=VALUE.
+// Checks the name of -D NAME=VALUE and -G NAME=VALUE.
 std::string check_name(const Given& given, const std::string& text) {
     const std::string name = text.substr(0, text.find('='));
     const bool good =
@@ -76,7 +76,8 @@ std::string set_limit(Limits& limits, const std::string& define) {
             warn(fmt::format("-D MAXBACKTRACE={}: a stack has at most {} addresses", value, most_stack_addresses));
         return "";
     }
-    // Scripts pass other names of SystemTap's, which have no meaning here. A misspelt name is a mistake.
+    // Accept unknown names: scripts pass other limits of SystemTap, which have no meaning in sonde. Warn about a name
+    // that is probably misspelt.
     std::vector<std::string> names;
     for (const LimitRow& row : limit_rows)
         names.emplace_back(row.name);
@@ -171,7 +172,7 @@ std::string ring_size(uint64_t& bytes, const Given& given) {
         return is_number(given.value())
                    ? wrong
                    : wrong + "; -s is the size of the buffer, and a script needs no option: sonde FILE";
-    // A ring buffer's size is a power of two.
+    // The size of a ring buffer is a power of two.
     for (bytes = 1 << 20; bytes < megabytes << 20;)
         bytes *= 2;
     return "";
@@ -204,7 +205,7 @@ std::string add_globals(Assignments& globals, const Given& given) {
     return "";
 }
 
-// A global of stdlib/task.stp: a process, or -1.
+// stdlib/task.stp reads this global: a process number, or -1 for the host.
 std::string set_namespaces(Assignments& globals, const Given& given) {
     const std::string& text = given.value();
     if (text != "host" && (!is_number(text) || std::strtoll(text.c_str(), nullptr, 10) <= 0))

@@ -1,5 +1,5 @@
-// Readers: they store the value of an option in a member, and return what is wrong with it or nothing. The rows of
-// options/*.def name them.
+// Readers: a reader stores the value of an option in a member. It returns an error message, or "". The rows of
+// options/*.def name the readers.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ inline std::string text(std::string& member, const Given& given) {
     member = given.value();
     return "";
 }
-// Not empty.
+// Rejects an empty value.
 std::string some_text(std::string& member, const Given& given);
 std::string texts(Texts& member, const Given& given);
 std::string some_texts(Texts& member, const Given& given);
-// One of the choices that the row's argument lists. A member of an enumeration, or a truth value, gets its place among
-// them.
+// Accepts the choices in the row's argument. The value of an enumeration or a bool is the position of the choice, so
+// the enumerators must have the same order.
 template <typename T> std::string choice(T& member, const Given& given) {
     const std::vector<std::string> choices = OptionRow::choices_of(given.argument);
     for (size_t i = 0; i < choices.size(); i++)
@@ -44,14 +44,17 @@ template <typename T> std::string choice(T& member, const Given& given) {
         }
     return none_of(given.name, given.value(), choices);
 }
+// For a flag that stands for a certain value.
 template <typename T> std::string set(T& member, std::type_identity_t<T> value, const Given&) {
     member = value;
     return "";
 }
+// Accepts an option and ignores it.
 inline std::string nothing(const Given&) { return ""; }
 
+// The range is inclusive.
 std::string read_number(uint64_t& member, const Given& given, uint64_t least, uint64_t most);
-// A whole number in a range.
+// Reads a whole number in a range.
 struct number {
     uint64_t least, most;
     number(uint64_t least, uint64_t most) : least(least), most(most) {}
@@ -65,7 +68,7 @@ struct number {
 };
 
 std::string read_seconds(double& member, const Given& given, double least, double most);
-// A number of seconds in a range.
+// Reads a number of seconds in a range.
 struct seconds {
     double least, most;
     seconds(double least, double most) : least(least), most(most) {}
@@ -117,6 +120,7 @@ std::string check_download(const Given& given);
 std::string check_machine(const Given& given);
 std::string check_privilege(const Given& given);
 std::string limit_resource(int resource, const Given& given);
+// Rejects the option, with the reason.
 std::string refuse(const Given& given, const char* why);
 
 } // namespace sonde::readers

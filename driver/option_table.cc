@@ -19,7 +19,7 @@ namespace {
 using namespace readers;
 
 constexpr OptionRow rows[] = {
-// The member of an OPTION is in the part whose .def file has the row.
+// Each .def file belongs to one part of Options, so the member of an OPTION is in that part.
 #define SETTER(names, argument, action, topic, help)                                                                   \
     {names, argument, Topic::topic, help,                                                                              \
      [](Options& o, const Given& given) -> std::string { return static_cast<void>(o), action; }},

@@ -1,4 +1,11 @@
-// The command line, from words to Options. CLI11 splits the words; the rows of options/*.def read the values.
+// The command line, from words to Options.
+//
+// CLI11 splits the words into options and values, and the rows of options/*.def read the values. The order matters:
+//
+// * Help and the version come first. They work even if the rest of the command line is wrong.
+// * --relink loads the plan's options before the rows add to them.
+// * Checks of several options run when all values are known.
+// * derive_needs() runs last. It computes options that the user cannot give.
 #include "driver/options.h"
 
 #include <wordexp.h>
@@ -39,7 +46,7 @@ int fail(const std::string& message) {
 
 // ---- from words to values -------------------------------------------------------------------------------------------
 
-// An option without its optional value gets the implied one: CLI11 would take the next word.
+// Adds the implied value to an option without its optional value. Otherwise CLI11 would use the next word.
 std::string with_value(const std::string& word) {
     if (word == "--compatible=") // the newest version
         return word + std::string(systemtap_version);
@@ -47,10 +54,10 @@ std::string with_value(const std::string& word) {
     return row && row->has_optional_value() ? fmt::format("{}={}", word, row->implied()) : word;
 }
 
-// The words of the command line by option, in the order of the table.
+// The words of the command line by option. The options are in the order of the table.
 class Words {
   public:
-    // The message, or nothing.
+    // Returns an error message, or "".
     std::string split(std::vector<std::string> words) {
         CLI::App app;
         app.set_help_flag("");
@@ -59,7 +66,7 @@ class Words {
             for (const std::string& name : row.all_names())
                 add(app, row, name);
         app.add_option("FILE", positional);
-        std::ranges::reverse(words); // as CLI11 takes them
+        std::ranges::reverse(words); // CLI11 reads them from the end
         try {
             app.parse(std::move(words));
         } catch (const CLI::ParseError& error) {
@@ -69,7 +76,7 @@ class Words {
         for (Entry& one : entries_)
             if (one.option->count() > 0) {
                 one.given.count = one.option->count();
-                // CLI11 has a value for a flag, too.
+                // CLI11 also stores a value for a flag. Ignore it.
                 if (!one.row->is_flag())
                     one.given.values = one.option->results();
             }
@@ -80,7 +87,7 @@ class Words {
         return "";
     }
 
-    // Reads the values into the options; the message, or nothing.
+    // Stores the values in the options. Returns an error message, or "".
     std::string read(Options& options) const {
         for (const Entry& one : entries_)
             if (one.given.count > 0)
@@ -89,7 +96,7 @@ class Words {
         return "";
     }
 
-    // How often the option was given, by any of its names.
+    // Counts the option on the command line, by any of its names.
     size_t count(std::string_view name) const {
         size_t out = 0;
         for (const Entry& one : of(name))
@@ -102,9 +109,9 @@ class Words {
             out.insert(out.end(), one.given.values.begin(), one.given.values.end());
         return out;
     }
-    // The options that take one value and have several.
+    // Rejects options that accept one value and got several.
     std::string check_counts() const;
-    // The message about the first unknown option; empty: all options are known.
+    // The error message about the first unknown option; empty: all options are known.
     const std::string& unknown() const { return unknown_; }
 
     Texts positional;
@@ -267,8 +274,8 @@ std::string check_together(const Options& o, const Words& words) {
     return "";
 }
 
-// Sets the needs of the session and of the tool. A plan that is translated again keeps the needs that it was made
-// with: its next session may have them, too.
+// Derives the needs of the session and of the tool. A plan that is translated again keeps its earlier needs: its next
+// session may have them, too.
 void derive_needs(Options& o) {
     Translate& t = o.translate;
     const SessionOptions& session = o.session;
@@ -294,7 +301,7 @@ void derive_needs(Options& o) {
     t.settable_globals = o.driver.last_pass == 4;
 }
 
-// SystemTap's macros are another way to say --overload.
+// SystemTap has macros (-D) instead of --overload.
 void derive_overload(const Limits& limits, std::optional<double>& overload) {
     if (overload)
         return;
@@ -304,8 +311,8 @@ void derive_overload(const Limits& limits, std::optional<double>& overload) {
         overload = 100 * static_cast<double>(limits.overload_threshold) / static_cast<double>(limits.overload_interval);
 }
 
-// --relink: the options of the plan come first, then those of the command line. A group that is given now replaces the
-// plan's groups.
+// --relink: starts with the options of the plan. The command line then adds to them, but a group on the command line
+// replaces the plan's groups.
 Result<void> begin_with_plan(const std::string& path, const Words& words, Options& options) {
     Result<plan::Plan> plan = plan::load_file(path);
     if (!plan)
@@ -324,7 +331,7 @@ Result<void> begin_with_plan(const std::string& path, const Words& words, Option
     return {};
 }
 
-// Reads the words that have no row of their own (FILE, --relink), then the rows of the table.
+// Reads the words without a row (FILE, --relink), then the rows of the table.
 std::string read_script_words(const Words& words, Options& options) {
     DriverOptions& driver = options.driver;
     const bool is_plan = !words.positional.empty() && words.positional[0].ends_with(".sonde");
@@ -354,7 +361,7 @@ std::variant<Options, int> read_words(std::vector<std::string> given) {
         return refuse(wrong);
     if (words.count("--help") > 0)
         return fmt::print("{}", short_help()), 0;
-    // Scripts that make scripts read "version N.N" here, and decide by it what they write.
+    // Scripts that generate scripts look for "version N.N" here, and adapt their output to it.
     if (words.count("--version") > 0)
         return fmt::print("sonde {}: SystemTap's language, version {}\n", SONDE_VERSION, systemtap_version), 0;
     if (!words.unknown().empty())
@@ -376,7 +383,7 @@ std::variant<Options, int> read_words(std::vector<std::string> given) {
 
 // ---- the file with default options ----------------------------------------------------------------------------------
 
-// The words of the file with default options: split and expanded as the shell does, without running commands.
+// Returns the words of the file with default options, split and expanded as by the shell. Commands are not run.
 Result<std::vector<std::string>> read_defaults() {
     const char* folder = std::getenv("SYSTEMTAP_DIR");
     const char* home = std::getenv("HOME");

@@ -1,5 +1,6 @@
-// The command line as one value of four parts. `translate` decides the meaning of a script, `session` how its plan
-// runs, `sinks` what becomes of the events, and `driver` the passes and listings. A pass gets a whole part.
+// The command line as one value of four parts: `translate` decides the meaning of a script, `session` how its plan
+// runs, `sinks` the outputs of the events, and `driver` the passes and listings. A pass gets a whole part, never single
+// options.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +22,10 @@
 namespace sonde {
 
 enum class When : uint8_t { Never, Always, Auto };
-// Poison: sonde writes entries, but reads none.
+// Poison: sonde writes entries, but does not read them.
 enum class Cache : uint8_t { On, Poison, Off };
 enum class Inventory : uint8_t { None, Functions, Aliases, ProbeTypes };
-// A command line can ask for one of these instead of a session.
+// A command line can contain one of these requests instead of a script.
 enum class Question : uint8_t { Nothing, Help, Version, CleanCache };
 using Verbosity = std::array<int, 5>;
 
@@ -56,11 +57,11 @@ struct Options {
 };
 
 // Reads the command line, after the words of $SYSTEMTAP_DIR/rc (default ~/.systemtap/rc) as stap(1) describes it.
-// Returns the exit status instead if nothing is left to do (help, version), or if the words are wrong, which is printed
-// on standard error.
+// Returns an exit status instead if nothing remains to be done (help, version) or if the words are wrong. In the latter
+// case it prints an error message.
 std::variant<Options, int> read_command_line(int argc, char** argv);
 
-// Of a saved plan that was made for a target: why it does not run without one.
+// Returns the error message for a saved plan that needs a target but has none.
 std::string why_no_session_without_target(const std::string& plan);
 
 } // namespace sonde

@@ -1,4 +1,4 @@
-// --relink: the working directory of the plan's translation.
+// --relink: the current directory of the plan's first translation.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sonde {
 
-// Enters the directory that a plan was made in, and leaves it when this ends: relative paths of the script and of its
-// options begin there. Does nothing if the directory does not exist, or if the name is empty.
+// Enters the directory in which a plan was made, and leaves it in the destructor. Relative paths of the script and of
+// its options begin there. Does nothing if the name is empty or the directory does not exist.
 class OriginFolder {
   public:
     explicit OriginFolder(const std::string& folder);

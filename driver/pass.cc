@@ -38,7 +38,7 @@ PassTimer::Times PassTimer::now() {
 }
 
 namespace {
-// What this process takes of memory by now, in SystemTap's form; empty where /proc does not tell.
+// The memory of this process, in SystemTap's form; empty if /proc is not readable.
 std::string memory_used() {
     FILE* statm = fopen("/proc/self/statm", "re");
     long pages[6] = {};

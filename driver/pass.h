@@ -1,4 +1,4 @@
-// What every pass says on standard error: how long it took, and that it failed.
+// Messages of every pass on standard error: its time, and its failure.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace sonde {
 constexpr int exit_failure = 1;
 
 void say_error(const std::string& message);
-// "Pass N: WHAT failed.", in SystemTap's words. Gives exit_failure.
+// Prints "Pass N: WHAT failed.", which are SystemTap's words. Returns exit_failure.
 int say_failed(int pass);
 
-// Times a pass, and says so at -v as stap does.
+// Measures the time of a pass, and prints it at -v as stap does.
 class PassTimer {
   public:
     PassTimer(int pass, const Options& options);

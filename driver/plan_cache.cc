@@ -45,7 +45,7 @@ class KeyText {
     std::string out_;
 };
 
-// The build-id's note among a loaded file's; empty: there is none.
+// Returns the build-id of a loaded file; empty if it has none.
 std::string_view find_build_id(const dl_phdr_info& info) {
     for (const ElfW(Phdr) & segment : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
         if (segment.p_type != PT_NOTE)
@@ -66,7 +66,8 @@ std::string_view find_build_id(const dl_phdr_info& info) {
     return {};
 }
 
-// sonde itself and the libraries that it has loaded, LLVM above all. Gives "" if one of them does not tell its build.
+// Returns the build-ids of sonde and its loaded libraries, above all LLVM. Empty if one of them has no build-id: then
+// sonde cannot notice that the file was replaced.
 std::string own_builds() {
     struct Builds {
         std::string ids;
@@ -88,22 +89,22 @@ std::string make_key(const Translate& translate, const hir::Program& program, co
                      const CodegenFacts& facts, const std::string& builds) {
     KeyText key;
     key.add(builds);
-    // A fact that is added does not compile until it is named here. The module of a session without -m has the number
-    // of its process, and with -m it is among the options.
+    // A new fact does not compile until it is named here. `module` is not part of the key: without -m it has the
+    // process number, and with -m it is among the options.
     const auto& [may_goto, kernel_types, syscall_events, uprobe_session, target_program, groups, script, module, c_code,
                  kernel, origin] = facts;
     for (bool flag : {may_goto, kernel_types, syscall_events, uprobe_session})
         key.number(flag);
     key.add(target_program);
-    key.add(c_code ? c_code->bitcode : ""); // with the offsets of the kernel's types
+    key.add(c_code ? c_code->bitcode : ""); // contains the offsets of the kernel's types
     key.add(script);
     for (FileId file = 1; file <= sources.last(); file++) {
         key.add(sources.name(file));
-        if (file > stdlib_files().size()) // those before are part of the build
+        if (file > stdlib_files().size()) // the earlier ones are part of the build
             key.add(sources.text(file));
     }
     key.add(hir::identity(program));
-    // The parts that are in a plan as they are: it writes the whole of them.
+    // Some parts get into a plan unchanged. Serialize them by saving a plan that has only these parts.
     plan::Plan rest;
     rest.translate = translate;
     rest.groups = groups;
@@ -127,7 +128,7 @@ PlanCache::PlanCache(const Options& options, const hir::Program& program, const 
                      const CodegenFacts& facts)
     : reads_(options.driver.cache == Cache::On), tells_(options.driver.verbose[2] > 0),
       has_own_name_(!options.translate.module.empty()), module_(facts.module) {
-    // With --dump and -p3 the code itself is wanted.
+    // --dump and -p3 print the code, so it has to be generated.
     if (options.driver.cache == Cache::Off || !options.driver.dump.empty() || options.driver.last_pass == 3)
         return;
     if (has_lent_rights()) {
@@ -170,7 +171,7 @@ std::optional<plan::Plan> PlanCache::load() {
         std::memcpy(&key_size, rest.data() + magic.size(), sizeof key_size);
     if (!rest.starts_with(magic) || rest.size() < key_at || key_size != key_.size() ||
         rest.substr(key_at, key_size) != key_)
-        return {}; // damaged, or another key of the same hash; it is replaced
+        return {}; // damaged, or another key with the same hash; store() replaces it
     rest.remove_prefix(key_at + key_size);
     Result<plan::Plan> plan = plan::load({reinterpret_cast<const uint8_t*>(rest.data()), rest.size()});
     if (!plan) {

@@ -1,10 +1,11 @@
-// Plans of scripts that were translated before, so that LLVM has to work for each script once.
+// Plans of earlier sessions, so that LLVM translates each script only once.
 //
-// Passes 1 and 2 always run: they read the script, the library, programs, debug information and the kernel as they are
-// now. What comes out of them, with the options, is all that pass 3 knows, and so is the key. A plan that is found is
-// therefore the one that would be made; nothing has to be guessed from names, sizes or times of files. Entries have
-// the whole key, which is compared, so no two keys of one hash are mixed up. Where
-// there is no folder for them (driver/cache_folder.h), -v says why.
+// Passes 1 and 2 always run: they read the current script, library, programs, debug information and kernel. Their
+// result and the options are the whole input of pass 3, and therefore the key. A cached plan equals the plan that pass
+// 3 would make, and sonde need not guess from names, sizes or times of files. Entries contain the whole key, so a
+// collision of hash values does no harm. If the cache is not usable (driver/cache_folder.h), -v prints the reason.
+//
+// A new input of pass 3 must become part of the key; otherwise sonde runs an outdated plan. See make_key().
 #pragma once
 
 #include <optional>
@@ -23,15 +24,15 @@ class PlanCache {
   public:
     PlanCache(const Options& options, const hir::Program& program, const Sources& sources, const CodegenFacts& facts);
 
-    // The plan, if it was made before; it counts as used now.
+    // Returns the cached plan, and marks it as used now.
     std::optional<plan::Plan> load();
-    // Keeps the plan for other sessions, and deletes what has not been used for longest if there is too much.
+    // Stores the plan for other sessions, and deletes the least recently used entries above the limit.
     void store(const plan::Plan& plan);
-    // Of the entry.
+    // The path of the entry.
     std::string path() const { return (folder_ ? folder_->path() : "") + "/" + name_; }
 
   private:
-    // With -v, on standard error.
+    // Prints the reason for not using the cache, with -v.
     void tell(const std::string& why) const;
 
     const bool reads_, tells_;

@@ -1,5 +1,5 @@
-// A thread waits for the second to pass, because the work does not look at the clock. It is joined before the session
-// begins, which forks, and takes no signals.
+// The work does not look at the clock, so a thread waits for the second. It must end before the session begins: a
+// session forks, and must receive all signals itself.
 #include "driver/progress.h"
 
 #include <unistd.h>

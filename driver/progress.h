@@ -1,4 +1,4 @@
-// What sonde is at, on a terminal, when that takes more than a second: resolving, translating, downloading.
+// Shows sonde's current work on a terminal if it takes more than a second: resolving, translating, downloading.
 #pragma once
 
 #include <memory>
@@ -6,8 +6,8 @@
 
 namespace sonde {
 
-// While one lives, and from a second on, its text stands in the last line of standard error, if that is a terminal. It
-// is gone before anything else is said: whoever says something ends it first.
+// From the first second until the destructor, the last line of a terminal on standard error shows the text. Destroy
+// this object before you print anything else.
 class Progress {
   public:
     explicit Progress(std::string what);

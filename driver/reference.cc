@@ -1,4 +1,6 @@
-// The page is docs/reference.md, in Markdown: what is code stands between backquotes, a row of a table begins with `|`.
+// The page is docs/reference.md, in Markdown: code stands between backquotes, and a row of a table begins with `|`.
+// Users ask for names of the language, and these names are also English words (`next`, `if`). A sentence therefore
+// counts only if the word is in its code.
 #include "driver/reference.h"
 
 #include <algorithm>
@@ -21,7 +23,7 @@ bool has_word(std::string_view text, std::string_view word) {
     return false;
 }
 
-// Whether the code in a line has it.
+// Returns whether the code in a line contains the word.
 bool is_about(std::string_view line, std::string_view word) {
     for (size_t begin = 0; (begin = line.find('`', begin)) != std::string_view::npos;) {
         const size_t end = line.find('`', begin + 1);
@@ -35,7 +37,7 @@ bool is_about(std::string_view line, std::string_view word) {
     return false;
 }
 
-// Without what is there for the page's looks: backquotes, stars, the address of a link.
+// Removes the Markdown: backquotes, stars, the address of a link.
 std::string plain_text(std::string_view text) {
     std::string out;
     bool code = false;
@@ -56,7 +58,7 @@ std::string plain_text(std::string_view text) {
     return begin == std::string::npos ? "" : out.substr(begin, out.find_last_not_of(' ') + 1 - begin);
 }
 
-// `| what | what it is |`: the first cell in a column of its own.
+// Prints the first cell of `| name | description |` in a column of its own.
 std::string row_text(std::string_view row) {
     size_t middle = 1;
     while (middle < row.size() && (row[middle] != '|' || row[middle - 1] == '\\'))
@@ -69,7 +71,7 @@ std::string row_text(std::string_view row) {
     return is.empty() ? what : fmt::format("{:<44} # {}", what, is);
 }
 
-// The sentences of a paragraph that are about the word.
+// Adds the sentences of a paragraph that are about the word.
 void add_sentences(std::string_view paragraph, std::string_view word, std::vector<std::string>& out) {
     while (!paragraph.empty()) {
         bool code = false;

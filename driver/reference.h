@@ -1,4 +1,4 @@
-// What the language's reference says of a word, for `sonde help WORD` and searches.
+// Searches the reference of the language, for `sonde help WORD` and for searches.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sonde {
 
-// What the page says of a word of the language: the rows of tables and the lines that have it, whole, in code. As plain
-// text, each with what it is about first.
+// Returns the rows of tables and the sentences whose code contains the whole word, as plain text. A row begins with its
+// first cell.
 std::vector<std::string> find_in_reference(std::string_view page, std::string_view word);
 
 } // namespace sonde

@@ -24,7 +24,7 @@
 namespace sonde {
 namespace {
 
-// How returns are noticed (docs/decisions/probes.md).
+// Reports how sonde notices returns (docs/decisions/probes.md).
 void tell_returns(const plan::Plan& plan) {
     size_t instructions = 0, addresses = 0;
     for (const plan::Probe& probe : plan.probes)
@@ -36,7 +36,7 @@ void tell_returns(const plan::Plan& plan) {
         fmt::print(stderr, "Pass 5: {} functions return by way of a changed return address.\n", addresses);
 }
 
-// `armed` is called when every probe is.
+// Calls `armed` when every probe is armed.
 int run_here(const plan::Plan& given, const Options& options, const PlanRun& run, const std::function<void()>& armed) {
     PassTimer timer(5, options);
     if (options.driver.verbose[4] > 0)
@@ -47,7 +47,7 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     hooks.saved_as = options.driver.saved_plan;
     hooks.make_sinks = sink_maker(options);
     hooks.inlined_copies = run.inlined_copies;
-    // A tool has alternatives of which only one is hit, and it runs with -w.
+    // A tool has alternative probe points of which only one is hit, and it runs with -w.
     hooks.several_ways = !options.translate.tool.empty() && options.translate.warnings_off;
     hooks.armed = [&] {
         drop_privileges(given);
@@ -61,7 +61,7 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     const auto run_once = [&](const plan::Plan& one) {
         return run_session(one, options.session, options.translate, hooks);
     };
-    // A saved plan's containers may have other processes by now.
+    // The processes of a saved plan's containers may have changed.
     Result<std::optional<plan::Plan>> moved = move_roots(given);
     if (!moved) {
         say_error(moved.error().message);
@@ -87,8 +87,8 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     return *status;
 }
 
-// -F: a process of its own, which SIGTERM ends. What it has to say while it runs goes to FILE.err, if anything. Gives 0
-// when every probe is armed.
+// -F: runs the session in a child process, which ends by SIGTERM. Its messages go to FILE.err. Returns 0 when every
+// probe is armed.
 int run_in_background(const plan::Plan& plan, const Options& options, const PlanRun& run) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0)

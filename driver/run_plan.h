@@ -1,4 +1,4 @@
-// Pass 5: a Plan's session, in this process or in the background.
+// Pass 5: runs the session of a Plan, in this process or in the background.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace sonde {
 
-// What else is known of a plan that runs.
+// Facts about a plan that are known only if this process has translated it.
 struct PlanRun {
-    // Makes the same plan with code in another arrangement, 1 or more (--arrangement); empty: it cannot be made again.
+    // Generates the same plan with another arrangement of its code, 1 or more (--arrangement). Empty for a saved plan.
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
     // SessionHooks::inlined_copies
     std::function<uint64_t(const plan::Point&)> inlined_copies;
 };
 
-// Runs the plan to its session's end, or with -F until every probe is armed. Says what went wrong. Gives the exit
+// Runs the plan until the end of its session, or with -F until every probe is armed. Prints errors. Returns the exit
 // status.
 int run_plan(const plan::Plan& plan, const Options& options, const PlanRun& run);
 

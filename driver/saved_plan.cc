@@ -19,7 +19,7 @@
 namespace sonde {
 namespace {
 
-// Where members are is compiled into the handlers.
+// Checks that the running kernel has the plan's types. The offsets of their members are compiled into the handlers.
 Result<void> check_kernel(const plan::Plan& plan) {
     if (plan.kernel.release.empty())
         return {};
@@ -40,7 +40,7 @@ Result<void> check_kernel(const plan::Plan& plan) {
                     plan.kernel.release, system.release));
 }
 
-// Whether the plan was made for the target and the groups that this session has.
+// Checks that the plan fits the target and the groups of this session.
 Result<void> check_limits(const plan::Plan& plan, const Options& options) {
     const std::string& name = options.driver.saved_plan;
     const Groups& groups = options.translate.groups;
@@ -60,7 +60,7 @@ Result<void> check_limits(const plan::Plan& plan, const Options& options) {
     return {};
 }
 
-// -G
+// Applies -G.
 Result<void> set_globals(plan::Plan& plan, const Assignments& globals) {
     for (const auto& [name, value] : globals) {
         const auto global = std::ranges::find(plan.globals, name, &plan::Global::name);
@@ -79,7 +79,8 @@ Result<void> set_globals(plan::Plan& plan, const Assignments& globals) {
     return {};
 }
 
-// --container and the like, in place of the plan's own. The roots stay, as points lie below them.
+// Replaces the plan's groups by those of --container and the like. The plan's root directories stay, because its points
+// lie below them.
 void set_groups(plan::Plan& plan, const Groups& groups) {
     for (size_t i = 0; i < groups.size(); i++) {
         plan::GroupName& group = i < plan.groups.size() ? plan.groups[i] : plan.groups.emplace_back();
@@ -88,7 +89,7 @@ void set_groups(plan::Plan& plan, const Groups& groups) {
     }
 }
 
-// --label, in place of the plan's own.
+// Replaces the plan's labels by those of --label.
 Result<void> set_labels(plan::Plan& plan, const Labels& labels) {
     for (const auto& [array, names] : labels) {
         const auto global = std::ranges::find_if(

@@ -33,7 +33,7 @@ void tell_manager(const std::string& state) {
         address.sun_path[0] = 0;
     Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
-    // Who does not listen is not waited for: the session is not about that.
+    // Do not wait for a manager that does not listen: the session is more important.
     static_cast<void>(sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                              reinterpret_cast<const sockaddr*>(&address), size));
 }
@@ -60,10 +60,10 @@ Error begin_anew() {
     for (size_t at = 0; at < line->size(); at += std::strlen(line->data() + at) + 1)
         words.push_back(line->data() + at);
     words.push_back(nullptr);
-    // What a session ignores at its end would stay ignored.
+    // A session ignores these signals at its end, and exec() keeps ignored signals ignored.
     for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ})
         ::signal(signal, SIG_DFL);
-    // By its path: a newer sonde may have that name now.
+    // Start by the path, which can be a newer version of sonde by now.
     if (words[0] && std::strchr(words[0], '/'))
         execv(words[0], words.data());
     execv("/proc/self/exe", words.data());

@@ -1,6 +1,6 @@
-// sonde as a service of systemd's: what it tells the service manager (sd_notify(3)). The protocol is a text in a
-// datagram to the socket that $NOTIFY_SOCKET names, and nothing else of libsystemd is needed: so packages that run
-// everywhere need no library for it. Without that variable nothing is told.
+// sonde as a service of systemd: its messages to the service manager (sd_notify(3)). The protocol is a text in a
+// datagram to the socket in $NOTIFY_SOCKET. sonde implements this itself, so that portable packages need no libsystemd.
+// Without that variable, sonde sends nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,24 @@
 
 namespace sonde {
 
-// "READY=1", "STATUS=TEXT", "WATCHDOG=1"; several on lines of their own.
+// Sends "READY=1", "STATUS=TEXT" or "WATCHDOG=1", or several of them on separate lines. Ignores errors.
 void tell_manager(const std::string& state);
-// A manager has started it, and wants to hear.
+// Returns whether a service manager started sonde and expects messages.
 bool is_service();
 
-// What the manager takes for a sign of life, at half of the time that $WATCHDOG_USEC gives. Without it, nothing.
+// Sends a sign of life to the manager, every half of $WATCHDOG_USEC. Without that variable, does nothing.
 class Watchdog {
   public:
     Watchdog();
+    // Call this in every turn of the main loop. It sends a message only if enough time has passed.
     void feed();
 
   private:
     int64_t interval_ns_ = 0, fed_at_ = 0;
 };
 
-// `systemctl reload`: the same command line anew, in this very process, so that the manager sees the one service that
-// it knows. Comes back only if that cannot be, with the reason.
+// `systemctl reload`: runs the same command line again in this process, so that the manager sees the same service.
+// Returns only if that fails, with the reason.
 Error begin_anew();
 
 } // namespace sonde

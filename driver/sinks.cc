@@ -13,7 +13,7 @@
 namespace sonde {
 namespace {
 
-// The order is that in which they see records. The live view comes first: it takes standard output. --otlp comes
+// Sinks receive records in this order. The live view comes first, because it takes over standard output. --otlp comes
 // before the sinks that print, because it pushes their output.
 Result<Sinks> make_sinks(const Options& options, SessionData& data, Output& output) {
     const SessionOptions& session = options.session;

@@ -1,4 +1,4 @@
-// The sinks that the options ask for.
+// Creates the sinks of the options.
 #pragma once
 
 #include "driver/options.h"
@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// Returns a function that creates them for a session. `options` must outlive it.
+// Returns a function that creates the sinks for a session. `options` must outlive the function.
 SinkMaker sink_maker(const Options& options);
 
 } // namespace sonde

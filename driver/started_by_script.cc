@@ -1,3 +1,9 @@
+// A uprobe belongs to a file that is executed. If `python3` in $PATH is a shell script of a version manager, a probe in
+// that file is never hit, because the script only starts the real interpreter. Running the script to find out could do
+// anything, so these functions repeat its search: environment variable, version files, then the default version.
+//
+// The result may be wrong if the script depends on anything else. It is therefore a real file in the expected place, or
+// nothing.
 #include "driver/started_by_script.h"
 
 #include <algorithm>
@@ -17,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_scripts = 4; // that start each other
+constexpr int most_scripts = 4; // length of a chain of scripts
 
 struct VersionManager {
-    std::string_view program; // its name's begin
+    std::string_view program; // the beginning of its name
     std::string_view variable, file;
 };
 constexpr VersionManager managers[] = {
@@ -36,7 +42,7 @@ std::string first_word(const fs::path& file) {
     return word;
 }
 
-// "3.12.1", of several the first one.
+// Returns the version, such as "3.12.1". If several are chosen, returns the first one.
 std::string chosen_version(const VersionManager& manager, const fs::path& root) {
     std::string version;
     if (const char* set = std::getenv(std::string(manager.variable).c_str()))
@@ -53,7 +59,7 @@ std::string chosen_version(const VersionManager& manager, const fs::path& root) 
     return version.substr(0, version.find(':'));
 }
 
-// The next program of that name in PATH, after the folder of the shims.
+// Returns the program with this name in another folder of $PATH than the shims.
 std::string in_later_folder(const std::string& name, const fs::path& shims) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path ? path : "");
@@ -79,7 +85,7 @@ std::string program_of_shim(const fs::path& script, const std::string& name) {
     return fs::is_regular_file(program, ignored) ? program.string() : "";
 }
 
-// The path in the last line `exec /path/to/program ...`.
+// Returns the path in the last line of the form `exec /path/to/program ...`.
 std::string program_of_wrapper(const std::string& script) {
     std::ifstream in(script);
     std::string found;

@@ -20,7 +20,7 @@ ToolValue value_of(std::string_view placeholder) {
     return row == std::end(placeholders) ? ToolValue::Text : row->second;
 }
 
-// The comment's lines, without the slashes and one blank.
+// Returns the lines of the comment, without the slashes and one blank.
 std::vector<std::string> comment_lines(std::string_view script) {
     std::vector<std::string> out;
     while (script.starts_with("//")) {
@@ -33,7 +33,7 @@ std::vector<std::string> comment_lines(std::string_view script) {
     return out;
 }
 
-// What stands between two or more blanks: "-m, --min DURATION", "least", "only what ...".
+// Splits a line at two or more blanks: "-m, --min DURATION", "least", "minimum duration".
 std::vector<std::string> columns(const std::string& line) {
     std::vector<std::string> out;
     for (size_t at = line.find_first_not_of(' '); at < line.size();) {
@@ -44,7 +44,7 @@ std::vector<std::string> columns(const std::string& line) {
     return out;
 }
 
-// What a global begins with, as it is written: `global least = 0`, one declaration a line.
+// Returns the initial value of a global as the script writes it: `global least = 0`, one declaration in a line.
 std::string initial_value(std::string_view script, const std::string& global) {
     size_t at = script.find(fmt::format("\nglobal {} = ", global));
     if (at == std::string_view::npos)
@@ -56,7 +56,7 @@ std::string initial_value(std::string_view script, const std::string& global) {
     return value == "0" || value == "\"\"" ? "" : value;
 }
 
-// Microseconds as one would write them for DURATION.
+// Writes microseconds as a user would write a DURATION.
 std::string shown_initial(const ToolOption& option) {
     if (option.type != ToolValue::Duration || option.initial.empty())
         return option.initial;
@@ -108,7 +108,7 @@ void add_argument(ToolHead& head, const std::string& line) {
     }
     argument.placeholder = name;
     argument.type = value_of(name);
-    if (parts.size() == 2) // else it is on the next line
+    if (parts.size() == 2) // otherwise the next line has the text
         argument.help = parts[1];
     head.arguments.push_back(std::move(argument));
 }
@@ -117,13 +117,13 @@ void continue_text(std::string& text, const std::string& line) {
     text += (text.empty() ? "" : " ") + line.substr(line.find_first_not_of(' '));
 }
 
-// Long lists are in the script.
+// Shortens a long list. The script has all of it.
 std::string shortened(const std::string& text) {
     constexpr size_t most = 40;
     return text.size() <= most ? text : text.substr(0, text.rfind(',', most) + 1) + "...";
 }
 
-// Two columns, the right one aligned.
+// Prints two aligned columns.
 void list_rows(std::string& out, const std::vector<std::pair<std::string, std::string>>& rows) {
     size_t width = 0;
     for (const auto& [left, right] : rows)
@@ -139,7 +139,7 @@ ToolHead read_tool_head(std::string_view script) {
     std::vector<std::string> lines = comment_lines(script);
     enum class Part : uint8_t { Paragraphs, Options, Arguments, Example } part = Part::Paragraphs;
     for (const std::string& line : lines) {
-        // Further lines of an option's or an argument's text stand more to the right.
+        // Continued text of an option or an argument is indented more.
         const bool goes_on = line.starts_with("      ");
         if (&line == &lines[0])
             head.title = line.ends_with('.') ? line.substr(0, line.size() - 1) : line;

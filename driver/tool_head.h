@@ -1,27 +1,31 @@
-// The comment that a tool begins with (stdlib/tools/NAME.stp): the one place that says what the tool does and which
-// words it takes.
+// The comment at the beginning of a tool (stdlib/tools/NAME.stp). It is the only place that describes the tool and its
+// command line:
 //
-//   // What it does, in one line.
+//   // A description in one line.
 //   //
-//   // More about it, in paragraphs.
+//   // More paragraphs.
 //   //
 //   // Target: by the script
 //   // Stacks: whole
 //   // Returns: on the stack
 //   // Options:
-//   //   -m, --min DURATION    least    only what took at least that long
+//   //   -m, --min DURATION    least    minimum duration
 //   // Arguments:
-//   //   POINT                 which functions
-//   //   [LIBRARY=libc]        whose functions
+//   //   POINT                 the functions
+//   //   [LIBRARY=libc]        the library of these functions
 //   //   [HOW=count|hist]      one of these words
 //   // Example:
 //   //   sonde NAME -m 10ms
 //
-// An option names the script's global that it sets, as -G does; what the global is initialised with is the default.
-// Arguments are the script's $1, @1 and so on; one in brackets may be left out, and is its default then. `Target: by
-// the script` says that -c and -x do not restrict the handlers: the script asks target() itself, `Stacks: whole` that
-// its arrays have stacks, with room for all addresses. `Returns: on the stack` means --attach=uretprobe, for results of
-// functions that no exception passes and that end in jumps to others. All parts but the first line may be missing.
+// All parts except the first line are optional.
+//
+// * An option names the script's global that it sets, like -G. The initial value of this global is the option's
+//   default.
+// * Arguments are the script's $1, @1 and so on. One in brackets is optional and shows its default.
+// * `Target: by the script`: -c and -x do not restrict the handlers, because the script calls target() itself.
+// * `Stacks: whole`: the script's arrays contain stacks, which need room for all addresses.
+// * `Returns: on the stack`: use --attach=uretprobe. The tool reads results of functions that end by a jump to another
+//   function, and no exception passes through them.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +35,17 @@
 
 namespace sonde {
 
-// What a word in capitals stands for.
+// The type of a placeholder.
 enum class ToolValue : uint8_t {
-    Flag,     // no word: sets 1
+    Flag,     // no value: sets 1
     Number,   // NUMBER: from 0 on
     Duration, // DURATION: a number with us, ms, s or m; microseconds in the script
     Seconds,  // SECONDS: whole ones, from 1 on
     Text,     // TEXT
     Point,    // POINT: a probe point, or a short form (driver/tool_point.h); only as an argument
-    Calls,    // CALLS: names of system calls with commas between, or a pattern
+    Calls,    // CALLS: names of system calls, separated by commas, or a pattern
     Library,  // LIBRARY, PROGRAM: the name of a library or a program, or a path; a path in the script
-    Database, // DATABASE: the same, but `mysql` is its server `mysqld`, as `mysql` itself is only the client
+    Database, // DATABASE: the same, but `mysql` means the server `mysqld`, not the client
 };
 
 struct ToolOption {
@@ -51,15 +55,15 @@ struct ToolOption {
     ToolValue type = ToolValue::Flag;
     std::string global;
     std::string help;
-    std::string initial; // as the script writes it; empty: nothing to tell (0, "")
+    std::string initial; // as the script writes it; empty for 0 and ""
 };
 
 struct ToolArgument {
     std::string placeholder;
     ToolValue type = ToolValue::Text;
     bool optional = false;
-    std::string initial;              // of an optional one
-    std::vector<std::string> choices; // the words that it may be; empty: any
+    std::string initial;              // only of an optional argument
+    std::vector<std::string> choices; // the accepted words; empty: any
     std::string help;
 };
 
@@ -73,10 +77,11 @@ struct ToolHead {
     bool changes_return_addresses = false; // Returns: on the stack
 };
 
-// Heads are embedded, and tests read each of them: what does not fit the form is a bug, and is left out.
+// Reads the comment. The tools are part of sonde, and tests read all of them, so a line in the wrong form is a bug of
+// the tool. It is skipped.
 ToolHead read_tool_head(std::string_view script);
 
-// What `sonde NAME --help` prints.
+// Returns the text of `sonde NAME --help`.
 std::string describe_tool(const std::string& name, const ToolHead& head);
 
 // "sonde NAME [options] POINT"

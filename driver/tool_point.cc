@@ -18,7 +18,7 @@ namespace {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// "libc" of libc.so.6 and of libc-2.31.so.
+// "libc" for libc.so.6 and for libc-2.31.so.
 std::string plain_name(const std::string& path) {
     std::string name = file_name(path);
     name.erase(std::min(name.find(".so"), name.size()));
@@ -32,7 +32,7 @@ bool is_named(const std::string& path, const std::string& name) {
     return file_name(path) == name || plain_name(path) == name || plain_name(path) == "lib" + name;
 }
 
-// In a script's string.
+// Writes a string of the script language.
 std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (char c : text)
@@ -44,7 +44,7 @@ std::string function_of(std::string_view path, std::string_view function) {
     return fmt::format("process({}).function({})", in_quotes(path), in_quotes(function));
 }
 
-// A shell script in the place of a language's interpreter, as version managers have them.
+// Follows a shell script in place of an interpreter, such as a version manager's.
 Result<std::string> behind_script(const std::string& name, const std::string& script) {
     std::string program = program_started_by(script, name);
     if (!program.empty())
@@ -91,7 +91,7 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
 }
 
 Result<std::string> expand_point(const std::string& written, const PointTarget& target) {
-    // At the return: what follows is a short form itself, or `:f`, one of the kernel's.
+    // At the return. The rest is a short form itself, or `:f` for a function of the kernel.
     if (written.starts_with("r:") && written.find(':', 2) != std::string::npos) {
         Result<std::string> entry = expand_point(written[2] == ':' ? written.substr(3) : written.substr(2), target);
         return entry ? Result(*entry + ".return") : entry;

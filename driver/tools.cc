@@ -30,11 +30,11 @@ namespace {
 
 constexpr int exit_failure = 1;
 
-// What every tool has beside its own options.
+// Options of every tool.
 const ToolOption duration{'d', "duration", "SECONDS", ToolValue::Seconds, "", "", ""};
 const ToolOption process{'p', "pid", "PID", ToolValue::Number, "", "", ""};
 
-// Those of sonde's options that say what the script is, which the tool is already.
+// Options that choose the script. They have no meaning for a tool, which is a script already.
 constexpr std::string_view no_options_of_tools[] = {"-e", "-E", "-l", "-L", "--why", "--relink"};
 
 bool is_number(std::string_view text) {
@@ -45,7 +45,7 @@ bool is_above_0(std::string_view text) {
     return is_number(text) && text.find_first_not_of('0') != std::string_view::npos;
 }
 
-// Seconds of "10ms" or, where the unit may be missing, of "0.5"; nothing if it is no time above 0.
+// Reads "10ms" or, if the unit is optional, "0.5". Returns seconds, or nothing if the text is not a time above 0.
 std::optional<double> read_time(const std::string& text, bool needs_unit) {
     constexpr std::pair<std::string_view, double> units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}};
     char* end = nullptr;
@@ -59,8 +59,8 @@ std::optional<double> read_time(const std::string& text, bool needs_unit) {
     return found == std::end(units) ? std::nullopt : std::optional(number * found->second);
 }
 
-// `sonde strace ls`: a program stands where system calls are expected. Any other name that is none is the script's to
-// report, which has the nearest.
+// Rejects `sonde strace ls`: a program in place of system calls. The script itself reports other unknown names, and
+// suggests the nearest one.
 Result<std::string> check_calls(const std::string& word) {
     const std::string first = word.substr(0, word.find(','));
     if (has_wildcard(first) || is_syscall(first) || !find_in_path(first).ok())
@@ -70,7 +70,7 @@ Result<std::string> check_calls(const std::string& word) {
                              first));
 }
 
-// What the script gets for a word, of an option or an argument.
+// Converts a word of the command line to the value for the script.
 Result<std::string> convert(ToolValue type, const std::string& word, const PointTarget& target) {
     const auto wrong = [&](std::string_view expected) { return Error(fmt::format("`{}` is {}", word, expected)); };
     switch (type) {
@@ -100,13 +100,13 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
     return word;
 }
 
-// The words of a tool's command line, read one by one.
+// Reads the words of a tool's command line one by one, and translates them to sonde's own command line.
 class Reader {
   public:
     Reader(std::string name, const ToolHead& head, const std::vector<std::string>& words)
         : name_(std::move(name)), head_(head), words_(words) {}
 
-    // Sonde's own words. Wrong ones are an error.
+    // Returns sonde's own words. Errors: a word is wrong.
     Result<std::vector<std::string>> read() {
         bool ended = false; // by --
         for (at_ = 1; at_ < words_.size(); at_++) {
@@ -122,17 +122,19 @@ class Reader {
         }
         for (const auto& [option, word] : given_) {
             Result<std::string> value = convert(option->type, word, target_);
-            // So many lines, bytes: of none nothing would be seen, and nobody would know that there was something.
+            // A number of lines or bytes whose default is above 0 must not be 0: the tool would print nothing, and hide
+            // that.
             if (value && option->type == ToolValue::Number && is_above_0(option->initial) && !is_above_0(word))
                 value = Error(fmt::format("`{}` is no number from 1 on", word));
             if (!value)
                 return std::move(value).error().in(fmt::format("--{} {}", option->name, option->placeholder));
             out_.insert(out_.end(), {"-G", fmt::format("{}={}", option->global, *value)});
         }
-        // "Never hit" is news about a point that was asked for, not about one of several ways to see an event.
+        // A warning that a point was never hit is useful if the user chose the point. Other tools have several points
+        // for one event, of which some are never hit.
         if (std::ranges::none_of(head_.arguments, [](const auto& one) { return one.type == ToolValue::Point; }))
             out_.emplace_back("-w");
-        // Tables at the end are as long as they are.
+        // Allow handlers at the end to print long tables.
         out_.insert(out_.end(), {"-D", "MAXACTION_INTERRUPTIBLE=1000000000", "--tool", name_, "--"});
         if (Result<void> read = read_arguments(); !read)
             return std::move(read).error();
@@ -140,7 +142,7 @@ class Reader {
     }
 
   private:
-    // The word after an option, which is its value.
+    // Returns the next word, which is the value of the option.
     Result<std::string> next_word(const std::string& option, const std::string& placeholder) {
         if (at_ + 1 >= words_.size())
             return Error(fmt::format("{} needs a value: {}", option, placeholder));
@@ -168,7 +170,7 @@ class Reader {
         return {};
     }
 
-    // `called`: as the user has written it.
+    // `called` is the option as the user wrote it.
     Result<void> take_own(const std::string& option, const std::string& value, const std::string& called) {
         if (const std::string wrong = option == "-x" ? why_no_target(called, value) : ""; !wrong.empty())
             return Error(wrong);
@@ -203,7 +205,7 @@ class Reader {
         return take_own(name, *value, name);
     }
 
-    // Flags may stand together: -fT; a value may follow at once: -n5.
+    // Several flags can share a word (-fT), and a value can follow immediately (-n5).
     Result<void> read_short(const std::string& word) {
         for (size_t letter = 1; letter < word.size(); letter++) {
             std::string name{'-', word[letter]};
@@ -277,7 +279,7 @@ class Reader {
     std::vector<std::string> arguments_, out_;
 };
 
-// Whether there is a script without the first word, or words that only a script's file would have after it.
+// Returns whether the words after the first one contain a script, or belong to a script file.
 bool words_say_script(const std::vector<std::string>& words) {
     for (size_t i = 1; i < words.size(); i++) {
         const bool takes_value = words[i] == "-c" || words[i] == "-x";
@@ -301,7 +303,7 @@ std::vector<std::string> tool_names() {
     return out;
 }
 
-// `sonde tools`, or `sonde tools WORD`: those that have the word in their name or their line.
+// `sonde tools`, or `sonde tools WORD`: lists the tools whose name or description contains the word.
 int list_tools(const std::vector<std::string>& words) {
     const std::string usage = "`sonde tools` lists all tools, `sonde tools WORD` those with that word";
     if (words.size() == 2 && (words[1] == "--help" || words[1] == "-h")) {
@@ -363,7 +365,7 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
     const std::string_view script = find_tool(name);
     const bool is_tool = name == "tools" || !script.empty();
     std::error_code ignored;
-    // A folder cannot be meant as a script.
+    // A folder cannot be a script.
     if (std::filesystem::exists(name, ignored) && !std::filesystem::is_directory(name, ignored)) {
         if (is_tool)
             warn(fmt::format("`{}` is a file here, and that is run; the tool `{}` runs where no such file is", name,
@@ -383,7 +385,7 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
     if (name == "help" && words.size() == 2 && words[1].starts_with('@'))
         if (const std::string habit = bridge::operator_habit(words[1], true); !habit.empty())
             return fmt::print("{}\n", habit), 0;
-    if (name == "help" && words.size() == 2) // `@entry` and `$return` are words, too
+    if (name == "help" && words.size() == 2) // a word can be `@entry` or `$return`
         return std::vector<std::string>{"-l",
                                         words[1].substr(std::min(words[1].find_first_not_of("@$"), words[1].size()))};
     if (!is_tool && (words.size() > 1 || bridge::is_tracer(name)))
@@ -391,7 +393,7 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
             return fail(fmt::format("`{}` is no tool here: {}", name, habit));
     if (!is_tool) {
         const std::string near = nearest_name(name, tool_names());
-        // A word that is neither a file nor near a tool is looked for among all that can be probed.
+        // A word that is neither a file nor similar to a tool: search all probe points for it.
         const bool is_word = std::ranges::all_of(name, [](unsigned char c) { return isalnum(c) || c == '_'; });
         const bool has_target =
             std::ranges::any_of(words, [](const std::string& one) { return one == "-c" || one == "-x"; });

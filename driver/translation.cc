@@ -27,7 +27,7 @@
 namespace sonde {
 namespace {
 
-// The program that -c runs, for `process` without an argument: the first word.
+// Returns the program of -c (the first word), for `process` without an argument.
 std::string command_program(const std::string& command) {
     size_t begin = command.find_first_not_of(" \t");
     if (begin == std::string::npos)
@@ -39,7 +39,8 @@ std::string command_program(const std::string& command) {
     return out.find('/') == std::string::npos ? out : std::filesystem::absolute(out, ignored).string();
 }
 
-// Scripts are looked into when a name in them is asked for; macros (.stpm) are known everywhere.
+// Adds a file of the library. Scripts are parsed only when a script uses one of their names; macros (.stpm) are loaded
+// now, because they are known everywhere.
 void add_library_file(Translation& t, const std::string& name, std::string text,
                       std::optional<Library::Names> declared = {}) {
     FileId file = t.sources.add(name, std::move(text), true);
@@ -59,7 +60,7 @@ Result<void> open_library(Translation& t, const Options& options) {
         parse_options.privileged = true;
         parse_options.asked_version = std::exchange(parse_options.compatible, systemtap_version);
         ast::File* parsed = parse_file(file, t.sources, parse_options, t.arena, t.diags);
-        t.diags.say_held(); // what is read here is needed in pass 2
+        t.diags.say_held(); // pass 2 needs this file, so its errors count
         return parsed;
     });
     for (const StdlibFile& file : stdlib_files())
@@ -76,7 +77,7 @@ Result<void> open_library(Translation& t, const Options& options) {
                 paths.push_back(at->path().string());
         if (error == std::errc::not_a_directory)
             warn(fmt::format("-I {}: it is no folder, so nothing is taken from it", folder));
-        // As with a compiler, one that is not there has nothing.
+        // Ignore a folder that does not exist, as compilers do.
         if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
         std::sort(paths.begin(), paths.end());
@@ -111,7 +112,7 @@ Error not_a_script(const std::string& program) {
                              program));
 }
 
-// A script that is no file, as most often it is one of these.
+// Explains a missing script file, by the most common mistakes.
 Error explain_no_file(const std::string& word, Error error) {
     if (word.find('/') == std::string::npos && find_in_path(word).ok())
         return not_a_script(word);
@@ -125,7 +126,7 @@ Error explain_no_file(const std::string& word, Error error) {
     return error;
 }
 
-// Adds the script (-e, FILE or -) and the -E extras; fills in the script's arguments.
+// Adds the script (-e, FILE or -) and the -E extras, and sets the script's arguments.
 Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) {
     const std::optional<plan::Origin>& origin = options.driver.origin;
     std::vector<FileId> ids;
@@ -162,7 +163,8 @@ bool is_same_folder(const std::string& a, const std::string& b) {
     return std::filesystem::equivalent(a + "/", b + "/", error);
 }
 
-// Where the groups' programs are, for probes of `process("NAME")`. Takes down the roots, which a saved plan needs.
+// Finds the root directories of the groups' programs, for probes of `process("NAME")`. Stores the roots in the groups,
+// because a saved plan needs them.
 Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<plan::GroupName>& groups) {
     Result<GroupPicture> picture = take_group_picture();
     if (!picture)
@@ -170,7 +172,7 @@ Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<p
     std::vector<ProbeEnvironment::GroupFiles> out;
     for (plan::GroupName& group : groups) {
         std::error_code error;
-        // One process' root for all of the script's programs, as long as it is there.
+        // Use the root of one process for all programs of the script, as long as the process exists.
         if (group.root.empty() || !std::filesystem::exists(group.root, error)) {
             Result<std::string> root = root_of_group(*picture, group);
             if (!root)
@@ -179,7 +181,7 @@ Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<p
         }
         const std::string option = fmt::format("{} {}", option_of(group.kind), group.name);
         out.push_back({option, group.root, search_path_at(group.root)});
-        // A pod's containers have files of their own, each.
+        // Each container of a pod has its own files.
         const Result<std::vector<std::string>> roots = roots_of_group(*picture, group);
         for (const std::string& root : roots ? *roots : std::vector<std::string>())
             if (!is_same_folder(root, group.root))
@@ -188,7 +190,7 @@ Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<p
     return out;
 }
 
-// -r: types, functions and tracepoints are that kernel's.
+// -r: uses the types, functions and tracepoints of another kernel.
 Result<void> open_other_kernel(Translation& t, const std::string& given) {
     Result<KernelFiles> found = find_kernel_files(given);
     if (!found)
@@ -196,7 +198,7 @@ Result<void> open_other_kernel(Translation& t, const std::string& given) {
     t.other_kernel = *std::move(found);
     t.env.other_kernel = &*t.other_kernel;
     t.parse_options.kernel_release = t.other_kernel->release;
-    // What is counted there is not known here.
+    // The counters of that machine are unknown. Accept all of them.
     t.env.try_counter = [](const plan::PerfSpec&) { return 0; };
     return {};
 }
@@ -224,7 +226,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
     parse_options.macros = &macros;
     parse_options.kernel_config = [this]() -> const KernelConfig& {
         if (!kernel_config_) {
-            // Without one, every CONFIG_ is undefined.
+            // Without a configuration file, every CONFIG_ is undefined.
             Result<KernelConfig> read =
                 read_kernel_config(parse_options.kernel_release, !other_kernel, other_kernel ? other_kernel->root : "");
             kernel_config_ = read ? *std::move(read) : KernelConfig();

@@ -1,4 +1,4 @@
-// What the passes of one translation share: the texts, their trees, the library, and what the kernel can do.
+// The state that the passes of one translation share: the texts, their trees, the library, and facts about the kernel.
 #pragma once
 
 #include <cstddef>
@@ -29,41 +29,40 @@ struct Translation {
     Translation(const Translation&) = delete;
     Translation& operator=(const Translation&) = delete;
 
-    // Prints what was reported; false if there were errors.
+    // Prints the diagnostics. Returns false if they contain errors.
     bool report() { return report(diags); }
     bool report(const Diagnostics& reported);
 
     Sources sources;
     Arena arena;
     Diagnostics diags{sources};
-    MacroTable macros; // the library's
+    MacroTable macros; // of the library
     ParseOptions parse_options;
     ProbeEnvironment env;
     std::optional<Library> library;
     std::vector<const ast::File*> files;     // the script, then the -E extras
     std::optional<KernelFiles> other_kernel; // -r
-    KernelFacts kernel_facts;                // about the kernel that the script is for; known once parse() is called
-    plan::Origin texts;                      // what was read, for a plan that is saved
+    KernelFacts kernel_facts;                // about the script's kernel; set by parse()
+    plan::Origin texts;                      // the texts that were read, for a saved plan
     size_t library_files = 0;
     std::vector<plan::GroupName>
-        groups; // that the session is limited to, with their roots once a program was looked for
+        groups; // groups that limit the session; with their roots after the first search for a program
 
   private:
     bool in_color_;
-    std::set<std::string> told_refused_; // debug information
-    // These are found out when a script asks.
+    std::set<std::string> told_refused_; // messages about debug information that were printed
+    // Loaded on demand.
     std::optional<KernelConfig> kernel_config_;
     std::optional<Result<CacheFolder>> cache_folder_;
 };
 
-// A script's text; `-` is standard input.
+// Reads the text of a script; `-` is standard input.
 Result<std::string> read_script(const std::string& path);
-// Whether messages have colours (--color).
+// Returns whether messages have colors (--color).
 bool in_color(const Options& options);
 
-// Pass 1: indexes the library (-I) and parses the script. With --relink the texts come from the plan instead
-// of files. What is wrong with the script is in the diagnostics. Errors: a file, a folder or a kernel that cannot be
-// read.
+// Pass 1: indexes the library (-I) and parses the script. With --relink the texts come from the plan instead of files.
+// Mistakes in the script are in the diagnostics. Errors: a file, a folder or a kernel cannot be read.
 Result<void> parse(Translation& t, const Options& options);
 
 } // namespace sonde

@@ -6,14 +6,14 @@
 
 namespace sonde::plan {
 
-// Names that people use for a control group (cgroup v2).
+// Kinds of names for a control group (cgroup v2).
 enum class GroupKind : uint8_t { Container, Pod, Unit, Cgroup };
-// A group that the session is limited to. A plan has its name; the group is looked up when a session begins.
+// A group that limits the session. A plan stores the name; each session looks up the group when it begins.
 struct GroupName {
     GroupKind kind = GroupKind::Container;
     std::string name;
-    // Below this path, such as "/proc/42/root", lie the points that were found in the group's file system when the
-    // script was translated. Empty: no point was found there.
+    // The root directory of the group's processes, such as "/proc/42/root". Points that sonde found in the group's file
+    // system lie below this path. Empty: sonde found no point there.
     std::string root;
     bool operator==(const GroupName&) const = default;
 };

@@ -28,7 +28,7 @@
 namespace sonde {
 namespace {
 
-// What the shell itself adds.
+// The words that the shell itself adds.
 enum class Beside { Nothing, Files, Folders, Commands };
 
 struct Answer {
@@ -36,7 +36,7 @@ struct Answer {
     Beside beside = Beside::Nothing;
 };
 
-// What the value of an option is, by a word in its placeholder.
+// The kind of value that an option takes. A word in its placeholder decides.
 enum class Value : uint8_t { Script, Point, Command, Process, File, Folder, Other };
 struct Placeholder {
     std::string_view word;
@@ -57,7 +57,7 @@ Value value_of(const OptionRow& row) {
 // ---- the line
 // -----------------------------------------------------------------------------------------------------------
 
-// The line's words after the program's name, and what they say of the target.
+// The words of the line after the program's name, and the target and library folders among them.
 struct Request {
     ShellLine line;
     std::vector<std::string> words;
@@ -78,7 +78,7 @@ const ToolOption* find_tool_option(const ToolHead& head, const std::string& name
     return found == head.options.end() ? nullptr : &*found;
 }
 
-// Whether the option's value is the next word.
+// Returns whether the next word is the value of this option.
 bool takes_value(const Request& request, const std::string& name) {
     if (!request.tool.empty()) {
         if (name == "-d" || name == "--duration" || name == "-p" || name == "--pid")
@@ -95,7 +95,7 @@ Request read_request(ShellLine line) {
     Request out;
     auto program = std::ranges::find_if(
         line.words, [](const std::string& word) { return file_name(word) == "sonde" || file_name(word) == "stap"; });
-    // An alias of the shell's has a name of its own.
+    // No word is `sonde` if the user completes a shell alias. Assume that the first word is the program.
     if (program == line.words.end())
         program = line.words.begin();
     if (program != line.words.end())
@@ -143,7 +143,7 @@ std::optional<Translation>& open_translation(std::optional<Translation>& t, cons
     return t;
 }
 
-// As -l and -L print them; none if something is wrong with the point.
+// Returns the lines of -l or -L; empty if the point is wrong.
 std::vector<std::string> list_quietly(const Request& request, const std::string& point, bool with_variables) {
     Options options;
     std::optional<Translation> t;
@@ -177,7 +177,7 @@ PointSources make_sources(const Request& request) {
     return out;
 }
 
-// Processes that run, with their names.
+// Completes the number of a running process. The help is its name.
 std::vector<Completion> complete_process(const std::string& text) {
     std::vector<Completion> out;
     for (int64_t process : all_processes()) {
@@ -195,13 +195,15 @@ std::vector<Completion> complete_process(const std::string& text) {
 // ---- what the word may be
 // -----------------------------------------------------------------------------------------------
 
-// A tool's POINT: a whole point, or a short form, of which the last part is completed.
+// Completes a tool's POINT: a whole point, or the last part of a short form.
 std::vector<Completion> complete_tool_point(const Request& request) {
     const std::string& text = request.line.word;
     if (text.find('(') != std::string::npos ||
         (text.find('.') != std::string::npos && text.find(':') == std::string::npos))
         return complete_point(text, make_sources(request));
-    // A short form is a point that ends in a string, which is left open to be completed.
+    // Expand the short form with a `*` at its end: "c:mal" becomes process("/lib/libc.so.6").function("mal*"). Cut the
+    // point before the `*` to get an unfinished point, complete that, and put the short form's own beginning in front
+    // again.
     Result<std::string> point = expand_point(text + "*", request.target);
     const size_t open = point ? point->rfind("*\"") : std::string::npos;
     std::vector<Completion> out;
@@ -223,7 +225,8 @@ Answer complete_value(const Request& request, Value value) {
     case Value::Point:
         return {complete_point(text, make_sources(request)), Beside::Nothing};
     case Value::Command:
-        // Words of a command are files, whichever they are.
+        // The first word of the command is a program. The shell cannot complete the words after it inside of the
+        // quotes.
         return {{}, text.find(' ') == std::string::npos ? Beside::Commands : Beside::Nothing};
     case Value::Process:
         return {complete_process(text), Beside::Nothing};
@@ -352,7 +355,8 @@ int print_completions(const std::vector<std::string>& words) {
     Answer answer = complete(request);
     std::ranges::stable_sort(answer.words, {}, &Completion::text);
     const bool open = std::ranges::any_of(answer.words, [](const Completion& one) { return !one.is_whole; });
-    // bash and fish end an open quote after the only word, which must not be where it goes on.
+    // bash and fish close an open quote after the only word. If the word must go on, offer a second one to prevent
+    // that.
     if (words[0] != "zsh" && answer.words.size() == 1 && open)
         answer.words.push_back({answer.words[0].text + " ", "", false});
     const bool several = answer.words.size() > 1;

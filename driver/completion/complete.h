@@ -1,11 +1,14 @@
-// `sonde --complete SHELL LINE`: how the line's last word may go on, for the completions of bash, zsh and fish
-// (packaging/completions).
+// `sonde --complete SHELL LINE`: completes the last word of the line, for bash, zsh and fish (packaging/completions).
 //
-// The shells' scripts know nothing of sonde: they hand over the line up to the cursor and get words, one a line. The
-// first line says how to take them: `words`, `open` (no blank after one, it goes on), `files`, `folders` or `commands`
-// (add what the shell itself completes). A tab separates a word from its description. For bash, words are quoted, and
-// are what replaces the part after the last break of readline(3); for the others they are whole words, which they
-// quote.
+// The shell scripts know nothing about sonde. They pass the line up to the cursor, and read words, one on each line.
+// The first line tells the shell how to use the words:
+//
+//   words                      complete words; append a blank
+//   open                       unfinished words; append no blank
+//   files, folders, commands   also add the shell's own completions of this kind
+//
+// A tab separates a word from its description. For bash, the words are quoted, and replace only the part after
+// readline(3)'s last word break. For zsh and fish they are whole words, which the shell quotes.
 #pragma once
 
 #include <string>
@@ -13,7 +16,7 @@
 
 namespace sonde {
 
-// Gives the exit status. `words`: SHELL and LINE.
+// Prints the completions. `words` are SHELL and LINE. Returns the exit status.
 int print_completions(const std::vector<std::string>& words);
 
 } // namespace sonde

@@ -1,3 +1,10 @@
+// A point is taken apart into components, as far as it is written: `process("nginx").function("ngx_h` has a component
+// with a whole string and one with an open string. The forms of points tell which component can come next; a listing of
+// the unfinished string with a `*` at its end tells which strings are possible there.
+//
+// The code must accept any text, because users press Tab anywhere. If the text is not the beginning of a point, the
+// result is empty. Completion must also never print a diagnostic, which would end up in the middle of the user's
+// command line.
 #include "driver/completion/points.h"
 
 #include <elf.h>
@@ -24,13 +31,13 @@ namespace {
 
 bool is_name(char c) { return c == '_' || isalnum(static_cast<unsigned char>(c)); }
 
-// A point taken apart, up to its end: the last component may be unfinished.
+// A component of a point. The last one may be unfinished.
 struct Component {
     size_t begin = 0; // in the text
     std::string name;
     enum Argument { None, String, OpenString, Number, Open } argument = None;
-    std::string value;    // of a string
-    size_t value_at = 0;  // where it begins
+    std::string value;    // the string, without escapes
+    size_t value_at = 0;  // its position in the text
     std::string_view end; // what follows the argument, up to the next `.`
 };
 
@@ -76,7 +83,7 @@ std::vector<Component> take_apart(std::string_view text) {
     }
 }
 
-// As the forms have it: `function(string)`.
+// Writes the component as the forms do: `function(string)`.
 std::string form_of(const Component& component) {
     switch (component.argument) {
     case Component::None:
@@ -99,7 +106,8 @@ std::vector<std::string> words_of(const std::string& form) {
     return out;
 }
 
-// What may follow the first `count` components, as the forms have it, and whether a point may end there.
+// Returns the words that may follow the first `count` components, as the forms write them. The value tells whether a
+// point may end after the word.
 std::map<std::string, bool> next_words(const std::vector<Component>& components, size_t count,
                                        const std::vector<std::string>& forms) {
     std::map<std::string, bool> out;
@@ -136,7 +144,7 @@ void complete_name(std::vector<Completion>& out, const std::string& head, const 
         else
             add(out, {head + word.substr(0, argument) + (word.ends_with("(string)") ? "(\"" : "("), "", false});
     }
-    // Where a string is possible, a number is the exception.
+    // Do not offer a number where a string is possible: `statement(0x...)` is rare.
     std::erase_if(out, [&](const Completion& one) {
         return one.text.ends_with('(') &&
                std::ranges::any_of(out, [&](const Completion& other) { return other.text == one.text + "\""; });
@@ -152,7 +160,7 @@ void complete_name(std::vector<Completion>& out, const std::string& head, const 
         if (std::ranges::find(out, text, &Completion::text) == out.end())
             add(out, {text + (whole ? "" : "."), "", whole});
     }
-    // Words that are no names of forms: those of counters, system calls and what else only their kind knows.
+    // Some words are not in the forms, such as the names of counters and system calls. Only a listing knows them.
     const bool any_word = count > 0 && next_words(components, count, sources.forms).contains("*");
     if (any_word || (count > 0 && std::ranges::count(sources.aliases, components[0].name) > 0))
         for (const std::string& line : sources.list(head + name + "*", false)) {
@@ -181,7 +189,7 @@ std::string in_string(std::string_view text) {
     return out;
 }
 
-// The names of C functions that the point's program, or its library, has in its symbol table.
+// Returns the C functions in the symbol table of the point's program or library.
 std::vector<std::string> other_names(const std::vector<Component>& components, const std::string& begin) {
     std::vector<std::string> out;
     Result<std::string> path = find_file(components[0].value);
@@ -205,7 +213,7 @@ std::vector<std::string> other_names(const std::vector<Component>& components, c
     return out;
 }
 
-// A string's end: the point goes on where it cannot end here.
+// Completes a string. If a point cannot end after the string, adds the `.` of the next component.
 Completion with_string(const std::string& before, const std::string& value, const std::vector<Component>& components,
                        const PointSources& sources) {
     const auto next = next_words(components, components.size() - 1, sources.forms);
@@ -239,7 +247,7 @@ void complete_string(std::vector<Completion>& out, const std::string& text, cons
                 add(out, with_string(before, name, components, sources));
         return;
     }
-    // A listing of all that begin so. A provider is no point of its own, nor is a variable.
+    // List all points with this beginning. A provider or a variable alone is not a point, so complete it to one.
     std::string pattern = before + in_string(last.value) + "*\")";
     if (last.name == "provider")
         pattern += ".mark(\"*\")";
@@ -247,7 +255,7 @@ void complete_string(std::vector<Completion>& out, const std::string& text, cons
         pattern += ".write";
     for (const std::string& line : sources.list(pattern, false)) {
         std::string name = listed_name(line, index);
-        // A tracepoint may be called without its system.
+        // You can omit the system of a tracepoint: `sched_switch` for `sched:sched_switch`.
         if (!name.starts_with(last.value) && name.find(':') != std::string::npos)
             name.erase(0, name.find(':') + 1);
         if (!name.starts_with(last.value) || name.empty())
@@ -258,7 +266,7 @@ void complete_string(std::vector<Completion>& out, const std::string& text, cons
             one.help = line.substr(at + 1, line.find('"', at) - at - 1);
         add(out, std::move(one));
     }
-    // A listing has each function once; people know some by another of its names.
+    // A listing shows each function once, but the function can have other names, which users may know better.
     if (last.name == "function" && components[0].name == "process")
         for (const std::string& name : other_names(components, last.value))
             add(out, with_string(before, name, components, sources));
@@ -270,7 +278,7 @@ std::vector<Completion> complete_once(const std::string& text, const PointSource
     const Component& last = components.back();
     if (last.argument == Component::None) {
         complete_name(out, text.substr(0, last.begin), last.name, components, sources);
-        // A whole name may go on; `timer.s` is none, `timer.s(` is.
+        // A name is not offered as a whole point here: `timer.s` is not one, only `timer.s(` is.
         return out;
     }
     if (last.argument == Component::OpenString) {
@@ -299,9 +307,9 @@ std::vector<Completion> complete_once(const std::string& text, const PointSource
 // ---- scripts
 // ------------------------------------------------------------------------------------------------------------
 
-// Where a script ends.
+// The place at which a script ends.
 struct ScriptEnd {
-    enum Place { Top, Head, Body, Elsewhere } place = Top; // Elsewhere: in a comment or a string
+    enum Place { Top, Head, Body, Elsewhere } place = Top; // Elsewhere: inside of a comment or a string
     size_t point = 0;                                      // Head: where the unfinished point begins
     std::string points;                                    // Body: the probe's points
 };
@@ -355,7 +363,7 @@ ScriptEnd find_end(std::string_view script) {
     return out;
 }
 
-// `$name` and `name:type` of listings with variables.
+// Returns the variables of the points: `$name` and `name:type` in a listing with variables.
 std::set<std::string> variables_of(const std::string& points, const PointSources& sources) {
     std::set<std::string> out;
     for (const std::string& line : sources.list(points, true)) {
@@ -448,7 +456,7 @@ std::vector<Completion> complete_program(const std::string& text) {
 
 std::vector<Completion> complete_point(const std::string& text, const PointSources& sources) {
     std::vector<Completion> out = complete_once(text, sources);
-    // One way to go on is no choice: what follows it is.
+    // If only one continuation exists, follow it until the user has a choice.
     for (int steps = 0; steps < 6 && out.size() == 1 && !out[0].is_whole; steps++) {
         std::vector<Completion> further = complete_once(out[0].text, sources);
         if (further.empty() || (further.size() == 1 && further[0].text == out[0].text))

@@ -1,8 +1,9 @@
-// How an unfinished probe point, or a script that ends inside of something, may go on.
+// Completes an unfinished probe point, or a script that ends anywhere.
 //
-// What there is comes from where the translation takes it: the forms of points that are built in, the library's
-// aliases, and listings (-l) of patterns for what programs and the kernel have. `process("nginx").function("ngx_http_`
-// is the listing of `process("nginx").function("ngx_http_*")`, so a completed point is one that resolves.
+// The completions come from the same sources as the translation: the built-in forms of points, the library's aliases,
+// and listings (-l) of patterns for the names in programs and in the kernel. To complete
+// `process("nginx").function("ngx_http_`, the code lists `process("nginx").function("ngx_http_*")`, so a completed
+// point always resolves.
 #pragma once
 
 #include <functional>
@@ -15,10 +16,10 @@ namespace sonde {
 struct Completion {
     std::string text;     // the whole word
     std::string help;     // a few words about it; may be empty
-    bool is_whole = true; // false: it has to go on
+    bool is_whole = true; // false: it is unfinished
 };
 
-// What completions are made of. A listing of a point that is wrong is empty.
+// The sources of completions. list() returns nothing for a wrong point.
 struct PointSources {
     std::vector<std::string> forms;   // `process(string).function(string).return`
     std::vector<std::string> aliases; // `tcp.sendmsg.return`
@@ -26,19 +27,19 @@ struct PointSources {
     std::function<std::vector<std::string>()> functions; // `strlen:long (s:string)`
 };
 
-// How the point may go on; all have the text as their beginning. One that has to go on is followed to where there are
-// several.
+// Returns the continuations of the point. Each begins with `text`. A single unfinished continuation is followed until
+// several exist.
 std::vector<Completion> complete_point(const std::string& text, const PointSources& sources);
 
-// The same of a script: words that begin declarations, points in a probe's head, in a handler `$variables` of its
-// points, operators and functions.
+// Completes a script: declarations at the top level, points in the head of a probe, and in a handler the `$variables`
+// of its points, operators and functions.
 std::vector<Completion> complete_script(const std::string& script, const PointSources& sources);
 
-// The programs and libraries whose name or path begins so; folders end in `/`.
+// Returns programs and libraries whose name or path begins with `text`. Folders end in `/`.
 std::vector<Completion> complete_program(const std::string& text);
 
-// Of a listed point, the string that its component number `index` has in parentheses, without a function's file and
-// line. Empty: it has none.
+// Returns the string argument of component number `index` of a listed point, without the file and line of a function.
+// Empty: the component has no string.
 std::string listed_name(const std::string& point, size_t index);
 size_t count_components(std::string_view point);
 

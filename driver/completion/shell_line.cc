@@ -12,7 +12,7 @@ constexpr std::string_view begins_command = ";|&(\n";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Whether a shell takes the letter as it is.
+// Returns whether the character needs no quoting in a shell.
 bool is_plain(char c) {
     return isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80 ||
            std::string_view("_-./,+@%=:").find(c) != std::string_view::npos;

@@ -1,9 +1,9 @@
-// A shell's line as far as it is written: its last command's words without quotes, and the word that the cursor ends,
-// which may have begun a quote. Points of sonde are full of quotes and parentheses, so that whoever completes them has
-// to know what the shell will make of them.
+// A shell's line up to the cursor: the unquoted words of its last command, and the unfinished word, which can have an
+// open quote. sonde's points contain quotes and parentheses, so their completion must know how the shell will read
+// them.
 //
-// The quoting is that of POSIX shells, which zsh and fish share where points are concerned: '...', "...", backslashes;
-// `;`, `|`, `&`, `(` and newlines begin another command.
+// The quoting is that of POSIX shells: '...', "..." and backslashes. zsh and fish agree for the characters in points.
+// The characters `;`, `|`, `&`, `(` and newlines begin another command.
 #pragma once
 
 #include <string>
@@ -15,20 +15,24 @@ namespace sonde {
 struct ShellLine {
     std::vector<std::string> words; // the last command's, without the unfinished one
     std::string word;               // the unfinished one; empty after a blank
-    // What of that word a shell replaces with what it completes: readline(3) begins after an open quote, or else after
-    // the last of
-    // `"'><=;|&(:`. `kept` is what the word has before that place, without quotes; `quote` is the open quote, or 0.
+    // The shell replaces only a part of the word: readline(3) begins after an open quote, or else after the last of
+    // these characters:
+    //
+    //   "'><=;|&(:
+    //
+    // `kept` is the part before that place, without quotes. `quote` is the open quote, or 0.
     std::string kept;
     char quote = 0;
 };
 
+// Splits the line. Accepts any text.
 ShellLine read_shell_line(std::string_view line);
 
-// Whether bash needs a quote around the rest of a whole word, where none is open.
+// Returns whether bash needs a quote around the rest of a whole word. False if a quote is open already.
 bool needs_quote(const ShellLine& line, std::string_view word);
 
-// A whole word as bash takes it in place of the replaced part, where it begins a quote if `quoted`. `open`: more will
-// follow it, so that quote is not ended.
+// Quotes a whole word for bash, without the part that bash keeps. If `quoted`, the result begins with a quote. If
+// `open`, the word is unfinished and the quote stays open.
 std::string quote_for_bash(const ShellLine& line, std::string_view word, bool quoted, bool open);
 
 } // namespace sonde
