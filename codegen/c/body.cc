@@ -25,7 +25,8 @@
 // So the verifier sees one path through any number of reads. The next check that leaves the function reports the first
 // fault, because `failed` prefers fault_status to its own status.
 //
-// The price: the code between a failed read and the next check runs with zeros.
+// The price: the code between a failed read and the next check runs with zeros. So what has a lasting effect, such as
+// writing a program's memory or a call of the script, is preceded by a check (check_faults()).
 #include "codegen/c/body.h"
 
 #include <llvm/IR/InlineAsm.h>
@@ -111,11 +112,14 @@ void CBody::check_returns() {
     for (llvm::BasicBlock& block : function)
         if (&block != early_end && llvm::isa<llvm::ReturnInst>(block.getTerminator()))
             returns.push_back(block.getTerminator());
-    for (llvm::Instruction* end : returns) {
-        ir.SetInsertPoint(end);
-        llvm::Value* fault = ir.CreateLoad(ir.getInt64Ty(), has_fault);
-        end_if(ir.CreateICmpNE(fault, ir.getInt64(0)), end, 0);
-    }
+    for (llvm::Instruction* end : returns)
+        check_faults(*end);
+}
+
+void CBody::check_faults(llvm::Instruction& before) {
+    ir.SetInsertPoint(&before);
+    llvm::Value* fault = ir.CreateLoad(ir.getInt64Ty(), has_fault);
+    end_if(ir.CreateICmpNE(fault, ir.getInt64(0)), &before, 0);
 }
 
 uint64_t CBody::add_place(const std::string& message, Range range, int64_t bits) {

@@ -563,8 +563,10 @@ class Securing {
                 .help("call the functions of BPF in docs/embedded-c.md by their names");
             return;
         }
-        if (number == probe_write_user && !writes_.valid())
-            writes_ = body_.place(call);
+        if (number == probe_write_user) {
+            writes_ = writes_.valid() ? writes_ : body_.place(call);
+            body_.check_faults(call);
+        }
         if (writes_first(number) && !bound_written(call, number))
             return;
         for (const HelperMemory& memory : helper_memory(number)) {
@@ -619,6 +621,8 @@ class Securing {
                 body_.refuse(call, "C in BPF can call through a pointer only functions of the script");
             return;
         }
+        if (callee->getName().starts_with(script_symbol("")))
+            body_.check_faults(call);
         if (callee->isIntrinsic()) {
             const llvm::Intrinsic::ID id = callee->getIntrinsicID();
             if (id == llvm::Intrinsic::trap || id == llvm::Intrinsic::debugtrap || id == llvm::Intrinsic::ubsantrap) {
