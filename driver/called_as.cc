@@ -40,7 +40,7 @@ constexpr Row staprun_rows[] = {
     {'T', true, "", nullptr}, // the interval of polling; sonde is woken up instead
     {'L', false, "", stays_loaded},
     {'A', false, "", stays_loaded},
-    {'d', false, "", "nothing is loaded that could be deleted: a session's end removes all that it has"},
+    {'d', false, "", "sonde loads nothing that must be deleted: the end of a session removes all its probes"},
     {'M', true, "", "there is no monitor"},
     {'r', true, "", "nothing runs remotely"},
 };
@@ -107,8 +107,8 @@ Result<std::vector<std::string>> translate(const std::string& program, std::span
     }
     options.push_back(rest[0].ends_with(".sonde") || std::filesystem::exists(rest[0]) ? rest[0] : rest[0] + ".sonde");
     if (!options.back().ends_with(".sonde"))
-        return Error(
-            fmt::format("`{}` is no saved plan: {} takes FILE.sonde, as sonde -p4 -m FILE makes it", rest[0], program));
+        return Error(fmt::format("`{}` is not a saved plan: {} runs a FILE.sonde that `sonde -p4 -m FILE` has written",
+                                 rest[0], program));
     return options;
 }
 

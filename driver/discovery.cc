@@ -155,8 +155,8 @@ std::vector<Family> families_of_kinds(const Translation& t) {
         {program + ".**", "all of these, and when it begins and ends"},
         {"timer.s(1)", "every second; `ms`, `us`, `hz` likewise"},
         {"timer.profile", "on every processor, a hundred times a second"},
-        {"perf.sw.*", "what the kernel counts: page faults, context switches"},
-        {"perf.hw.*", "what the processor counts, where it does"},
+        {"perf.sw.*", "events that the kernel counts: page faults, context switches"},
+        {"perf.hw.*", "events that the processor counts, if it has counters"},
         {"procfs(\"NAME\").read", "when somebody reads the script's own file"},
     };
 }
@@ -178,7 +178,7 @@ void print_kernel_families(Translation& t, bool with_modules) {
     if (hooks)
         print_family("kernel.lsm(\"*\")", counted(hooks, "security hook", "security hooks"));
     if (iterators)
-        print_family("kernel.iter(\"*\")", "what the kernel has of something, one by one");
+        print_family("kernel.iter(\"*\")", "objects of the kernel, one by one");
     if (with_modules) {
         const std::vector<std::string> modules = (*kernel)->modules();
         if (!modules.empty())
@@ -443,7 +443,7 @@ class Search {
                                          : " or of the C library; -c or -x searches a program and its libraries, too",
                               near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
         if (is_bare)
-            say_error(fmt::format("no function of `{0}` has a name: it is stripped; what can be probed all the same is "
+            say_error(fmt::format("`{0}` is stripped, so its functions have no names; its other probe points are "
                                   "listed by `sonde -l 'process(\"{0}\").**'`",
                                   t_.env.command_path));
         return exit_failure;

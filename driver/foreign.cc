@@ -172,7 +172,7 @@ bool explain_foreign(Translation& t, const Options& options) {
     for (const bridge::Gap& gap : bridged->gaps)
         report.note(range_of(file, gap), gap.text);
     const bool lost = std::ranges::any_of(bridged->gaps, &bridge::Gap::is_lost);
-    report.help(lost ? "the same in sonde's language, but for what has no counterpart:"
+    report.help(lost ? "the same in sonde's language, without the parts that have no counterpart:"
                      : "the same in sonde's language:");
     fmt::print(stderr, "{}\n", diags.render(in_color(options)));
     if (options.translate.has_script)

@@ -85,13 +85,14 @@ bool is_listing(const Options& options) {
 int list(Translation& t, const Options& options) {
     t.diags.say_held();
     if (options.driver.list && options.driver.list_point.starts_with('-'))
-        return say_error(fmt::format("{0}: `{1}` is no probe point; a point follows: sonde {0} 'syscall.open*'",
-                                     options.driver.list_variables ? "-L" : "-l", options.driver.list_point)),
+        return say_error(fmt::format(
+                   "{0}: `{1}` is not a probe point; write a point after {0}, as in sonde {0} 'syscall.open*'",
+                   options.driver.list_variables ? "-L" : "-l", options.driver.list_point)),
                exit_failure;
     if (!options.session.output.path.empty())
-        warn("-o has no effect on what is listed, which goes to standard output");
+        warn("-o has no effect on a listing, which goes to standard output");
     if (options.session.output.format != OutputFormat::Text)
-        warn("--format has no effect on what is listed, which is text");
+        warn("--format has no effect on a listing, which is text");
     if (options.driver.list)
         return is_discovery(t, options) ? discover(t, options) : list_points(t, options);
     return options.driver.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);

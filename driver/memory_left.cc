@@ -17,7 +17,7 @@ Result<void> check_memory() {
     constexpr size_t least = size_t(40) << 20; // a session with one uprobe allocates 43 MB
     void* const memory = mmap(nullptr, least, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return Error(fmt::format("out of memory: there are no {} MB for a session (see `ulimit -v`)", least >> 20));
+        return Error(fmt::format("out of memory: a session needs {} MB (see `ulimit -v`)", least >> 20));
     munmap(memory, least);
     // 2 MB is the stack of a thread if the main thread's limit is infinite, and sonde's threads work with that size.
     constexpr rlim_t least_stack = 2 << 20;

@@ -137,7 +137,7 @@ PlanCache::PlanCache(const Options& options, const hir::Program& program, const 
     }
     const std::string builds = own_builds();
     Result<CacheFolder> folder =
-        builds.empty() ? Result<CacheFolder>(Error("this build of sonde, or a library of its own, has no build-id"))
+        builds.empty() ? Result<CacheFolder>(Error("this build of sonde, or one of its libraries, has no build-id"))
                        : CacheFolder::open();
     if (!folder) {
         tell(folder.error().message);

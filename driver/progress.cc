@@ -46,7 +46,7 @@ Progress::Progress(std::string what) {
         return;
     shown_ = std::make_unique<Shown>();
     shown_->what = std::move(what);
-    if (Result<std::thread> thread = start_quiet_thread("shows what is being done", [this] { shown_->wait(); }))
+    if (Result<std::thread> thread = start_quiet_thread("shows the current step", [this] { shown_->wait(); }))
         shown_->thread = *std::move(thread);
     else
         shown_.reset();

@@ -214,8 +214,9 @@ std::string describe_tool(const std::string& name, const ToolHead& head) {
     }
     out += "\nOptions:\n";
     rows.emplace_back("-d, --duration SECONDS", "end after that many seconds; else Ctrl-C ends it");
-    rows.emplace_back("-p, --pid PID", "only this process and what it starts; -x PID is the same");
-    rows.emplace_back("-c COMMAND", "only this command, which is run, and what it starts; the tool ends with it");
+    rows.emplace_back("-p, --pid PID", "only this process and its children; -x PID is the same");
+    rows.emplace_back("-c COMMAND",
+                      "run this command, and trace only it and its children; the tool ends when the command ends");
     rows.emplace_back("-h, --help", "this text");
     rows.emplace_back("--source", "print the script");
     list_rows(out, rows);

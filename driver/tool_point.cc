@@ -86,7 +86,7 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
     for (const std::string& path : known)
         names.push_back(plain_name(path));
     std::string near = nearest_name(name, names);
-    return Error(fmt::format("there is no library or program `{}`{}; give its path", name,
+    return Error(fmt::format("`{}` is not a library or program{}; give its path", name,
                              near.empty() ? "" : fmt::format(" (did you mean `{}`?)", near)));
 }
 
@@ -131,8 +131,8 @@ Result<std::string> expand_point(const std::string& written, const PointTarget& 
     }
     Result<std::string> path = find_library_path(before, target);
     if (!path && before == "r")
-        return Error(fmt::format(
-            "there is no library or program `r`; the return of a function of the kernel is `r::{}`", after));
+        return Error(
+            fmt::format("`r` is not a library or program; write `r::{}` for the return of a kernel function", after));
     if (!path)
         return std::move(path).error().in(fmt::format("`{}`", written));
     return function_of(*path, after);

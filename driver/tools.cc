@@ -125,7 +125,7 @@ class Reader {
             // A number of lines or bytes whose default is above 0 must not be 0: the tool would print nothing, and hide
             // that.
             if (value && option->type == ToolValue::Number && is_above_0(option->initial) && !is_above_0(word))
-                value = Error(fmt::format("`{}` is no number from 1 on", word));
+                value = Error(fmt::format("`{}` is not a number from 1 on", word));
             if (!value)
                 return std::move(value).error().in(fmt::format("--{} {}", option->name, option->placeholder));
             out_.insert(out_.end(), {"-G", fmt::format("{}={}", option->global, *value)});

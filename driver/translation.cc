@@ -76,7 +76,7 @@ Result<void> open_library(Translation& t, const Options& options) {
             if (at->path().extension() == ".stp" || at->path().extension() == ".stpm")
                 paths.push_back(at->path().string());
         if (error == std::errc::not_a_directory)
-            warn(fmt::format("-I {}: it is no folder, so nothing is taken from it", folder));
+            warn(fmt::format("-I {}: this is not a folder, so sonde ignores it", folder));
         // Ignore a folder that does not exist, as compilers do.
         if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
             return Error(fmt::format("cannot read the library folder `{}`: {}", folder, error.message()));
@@ -107,8 +107,8 @@ Result<std::string> read_standard_input() {
 }
 
 Error not_a_script(const std::string& program) {
-    return Error(fmt::format("`{0}` is a program, and no script: -c {0} runs it under one, `sonde -l "
-                             "'process(\"{0}\").function(\"*\")'` lists what can be probed in it",
+    return Error(fmt::format("`{0}` is a program, not a script: use -c {0} to run it, and `sonde -l "
+                             "'process(\"{0}\").function(\"*\")'` to list its probe points",
                              program));
 }
 
@@ -117,7 +117,7 @@ Error explain_no_file(const std::string& word, Error error) {
     if (word.find('/') == std::string::npos && find_in_path(word).ok())
         return not_a_script(word);
     if (word.find('{') != std::string::npos)
-        return Error(fmt::format("`{}` is no file: a script in the command line stands after -e", word));
+        return Error(fmt::format("`{}` is not a file: write -e before a script in the command line", word));
     const bool is_path = word.find('/') != std::string::npos || word.ends_with(".stp") || word.ends_with(".sonde");
     if (!is_path && word.find_first_of(".:*(") != std::string::npos)
         return Error(fmt::format("`{0}` is no file: `-l '{0}'` lists the probe points of that name, -e SCRIPT runs a "
@@ -286,7 +286,7 @@ Result<void> parse(Translation& t, const Options& options) {
     if (!t.files.empty() && !t.diags.has_errors() && std::ranges::all_of(t.files, is_empty))
         t.diags
             .report(DiagId::Syntax, {scripts->front(), 0, 0},
-                    "the script is empty: no probe, function or global is in it")
+                    "the script is empty: it contains no probe, function or global")
             .help("a branch of `%( ... %)` that is not taken, and macros alone, are nothing");
     return {};
 }

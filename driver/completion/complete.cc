@@ -286,8 +286,8 @@ Answer complete_option(const Request& request) {
         for (const char* name : {"-d", "--duration"})
             offer(name, "end after that many seconds");
         for (const char* name : {"-p", "--pid"})
-            offer(name, "only this process and what it starts");
-        offer("-c", "only this command, which is run, and what it starts");
+            offer(name, "only this process and its children");
+        offer("-c", "run this command, and trace only it and its children");
         for (const char* name : {"-h", "--help"})
             offer(name, "explain the tool");
         offer("--source", "print the script");
