@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -33,6 +34,7 @@
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/processes.h"
+#include "base/quiet_thread.h"
 #include "base/shared_libraries.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
@@ -145,7 +147,6 @@ Result<void> MovedText::catch_beginning(const plan::ProbedFile& file) {
 }
 
 Result<void> MovedText::follow(int64_t process) {
-    std::erase_if(followed_, [](const auto& one) { return !is_process(one.first); });
     const std::string program = fmt::format("/proc/{}/exe", process);
     const bool may_move = std::ranges::any_of(plan_.files, [&](const plan::ProbedFile& file) {
         return file.may_move && same_file(files_.fd(file.path), program);
@@ -155,7 +156,7 @@ Result<void> MovedText::follow(int64_t process) {
     std::vector<std::string> paths = mapped_libraries(process);
     paths.push_back(program);
     Attachments& places = followed_[process];
-    places.clear(); // of a program that ran in this process before
+    drop(places); // of a program that ran in this process before
     for (const std::string& path : paths) {
         UprobeTargets targets = find_places(path);
         targets.process = process;
@@ -169,6 +170,37 @@ Result<void> MovedText::follow(int64_t process) {
         places.push_back(*std::move(attached));
     }
     return {};
+}
+
+// Detaching waits for handlers, so also for processes that wait in them for this session. That is why another thread
+// does it. While it works, attachments are kept for the next time.
+void MovedText::drop(Attachments& places) {
+    std::ranges::move(places, std::back_inserter(dropped_));
+    places.clear();
+    if (dropped_.empty() || is_detaching_)
+        return;
+    if (detacher_.joinable())
+        detacher_.join();
+    is_detaching_ = true;
+    auto work = [this, old = std::make_shared<Attachments>(std::exchange(dropped_, {}))] {
+        old->clear();
+        is_detaching_ = false;
+    };
+    if (Result<std::thread> thread = start_quiet_thread("stops following processes", work); thread)
+        detacher_ = *std::move(thread);
+    else
+        work();
+}
+
+void MovedText::drop_ended() {
+    for (auto one = followed_.begin(); one != followed_.end();) {
+        if (is_process(one->first)) {
+            ++one;
+            continue;
+        }
+        drop(one->second);
+        one = followed_.erase(one);
+    }
 }
 
 void MovedText::serve(int64_t process, const sonde_moved& moved) {
@@ -207,6 +239,13 @@ void MovedText::look() {
             kill(static_cast<pid_t>(process), SIGCONT);
         bpf_map_delete_elem(map, &number);
     }
+    if (!numbers.empty())
+        drop_ended();
+}
+
+MovedText::~MovedText() {
+    if (detacher_.joinable())
+        detacher_.join();
 }
 
 // Replaces only bytes that differ from the file and begin like a uprobe (a breakpoint or a call). Other differences

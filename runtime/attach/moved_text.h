@@ -17,10 +17,12 @@
 // SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. Shared libraries do not move their code.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -40,6 +42,7 @@ class MovedText {
     static Result<std::unique_ptr<MovedText>> start(const plan::Plan& plan, const KernelObject& kernel,
                                                     const ProbedFiles& files, const std::vector<int64_t>& running,
                                                     bool uprobe_multi);
+    ~MovedText();
     // Repairs the processes that wait now. The session calls this in each iteration of its loop.
     void look();
 
@@ -50,6 +53,9 @@ class MovedText {
     Result<void> catch_beginning(const plan::ProbedFile& file);
     // Attaches to the two functions in the process. Does nothing if it runs no program that may move its code.
     Result<void> follow(int64_t process);
+    // Detaches in another thread.
+    void drop(Attachments& places);
+    void drop_ended(); // processes
     // Does what the process waits for.
     void serve(int64_t process, const sonde_moved& moved);
     // Restores the original instructions in a copy of `size` bytes at `from`, which will run at `to`. `code` is the
@@ -62,6 +68,9 @@ class MovedText {
     bool uprobe_multi_;
     Attachments beginnings_;
     std::map<int64_t, Attachments> followed_; // by process
+    Attachments dropped_;                     // to be detached
+    std::atomic<bool> is_detaching_ = false;
+    std::thread detacher_;
 };
 
 } // namespace sonde
