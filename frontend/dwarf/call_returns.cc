@@ -1,3 +1,13 @@
+// The file searches twice. uses() looks at all bytes of the module once, fast and without decoding, for anything that
+// could be a call or a jump to a PLT entry. function_at() then decodes only the functions with a match, and collects
+// all addresses that control can reach in them.
+//
+// A byte sequence can look like a call without being one, for example in the middle of a longer instruction. Such a
+// match is dropped only if decoding proves that it is inside of another instruction. A real call that is missed would
+// lose a return silently, so all doubts end in an error. `Function::problem` is such a doubt.
+//
+// The register rax has the result only at the instruction right after the call. If a jump leads to the same
+// instruction, rax can hold anything, and the probe would report a return that did not happen.
 #include "frontend/dwarf/call_returns.h"
 
 #include <algorithm>
@@ -19,6 +29,7 @@ namespace sonde {
 
 namespace {
 
+// Reads a number from the file at a linked address.
 template <typename T> std::optional<T> read_at(const ProgramFile& file, Address address) {
     T value = 0;
     const std::optional<uint64_t> offset = file.elf().file_offset(address);

@@ -1,3 +1,9 @@
+// The set of possible callees is fixed (all functions of the module), so a call is found by its target: an address that
+// is the entry of a function. Calls through other registers or memory have no known target and are missing from the
+// result.
+//
+// A byte that cannot be decoded is skipped. After that, decoding may be out of step for a few instructions. A wrong
+// callee is still unlikely, because its target would have to be the exact beginning of a function.
 #include "frontend/dwarf/calls.h"
 
 #include <elf.h>

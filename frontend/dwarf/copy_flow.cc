@@ -1,9 +1,23 @@
+// All searches here are plain walks over the graph, forward or backward, that stop at certain nodes. Graphs have up to
+// some hundred thousand nodes, so a walk marks visited nodes and uses no recursion.
+//
+// The work is done in three steps:
+//
+// 1. ways_into() finds every edge into the copy, and joins entries that only jump to each other. 2. meet() drops an
+// entry if it always leads to another one. A probe at both would count a call twice. 3. drop_continuations() keeps the
+// entries where a call can begin first, then adds entries of further calls.
+//
+// Step 3 is a judgement about the source, made from machine code. It relies on two facts: a call begins on the first
+// line of the copied function, and a second call repeats an effect of the first one. A compiler that reorders writes to
+// memory across two calls would break the second fact. If the evidence is contradictory, the answer is "not known",
+// never a guess: a wrong count looks like a right one.
 #include "frontend/dwarf/copy_flow.h"
 
 #include <algorithm>
 
 namespace sonde {
 
+// A linear search in the ranges for each node is fine: a copy has few ranges.
 Copy::Copy(const CodeFlow& flow, const std::vector<std::pair<Address, Address>>& ranges) : flow_(flow) {
     for (const FlowNode& node : flow.nodes())
         inside_.push_back(std::ranges::any_of(
@@ -31,6 +45,7 @@ FlowNodes Copy::reached(size_t from, std::optional<size_t> stop) const {
     return seen;
 }
 
+// Nodes of the copy are added but not passed, so the result shows where execution meets the copy for the first time.
 FlowNodes Copy::first_reached(const FlowNodes& firsts) const {
     FlowNodes seen = firsts;
     std::vector<size_t> open(firsts.begin(), firsts.end());
@@ -275,6 +290,8 @@ Ways ways_into(const Copy& copy, std::optional<size_t> first) {
     return ways;
 }
 
+// An entry always leads to another one if no path from it leaves the copy before that, and if execution does not come
+// back from the other one. The second condition excludes loops, in which each entry leads to each other one.
 void meet(const Copy& copy, Ways& ways) {
     const auto always_leads = [&](size_t node, size_t other) {
         if (!copy.reached(node).contains(other))

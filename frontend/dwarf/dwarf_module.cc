@@ -1,4 +1,11 @@
 // Creates the components of a module, and forwards each query to the component that answers it.
+//
+// A module is one program or library. Each component reads one kind of information and keeps what it has read, so the
+// order of members below is also the order of dependencies: a component uses only those above it.
+//
+// visit_functions() can forget everything on its way. A search in a large program reads units one after another, and
+// each of them is needed only until its functions have been visited. Without this, a pattern such as `*` would need
+// memory for the debug information of the whole program.
 #include "frontend/dwarf/dwarf_module.h"
 
 #include <utility>

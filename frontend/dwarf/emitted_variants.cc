@@ -1,3 +1,9 @@
+// The questions are answered by decoding a few short functions, never by their names alone: whether gcc gives a thunk
+// its own copy of the code depends on the size of the function and on the optimization level.
+//
+// Example: `struct B : virtual A { void f() override; }` needs a thunk for B::f, because a caller with an A* has
+// another `this`. The thunk is usually "adjust rdi; jmp B::f". A probe at B::f sees that call. With -O2, gcc may
+// duplicate a short B::f into the thunk, and then the probe must also be in the thunk.
 #include "frontend/dwarf/emitted_variants.h"
 
 #include <algorithm>
@@ -29,6 +35,7 @@ bool for_each_instruction(const ProgramFile& file, const CodeSymbol& symbol,
 
 } // namespace
 
+// A function can have several symbols, and a library calls its own global functions through the PLT.
 bool EmittedVariants::has_name(Address address, const std::vector<std::string>& names) {
     for (auto at = symbols_.first_from(address); at != symbols_.all().end() && at->address == address; ++at)
         if (std::ranges::find(names, at->name) != names.end())

@@ -1,3 +1,16 @@
+// The header explains the rules. This file applies them in the order of their cost, because a pattern such as
+// `process("clang").function("*")` asks for a hundred thousand functions:
+//
+// * Functions whose code has no jump to their first instruction need no graph. jumps_to() only decodes.
+// * The graph of a function around inlined copies is built once for all of its copies.
+// * Code of more than 1 MiB is not analyzed. The probe is then at the address in the debug information.
+//
+// The result for an inlined copy comes from the line table if gcc has marked the entries there, and otherwise from the
+// graph. Marks are better, because gcc sets them before it moves and duplicates instructions. clang has no such marks.
+//
+// The probe of a place counts each execution of one instruction. An instruction in a loop of the copy would count each
+// iteration, so place_at() also returns the instructions from which a loop comes back ("arrivals"). If one of them does
+// not show whether it goes back (for example an indirect jump), the function cannot be probed there.
 #include "frontend/dwarf/function_entries.h"
 
 #include <algorithm>
@@ -101,6 +114,8 @@ bool jumps_to(const ProgramFile& file, const std::vector<std::pair<Address, Addr
 
 } // namespace
 
+// Three sources, in order of trust: the debug information, the size of the symbol, and the distance to the next
+// function.
 FunctionEntries::Parts FunctionEntries::parts_of(const FunctionInstance& function) {
     Dwarf_Die die;
     FunctionRef around =

@@ -1,3 +1,20 @@
+// The search decodes the code of all parts of the function, and classifies each instruction that can leave the
+// function:
+//
+//   ret                  an exit, unless the return address is not on top of the stack
+//   jmp f, jcc f         inside of the function, or a tail call
+//   jmp *%rax            a switch, a computed goto, or a tail call through a pointer
+//
+// The encoding does not show what a jump means, but the stack does: before a tail call, the compiler must have removed
+// the frame. The unwinding table (.eh_frame) describes the stack at each address, so it is asked at the jump and at the
+// target. StackAt::AsCalled means that the return address is on top, InFrame that it is not, and Unknown that no table
+// says.
+//
+// Example: `jmp g.cold` leads to an address outside of the function's symbol, but with a frame on the stack. It is a
+// moved part of the function, whose own exits are then searched too. `jmp h` with the frame removed is a tail call.
+//
+// Both mistakes would be silent at run time: a missed exit loses returns, and an inner jump taken for an exit reports a
+// return too early. So every doubt ends the search with an error, and the probe uses a uretprobe instead.
 #include "frontend/dwarf/function_exits.h"
 
 #include <algorithm>
@@ -116,6 +133,7 @@ bool FunctionExits::is_split_off(Address target) {
     return has(".cold") || has(".__part.");
 }
 
+// Without a symbol or an unwinding entry at the target, the target is in the middle of something.
 bool FunctionExits::begins_function(Address target) {
     const UnwindEntry* entry = unwind_.at(target);
     auto symbol = symbols_.first_from(target);
@@ -276,6 +294,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     return {};
 }
 
+// Reads parts until no jump adds a new one.
 Result<std::vector<FunctionExit>> FunctionExits::find(const std::string& name, Parts parts, bool whole, bool is_go) {
     constexpr size_t most_parts = 64;
     // The changes may include jumps to other functions. 32-bit libraries that are compiled without -fpic have such

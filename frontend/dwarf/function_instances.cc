@@ -1,3 +1,14 @@
+// The debug information of one function is spread over several DIEs and written differently by each compiler. This file
+// collects it into one FunctionInstance. The attributes, with the usual source first and then the fallbacks:
+//
+// * entry: DW_AT_entry_pc, else the range whose symbol is not a moved part (`.cold`), else the first range.
+// * name: the qualified name in DWARF; the demangled symbol if DWARF omits template arguments (-gsimple-template-names)
+//   or has placeholders (Rust's `{impl#0}`).
+// * file and line: the declaration, else the first row of the line table.
+// * body: the place after the prologue, from the line table, where parameters have their final locations.
+//
+// The body must be executed once for each call. If a loop comes back to it, a probe there would count iterations
+// (body_repeats).
 #include "frontend/dwarf/function_instances.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// A global has one definition and any number of declarations (`extern int x;` in a header, a static member in a class).
+// Each of them has a DIE, and only the definition has an address. The definition often has no name of its own: it
+// refers to the declaration by DW_AT_specification, and may lie outside of the declaration's namespace.
+//
+// Two static variables in different files can have the same name. They are different variables, so a definition in
+// another unit counts only if it is external.
 #include "frontend/dwarf/globals.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// A resolver cannot be run here: its answer depends on the processor and the environment of each process. But it is
+// short, and returns one of several addresses, which are constants in its code. All of them are found by decoding:
+//
+//   lea  __memcpy_avx_unaligned(%rip),%rax     position-independent code
+//   mov  slot(%rip),%rax                       through a slot that the loader fills
+//   mov  $0x401000,%eax                        fixed addresses
+//
+// An address counts only if a function begins there, so that other constants do no harm. An implementation that is
+// missing here would be called without a hit.
 #include "frontend/dwarf/ifuncs.h"
 
 #include <elf.h>

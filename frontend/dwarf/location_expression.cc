@@ -249,6 +249,7 @@ class LocationTranslator {
         return push_value(&attribute, expression, length) && add(offset);
     }
 
+    // The CFA at the probe's address. The program's .eh_frame comes first: .debug_frame is often missing or stripped.
     bool push_cfa() {
         Dwarf_CFI* tables[] = {context_.debug.eh_frame(), context_.debug.debug_frame()};
         for (Dwarf_CFI* table : tables) {
@@ -300,6 +301,8 @@ class LocationTranslator {
                push(LocationOp::Mul) && push(LocationOp::Add) && push(LocationOp::Deref, 8) && push(LocationOp::Add);
     }
 
+    // DW_OP_entry_value: the value that a register had when the function was entered. It is the register's value now if
+    // the probe is at the entry; at any other address it is lost.
     bool push_entry_value(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
         Dwarf_Attribute inner;
         Dwarf_Op* expression = nullptr;
@@ -360,6 +363,7 @@ class LocationTranslator {
         return std::pair(size, encoding == DW_ATE_signed || encoding == DW_ATE_signed_char);
     }
 
+    // The value has the size of its block. Extend it by its sign if the type is signed.
     bool push_typed_constant(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
         std::optional<std::pair<uint64_t, bool>> type = integer_type(attribute, op);
         Dwarf_Attribute value;
@@ -566,8 +570,7 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
 
 } // namespace
 
-// Go encodes expressions as blocks. In DWARF 4, a block is not an expression, so libdw does not accept it. A short
-// block has the same bytes as an expression.
+// See the header. libdw has already decoded the operand.
 std::optional<int64_t> pushed_number(const Dwarf_Op& op) {
     if (op.atom >= DW_OP_lit0 && op.atom <= DW_OP_lit31)
         return op.atom - DW_OP_lit0;
@@ -588,6 +591,8 @@ std::optional<int64_t> pushed_number(const Dwarf_Op& op) {
     }
 }
 
+// Go encodes expressions as blocks. In DWARF 4, a block is not an expression, so libdw does not accept it. A short
+// block has the same bytes as an expression.
 bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribute) {
     if (!dwarf_attr_integrate(&die, name, attribute))
         return false;

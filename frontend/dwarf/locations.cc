@@ -1,3 +1,16 @@
+// A variable has one location for its whole scope, or a list of locations, each with a range of addresses. Optimized
+// code has lists with gaps: at those addresses the variable has no value. A constant (DW_AT_const_value) has no
+// location at all.
+//
+//   [0x1000, 0x1008)  rdi                    the parameter is still where the caller passed it
+//   [0x1008, 0x1020)  rbx                    saved for a later use
+//                                            gap: `$p` is "optimized out at this address"
+//
+// locate() answers for one address. A gap is an error, and its message names the lines at which the variable is
+// available, so that the user can move the probe to one of them. ranges() answers for a whole function (for --why).
+//
+// A wrong location is worse than none: it reads another variable's register. So every form that is not understood
+// becomes unavailable, with a reason.
 #include "frontend/dwarf/locations.h"
 
 #include <algorithm>
@@ -172,6 +185,7 @@ Location Locations::return_address(Address address) {
     return translate_expression(context_, address, {}, nullptr, ops, std::size(ops));
 }
 
+// Returns the linked address if the location is a constant address. Thread-local variables have other expressions.
 std::optional<Address> Locations::global_address(const Variable& variable) {
     Dwarf_Die die;
     Dwarf_Attribute attribute, value;

@@ -11,6 +11,7 @@
 
 namespace sonde {
 
+// The place of thread-local variables is read now, because it needs the relocations, which are in memory at this time.
 Result<ProgramFile> ProgramFile::open(const std::string& path, bool object) {
     Result<ElfFile> file = object ? ElfFile::open_linked(path) : ElfFile::open_any_width(path);
     if (!file)
@@ -37,6 +38,7 @@ std::optional<uint64_t> ProgramFile::file_offset(Address address) const {
     return std::nullopt;
 }
 
+// Sections without bytes in the file (.bss) do not count.
 const ElfSection* ProgramFile::section_at(Address address) const {
     for (const ElfSection& section : elf_.sections())
         if ((section.flags & SHF_ALLOC) && section.type != SHT_NOBITS && address >= section.address &&

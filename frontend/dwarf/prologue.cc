@@ -1,6 +1,17 @@
 // Simulates a function's first block. The state is deliberately simple: for each register and each byte of the frame,
 // whether it holds a value that the caller has passed. Instructions that are not understood clear what they may change.
-// So the simulation can lose a fact, but never invents one.
+// So the simulation can lose a fact, but should never invent one.
+//
+// An example, with the state after each instruction:
+//
+//     push %rbp              rsp = -16; the frame is relative to the CFA
+//     mov  %rsp, %rbp        rbp = -16
+//     mov  %edi, -20(%rbp)   bytes -36 to -33 of the frame are filled: edi still holds the first argument
+//     mov  $0, %edi          edi no longer holds an argument
+//
+// The debug information of unoptimized code says that a parameter is at -36 of the frame in the whole function. Up to
+// the third instruction this is not true, and a handler there would read garbage. The filled bytes tell from which
+// instruction on the parameter can be read.
 #include "frontend/dwarf/prologue.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Names come from up to four tables, which overlap: the program's own, that of the separate debug file, the compressed
+// one in .gnu_debugdata, and Go's own table. They are merged into one sorted list without duplicates.
+//
+// Not every symbol of type STT_FUNC is a function. Imports have no section, and the value of an IFUNC symbol is a
+// resolver (ifuncs.h). Assemblers also mark data as functions, so a symbol counts only if its address is in an
+// executable section.
+//
+// Several names for one address are kept: `memcpy` and `__memcpy_avx` may be the same code, and a script may use
+// either.
 #include "frontend/dwarf/symbol_tables.h"
 
 #include <elf.h>

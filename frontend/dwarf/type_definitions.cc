@@ -1,3 +1,8 @@
+// A program has many declarations of a type (`struct file;`) and few definitions. Reading a member through a pointer to
+// a declared type needs the definition, which is often in another unit. The index maps names to all definitions.
+//
+// C allows two different types with the same name in two files, and then the definition of the declaring unit is the
+// right one. In C++ the scopes must agree, too: `a::node` and `b::node` are different types.
 #include "frontend/dwarf/type_definitions.h"
 
 #include <algorithm>
@@ -6,6 +11,7 @@
 
 namespace sonde {
 
+// Declarations are not indexed: nobody searches for them.
 void TypeDefinitions::index() {
     if (indexed_)
         return;

@@ -1,3 +1,10 @@
+// A name in a script is C source text: "const struct s *", "unsigned long", "ns::C<int>". It is parsed only as far as
+// the index needs it: a keyword, a name, and the number of stars. Qualifiers are dropped, because they do not change
+// the layout.
+//
+// A name can have several definitions, for example `struct node` in two files. A C compiler would use the one in scope.
+// Here the scope is a probe point, so definitions in its unit are preferred (`near`), then global ones. The choice must
+// not depend on the order in which a hash table returns its entries: a script must mean the same in each session.
 #include "frontend/dwarf/type_names.h"
 
 #include <algorithm>
@@ -44,6 +51,7 @@ bool take_last(std::string_view& text, std::string_view word) {
     return true;
 }
 
+// The parts of a parsed name.
 struct TypeName {
     std::string_view name; // without keyword and stars
     int tag = 0;           // of the keyword; 0 if there is none
@@ -223,6 +231,7 @@ std::optional<int64_t> TypeNames::enumerator_below(Dwarf_Die& parent, std::strin
     return std::nullopt;
 }
 
+// The unit of the probe point comes first: two units can have an enumerator with the same name and different values.
 std::optional<int64_t> TypeNames::enumerator(std::string_view name, DieOffset near) {
     std::string_view last = last_component(name);
     Unit* near_unit = units_.unit_of(near);

@@ -1,3 +1,13 @@
+// Qualified names. DWARF has only the parts: a function's own name, and the DIEs around it. A script may write a name
+// in several ways, and all of them should find the function:
+//
+//   f    C::f    ns::C<int>::f    ns::C::f    C<int>::f<long>
+//
+// So a name is never compared as one string. qualified_matches() builds the name from the inside outward, and compares
+// each step with the pattern.
+//
+// The traps are in the operators, whose names contain the same characters as template arguments: `operator<`,
+// `operator<<`, `operator()<int>`. operator_of() separates the two.
 #include "frontend/dwarf/unit.h"
 
 #include <cstdlib>

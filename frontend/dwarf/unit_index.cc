@@ -1,3 +1,15 @@
+// Each answer needs some units only, and a large program has thousands of them. The work is therefore split into three
+// steps, each done once and only when needed:
+//
+// 1. list() reads the headers of all units (one DIE each). 2. unit_at() collects the address ranges of all units, from
+// their own DIEs. 3. scan() reads all DIEs of one unit (unit.h), and spans() turns the unit's functions into
+// non-overlapping ranges.
+//
+// An offset identifies a DIE only together with its file and section: split units (.dwo) and type units (.debug_types
+// before DWARF 5) have offsets of their own, which begin at 0. unit_of() therefore first finds the section. Two units
+// from different sections can contain the same offset.
+//
+// Pointers to units stay valid until forget(), because a deque does not move its elements.
 #include "frontend/dwarf/unit_index.h"
 
 #include <algorithm>
@@ -198,6 +210,7 @@ FunctionRef UnitIndex::function_at(Address address) {
     return unit ? function_at(*unit, address) : FunctionRef{};
 }
 
+// Functions of a unit are sorted by offset, because scan() reads the DIEs in the order of the file.
 FunctionRef UnitIndex::find_function(DieOffset packed) {
     Dwarf_Die die;
     if (!debug_.unpack(packed, &die))

@@ -102,6 +102,9 @@ bool UnwindTable::is_entered_by_call(Address entry) {
     return ops && count >= 2 && ops[0].atom == DW_OP_call_frame_cfa && static_cast<int64_t>(ops[1].number) == -word;
 }
 
+// Compares the rule for the CFA at the address with the rule that holds directly after a call: the stack pointer plus
+// one word. .eh_frame is asked first, since nearly all programs have it; .debug_frame has the rules of code without
+// unwind tables.
 StackAt UnwindTable::stack_at(Address address) {
     const int stack = file_.is_32_bit() ? 4 : 7;
     const int64_t word = file_.is_32_bit() ? 4 : 8;

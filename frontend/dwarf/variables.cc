@@ -1,3 +1,13 @@
+// A DIE is one description of a variable, and a variable can have several: a declaration and a definition, or an
+// abstract one and one for each inlined copy. Scripts see one variable. Its name and type come from any of them, its
+// location only from the concrete one.
+//
+// Example: `static int f(int a) { int b = a * 2; return b; }` is inlined into main(), and `b` is optimized away. The
+// inlined copy has a DIE for `a` only, with a reference to the abstract `a`. The abstract f() has both. add_variables()
+// goes through the abstract children and replaces each by its concrete DIE. `b` keeps its abstract DIE, which has no
+// location, so that `$b` is "optimized out".
+//
+// The order of scopes decides which variable a name means. A caller must add inner scopes first.
 #include "frontend/dwarf/variables.h"
 
 #include <algorithm>
@@ -22,6 +32,7 @@
 namespace sonde {
 namespace {
 
+// Returns false if the DIE is not a copy of an abstract one.
 bool origin_of(Dwarf_Die& die, Dwarf_Die* origin) {
     Dwarf_Attribute attribute;
     return dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, origin);
@@ -180,6 +191,7 @@ std::vector<Variable> Variables::locals(FunctionRef function, Address address, D
     return variables;
 }
 
+// A global is hidden by a local variable or an earlier global with the same name.
 void Variables::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
     scan(unit);
     std::set<std::string_view> known;
@@ -231,6 +243,7 @@ std::vector<Variable> Variables::globals(std::string_view name, std::string_view
     return found;
 }
 
+// Go has several results, each with a DIE. Other languages have at most one, which has only a type.
 std::vector<Variable> Variables::results(const FunctionInstance& function) {
     std::vector<Variable> all;
     Dwarf_Die die;
@@ -263,6 +276,7 @@ const Type* Variables::result_type(const FunctionInstance& function) {
     return type;
 }
 
+// The mangled name has the types as the source wrote them, so it is preferred to the parameters' DIEs.
 std::string Variables::signature(const FunctionInstance& function) {
     if (std::optional<std::string> plain = demangle(function.linkage_name))
         return symbol_parameters(*plain);
