@@ -60,6 +60,7 @@ hir::Expr* Binding::binary(BinaryOp op, hir::Expr* left, hir::Expr* right) {
     return make<hir::Binary>(expr.range, op, left, right);
 }
 
+// Adds constants at translation time. `$p->a.b.c` then has one addition, and equal places have equal expressions.
 hir::Expr* Binding::plus(hir::Expr* expr, int64_t offset) {
     auto sum = [](int64_t a, int64_t b) {
         return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -87,6 +88,7 @@ hir::Stmt* Binding::set(hir::Local* local, hir::Expr* value, bool append) {
     return make<hir::ExprStmt>(expr.range, assign);
 }
 
+// A constant has the same value at the entry.
 hir::Expr* Binding::saved(hir::Expr* expr, bool at_entry) {
     if (!at_entry || !expr || expr->kind == hir::ExprKind::ConstLong)
         return expr;

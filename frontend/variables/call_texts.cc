@@ -1,3 +1,16 @@
+// A word of the table has four items of 16 bits, the first item in the lowest bits:
+//
+//   bits 0-9    number of the item's function, from 1 on; 0: no further item
+//   bits 10-14  offset of the item's first argument in struct pt_regs, in units of 8 bytes
+//   bit  15     a comma precedes the item
+//
+// Example: the row of openat() begins with "A Q _open_flag_str". These items become the directory of rdi, the quoted
+// string at rsi, and the flags of rdx. The function `call.text` loads the two words of a call and prints the items. The
+// function `call.item` selects the code of an item by a binary search of nested `if`.
+//
+// Items are equal if they print in the same way, whichever register has the first argument. So the calls share most of
+// their items. The number of items and the size of a word must fit the constants below; a static_assert and a CHECK
+// enforce this.
 #include "frontend/variables/call_texts.h"
 
 #include <utility>
@@ -64,6 +77,7 @@ bool add_by_letter(Binding& b, Text& text, char letter, hir::Expr* value) {
     }
 }
 
+// Prints one item: by its letter, or by calling a library function. A function that does not exist prints `?`.
 void add_item(Binding& b, Text& text, const TextItem& item, std::vector<hir::Expr*> args) {
     if (item.what.size() == 1 && add_by_letter(b, text, item.what[0], args[0]))
         return;
@@ -74,6 +88,7 @@ void add_item(Binding& b, Text& text, const TextItem& item, std::vector<hir::Exp
         text.literal("?");
 }
 
+// compiled_once: all calls share the code. Otherwise each of the 350 calls would get an inlined copy.
 hir::Function* begin_function(Binding& b, std::string name) {
     auto* function = b.make<hir::Function>();
     function->name = std::move(name); // a name that scripts cannot use
@@ -151,6 +166,7 @@ hir::Expr* call_text(Binding& b, const std::vector<TextItem>& items) {
     return std::move(text).finish(b);
 }
 
+// Creates both functions. The items are added later, when their number is known (finish()).
 void CallTexts::begin(Binding& b) {
     const Range range = b.expr.range;
     words_ = b.make<std::vector<int64_t>>();

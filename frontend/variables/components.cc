@@ -1,3 +1,11 @@
+// Each component turns a place into another place. Nothing is loaded until a pointer or a reference must be followed,
+// so that `&$p->next->size` and assignments need no special case.
+//
+// References are followed before each component, because the source cannot distinguish `r.x` from `(*r).x`.
+//
+// The index of an array is a script expression, evaluated at the time of the probe. The array's address may instead
+// come from the function's entry (in a return probe). The two must not be mixed: element() first saves the address at
+// the entry, and then adds the index of now.
 #include "frontend/variables/components.h"
 
 #include <fmt/format.h>
@@ -51,6 +59,7 @@ void refuse_member(Binding& b, const Type* record, const ast::Component& compone
         report.help(fmt::format("its members are `{}{}`", list, names.size() > most ? " ..." : ""));
 }
 
+// `$p->m` follows a pointer first. Members of anonymous members and of bases have several steps.
 std::optional<Place> member(Binding& b, Place place, size_t index) {
     const ast::Component& component = b.expr.components[index];
     const Type* before = place.type;
@@ -86,6 +95,8 @@ std::optional<Place> member(Binding& b, Place place, size_t index) {
     return std::nullopt;
 }
 
+// Arrays with a descriptor (Fortran, Pascal) compute the address of the first element, and perhaps the distance between
+// elements, from the descriptor. A pointer is an array without a size.
 std::optional<Place> element(Binding& b, Place place, size_t index) {
     const ast::Component& component = b.expr.components[index];
     const Type* type = strip(place.type);

@@ -1,3 +1,9 @@
+// The functions build loops in HIR (loops.h), because the number of elements is known only at run time. They know
+// shapes, not libraries: a caller passes the offsets of the links in a node.
+//
+// A script may stop the program in the middle of an update, or a pointer may be wild, so no loop may trust the data.
+// The element count limits each walk (add_walk), a step limit ends the search in a corrupt tree, and a failed read ends
+// the text with `?`.
 #include "frontend/variables/containers.h"
 
 #include <string>

@@ -1,4 +1,10 @@
 // `@var("name")`: finds the place of a global by its name.
+//
+// For a variable of the kernel, the kernel's own types (BTF) come first, but they contain only per-CPU variables. Other
+// variables need the kernel's debug information. Without it, the list of symbols has at least the address.
+//
+// In a program, several sources can have a static variable with the same name, and `@var("name@file.c")` chooses one.
+// Without a file, the probed function decides: the name means what it would mean in the function's source code.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,4 +1,13 @@
 // The C++ standard library libstdc++: the members with a string's bytes, a vector's bounds, or a tree's nodes.
+//
+// `$v$` for a `std::vector<int>` should print its elements, not three pointers named _M_start, _M_finish and
+// _M_end_of_storage. The names of these members are private to the library, but rarely change. Offsets come from the
+// debug information. If a member is missing or has another type, a function here returns false, and the value is
+// printed as a structure.
+//
+// The nodes of lists, trees and hash tables need one more step. The links point to a node's base class, which contains
+// nothing but links. The value follows it in a derived class, so its offset is computed from its alignment
+// (value_offset()).
 #include <string_view>
 #include <vector>
 
@@ -144,6 +153,7 @@ bool add_list(Binding& b, Text& text, const Place& place, Level level) {
     return nodes && add_chain(b, text, *nodes, NodesAre::List, level);
 }
 
+// All elements of a hash table are also in one chain, which begins at _M_before_begin. So the buckets are not needed.
 bool add_unordered(Binding& b, Text& text, const Place& place, bool is_map, Level level) {
     std::optional<Place> table = field(b, place, "_M_h");
     std::optional<Place> first = field(b, place, "_M_h._M_before_begin._M_nxt");
@@ -154,6 +164,7 @@ bool add_unordered(Binding& b, Text& text, const Place& place, bool is_map, Leve
     return nodes && add_chain(b, text, *nodes, is_map ? NodesAre::Map : NodesAre::Set, level);
 }
 
+// The leftmost node is the first in the order. The header has a link to it.
 bool add_ordered(Binding& b, Text& text, const Place& place, bool is_map, Level level) {
     std::optional<Place> tree = field(b, place, "_M_t");
     std::optional<Place> first = field(b, place, "_M_t._M_impl._M_header._M_left");
@@ -226,6 +237,8 @@ bool add_fixed_array(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
+// A unique_ptr keeps its pointer in a tuple with the deleter. A pointer to an array has no count of elements, so only
+// the address is printed.
 bool add_pointer(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> pointer = field(b, place, "_M_ptr"); // shared_ptr
     if (!pointer)
@@ -261,6 +274,8 @@ bool add_variant(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
+// Namespaces such as `std::__cxx11::` belong to versions of the binary interface. The namespace of libc++,
+// `std::__1::`, matches as well, so libc++ must come earlier in the list of languages.
 bool is_libstdcxx(const Type& record) { return record.scope == "std::" || record.scope.starts_with("std::__"); }
 
 bool add_libstdcxx(Binding& b, Text& text, const Place& place, Level level) {

@@ -2,6 +2,14 @@
 //
 // The names of members differ between versions of the compiler. So for a type that only wraps a pointer, the first
 // pointer inside is used.
+//
+// The form of an enum's value is chosen at run time, because its tag is in memory. The text is a chain of conditional
+// expressions, one for each variant:
+//
+//     tag == 0 ? "None" : tag == 1 ? sprintf("Some(%d)", ...) : "?"
+//
+// Compilers leave out the tag where they can: an `Option<&T>` is a pointer that is 0 for `None`. Debug information then
+// describes the pointer as the tag. It gives no tag for the other variant, which becomes the last operand of the chain.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -21,8 +29,11 @@ using hir::BinaryOp;
 
 namespace {
 
+// Whether the record is a tuple: its members are __0, __1 and so on.
 bool is_numbered(const Type* record) { return !record->members.empty() && record->members[0].name == "__0"; }
 
+// Finds the first pointer inside of a value, depth first. A `Vec<T>` has it in `buf.inner.ptr.pointer.pointer` or a
+// similar chain of structures, depending on the version.
 std::optional<Place> first_pointer(Binding& b, const Place& place, int depth = 0) {
     const Type* type = strip(place.type);
     if (type && type->kind == Type::Pointer)
@@ -36,6 +47,7 @@ std::optional<Place> first_pointer(Binding& b, const Place& place, int depth = 0
     return std::nullopt;
 }
 
+// A slice or `str`: a pointer and a number of elements.
 bool add_slice(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> data = field(b, place, "data_ptr");
     hir::Expr* count = field_value(b, place, "length");
@@ -229,6 +241,7 @@ bool add_enum(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
+// Encodes a character as UTF-8, with the number of bytes that its value needs.
 hir::Expr* character_text(Binding& b, hir::Expr* value) {
     auto bytes = [&](const std::vector<hir::Expr*>& list) {
         Text text;

@@ -22,6 +22,7 @@ hir::Local* add_local(Arena& arena, std::vector<hir::Local*>& list, std::string 
     return local;
 }
 
+// bounded: the loop ends after max_shown elements, so it needs no statement counter.
 hir::Function* begin_function(Binding& b, Range range) {
     auto* function = b.make<hir::Function>();
     function->range = range;

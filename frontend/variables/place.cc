@@ -14,6 +14,7 @@ Place object_at(hir::Expr* address, const Type* type) {
     return place;
 }
 
+// The part has 8 bytes whatever the type's size is; reading truncates it to the type.
 Place value_place(const Type* type, hir::Expr* value) {
     Place place;
     place.type = type;
@@ -33,6 +34,7 @@ const PlacePart* part_at(const Place& place, uint64_t offset) {
     return nullptr;
 }
 
+// Runs the steps of a descriptor at translation time: the stack has expressions, and the result is one expression.
 hir::Expr* follow_steps(Binding& b, const Place& array, const std::vector<ArrayStep>& steps) {
     hir::Expr* own = array.descriptor ? array.descriptor : array.address;
     if (!own)
@@ -74,6 +76,7 @@ hir::Expr* first_element(Binding& b, const Place& array) {
     return type->elements.empty() ? array.address : follow_steps(b, array, type->elements);
 }
 
+// The offset of a virtual base is in the virtual table: read the table's address from the object, then the distance.
 Place inside(Binding& b, const Place& record, const TypeMember& member) {
     Place place = record;
     place.type = member.type;

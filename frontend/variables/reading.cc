@@ -1,3 +1,11 @@
+// A value is read in one of two ways. If the place has an address, one load reads it. Otherwise the value is put
+// together from parts: registers, constants, and pieces of memory, each shifted to its position.
+//
+// Example: a struct { int a, b; } that the compiler keeps in rdi has one part of 8 bytes. `$s->b` is rdi >> 32, and
+// then the lower 4 bytes with their sign. If the parts are eax and edx, a 64-bit number is eax | edx << 32.
+//
+// The width and the sign always come from the variable's type, never from the register. The upper half of a register
+// that holds an `int` is undefined by the ABI, so a value without a Retype can be wrong.
 #include "frontend/variables/reading.h"
 
 #include <algorithm>

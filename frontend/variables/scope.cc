@@ -1,3 +1,12 @@
+// The string in `@cast(p, "struct s", "WHERE")` and `@var("x", "WHERE")` is a list, separated by colons:
+//
+//   kernel, kernel<linux/sched.h>    the kernel's types, or those of one of its headers
+//   <stdio.h>                        a header, compiled on demand
+//   libc, /usr/bin/bash              a program or library with debug information
+//   (nothing)                        the module of the probe point
+//
+// The first entry with the type is used. An entry without debug information is skipped: a list often names several
+// places where a type may be, and an error is only useful if none of them works.
 #include "frontend/variables/scope.h"
 
 #include <fmt/format.h>

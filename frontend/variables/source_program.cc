@@ -1,4 +1,15 @@
 // `$x`, `$return` and `$$vars` of a function with debug information, and the errors without debug information.
+//
+// The time of evaluation decides the location of a variable:
+//
+// * At the entry, parameters are where the calling convention passes them. The debug information describes them only
+//   after the prologue, and is wrong before (variable_location()).
+// * In the middle of a function, the debug information is right for all variables.
+// * At the return, registers and stack already belong to the caller. `$x` therefore means the value at the entry: the
+//   expression is saved there (Place::at_entry). `$return` is read now, from the place of the result.
+//
+// Globals have a linked address. The program counter and its linked address together give the distance by which the
+// module was moved. At a return the program counter is in the caller, so that distance is saved at the entry, too.
 #include "frontend/variables/source_program.h"
 
 #include <algorithm>
@@ -38,6 +49,7 @@ std::string way_without_names(Binding& b) {
                                "`user_string(pointer_arg(1))` a string at this address";
 }
 
+// Reports the missing debug information, how to get it, and how to do without it.
 void report_no_debug_info(Binding& b, const std::string& text) {
     DiagBuilder report = b.binder.diags.report(DiagId::NoDebugInfo, b.expr.range, text);
     report.help(debug_information_advice(b.point.is_go));
@@ -79,10 +91,12 @@ bool has_variables(Binding& b) {
     return false;
 }
 
+// The variables in scope at the probe point, innermost first.
 std::vector<Variable> visible_variables(Binding& b, bool globals) {
     return b.point.module->variables_in(b.point.function, b.evaluation_address(), globals);
 }
 
+// The place of one result, from the calling convention. After a tail call the result does not exist yet.
 std::optional<Place> place_of_result(Binding& b, const Variable& variable) {
     if (b.point.leaves_by_jump) {
         b.fail(DiagId::VariableUnavailable, b.base_range(), why_no_result(b.point, b.expr.name), no_result_advice);
@@ -98,6 +112,7 @@ std::optional<Place> place_of_result(Binding& b, const Variable& variable) {
     return place;
 }
 
+// `$return`, or `$returnN` for the results of a Go function.
 std::optional<Place> program_result(Binding& b, size_t index) {
     auto refuse = [&](DiagId id, const std::string& message) {
         b.fail(id, b.base_range(), message);

@@ -1,4 +1,12 @@
 // `$prev`, `$arg1`, `$return` and others at points in the kernel.
+//
+// The kernel's types (BTF) have the prototypes of functions and tracepoints, but neither local variables nor locations.
+// They are enough: the ABI defines where each argument is when a function is entered, and the kernel passes the
+// arguments of a tracepoint to the program as an array.
+//
+// So variables can be read only at the entry and, for a result, at the return. A return handler that reads a parameter
+// gets the value that was saved at the entry (Place::at_entry), because the function may have changed the register.
+// Only a trampoline keeps the arguments until the return.
 #include "frontend/variables/source_prototype.h"
 
 #include <charconv>
@@ -169,6 +177,7 @@ hir::Expr* prototype_summary(Binding& b) {
 
 namespace {
 
+// The line of a listing: ` $return:long $filename:char*`.
 std::string list_parameters(const ResolvedPoint& point) {
     std::string line;
     if (!point.prototype)

@@ -1,4 +1,16 @@
 // `$filename`, `$return` and the summaries of a system call. Pointers point to memory of the calling program.
+//
+// The prototypes are in a table of sonde, as text, because the kernel's types describe the functions behind a system
+// call only with a pointer to the registers as their parameter. An entry such as
+//
+//     const char *filename, int flags, umode_t mode
+//
+// is parsed for each use. Types are then looked up in the kernel's types, which also have the structures that pointers
+// point to.
+//
+// 32-bit programs can make system calls on a 64-bit kernel, too. Numbers and texts are the same for them, but a
+// structure in their memory may have another layout. keep_readable_calls() removes their calls from a point whose
+// handler reads such a structure.
 #include <algorithm>
 
 #include <fmt/format.h>

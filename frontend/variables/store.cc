@@ -3,6 +3,11 @@
 // Values in memory can be written. Newer kernels ("bpf: Allow uprobe program to change context registers"; 7.2, but not
 // 6.18) also allow writing a register of a program, if the whole register belongs to the variable. A value that is
 // composed of several places cannot be written.
+//
+// A write is an expression with a value, as `y = $x++` needs it. The old value is not kept: `$x++` writes and then
+// subtracts 1 from what it has written. A bitfield is read, changed and written as a whole unit, and so is the operand
+// of `+=`. The address is then needed twice, but must be evaluated once, because it can contain a call with an effect.
+// It is held in a local.
 #include <optional>
 
 #include <fmt/format.h>

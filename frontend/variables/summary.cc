@@ -26,6 +26,8 @@ bool reads_memory(const hir::Expr& address) {
 
 } // namespace
 
+// A summary must not fail because of one variable: it is used with patterns over many functions. So each variable is
+// bound without reports, and a value that may be unreadable at run time is guarded on its own.
 void add_variable(Binding& b, Text& text, const std::string& name, const std::function<std::optional<Place>()>& find) {
     text.literal((text.is_empty() ? "" : " ") + name + "=");
     if (text.is_full())
