@@ -1,3 +1,8 @@
+// Interval arithmetic: from the bounds of two operands, computes bounds of the result. `pid() % 10` is from -9 to 9,
+// and from 0 to 9 if pid() is known not to be negative. A key then needs fewer bytes for it.
+//
+// The result must contain every possible value, but need not be exact. If an operation may overflow or the rule is not
+// known, the result is everything(), which is always correct.
 #include "frontend/passes/interval.h"
 
 #include <bit>
@@ -21,6 +26,7 @@ template <typename Operation> Interval corners(const Interval& a, const Interval
     return out;
 }
 
+// The result of `%` has the sign of the dividend, as in C.
 Interval remainder(const Interval& a, int64_t divisor) {
     if (a.low >= 0)
         return {0, std::min(a.high, divisor - 1)};
@@ -29,6 +35,12 @@ Interval remainder(const Interval& a, int64_t divisor) {
 
 } // namespace
 
+// Three rules need a reason:
+//
+// * Division, remainder and right shifts are bounded only for a constant second operand, which covers nearly all
+//   scripts.
+// * `a & b` is not above a non-negative operand, whatever the other one is, because it has a subset of its bits.
+// * `a | b` and `a ^ b` of non-negative operands have no bit above the highest bit of both bounds: 5 | 9 is at most 15.
 Interval apply(BinaryOp op, const Interval& a, const Interval& b) {
     const bool never_negative = a.low >= 0 && b.low >= 0;
     switch (op) {

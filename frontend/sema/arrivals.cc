@@ -1,3 +1,12 @@
+// The marks are in a hidden array with the keys (thread, stack pointer, point). Both handlers run in the kernel and in
+// the same thread, one directly after the other, so the array needs no lock.
+//
+// A mark is removed by storing 0, not by deleting the element: `mark &= 0` reads and clears it in one operation. The
+// array wraps (it drops old elements when it is full), because a thread can be killed between the jump and its target,
+// and its mark would stay forever.
+//
+// What would break this: a jump whose direction the handler cannot know. Such places are refused earlier
+// (dwarf/function_entries.cc, arrivals_from()).
 #include "frontend/sema/arrivals.h"
 
 #include "frontend/hir/jump_condition.h"

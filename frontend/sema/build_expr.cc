@@ -1,4 +1,11 @@
 // Converts expressions to HIR.
+//
+// The functions never return null. After an error they return a value of the right kind (mostly 0), so that the rest of
+// the script is still checked. An error is reported once for each position, because a function can be built several
+// times, for several probe points.
+//
+// Types are not known here: `a = b` may be about numbers or strings. infer.cc finds that out when all bodies exist.
+// Only facts that need the source form are recorded now, in Body::notes.
 #include <algorithm>
 #include <utility>
 
@@ -158,6 +165,7 @@ std::optional<hir::BinaryOp> to_hir(ast::BinaryOp op) {
     }
 }
 
+// `-5` is folded to a constant, because the parser accepts a sign only in front of a literal in some places.
 hir::Expr* build_unary(Body& b, const ast::UnaryExpr& expr) {
     hir::Expr* operand = build_expr(b, *expr.operand);
     switch (expr.op) {
@@ -187,6 +195,7 @@ hir::Expr* build_logical(Body& b, const ast::BinaryExpr& expr) {
     return b.make<hir::Logical>(expr.range, expr.op == ast::BinaryOp::And, left, build_expr(b, *expr.right));
 }
 
+// The range of a HIR operation is that of its operator: a division by zero is reported there.
 hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr) {
     if (expr.op == ast::BinaryOp::And || expr.op == ast::BinaryOp::Or)
         return build_logical(b, expr);
@@ -199,6 +208,8 @@ hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr) {
     return b.make<hir::Binary>(expr.op_range, *to_hir(expr.op), left, right);
 }
 
+// Parses the expression, so that errors in it are reported with their place. The automaton is built later
+// (compile_regexes()), when it is known whether the script asks for groups.
 hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr) {
     hir::Expr* subject = build_expr(b, *expr.left);
     const auto& literal = ast::as<ast::StringExpr>(*expr.right); // the parser has checked that it is a literal
@@ -217,6 +228,8 @@ hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr) {
     return out;
 }
 
+// If the condition is known, as for `@defined($x)`, only the operand that is chosen is built. The other one may name a
+// variable that does not exist here.
 hir::Expr* build_ternary(Body& b, const ast::TernaryExpr& expr) {
     if (expr.condition->kind != ast::ExprKind::Number)
         if (std::optional<bool> value = known_value(b, *expr.condition))
@@ -238,6 +251,9 @@ void note_key_names(const hir::Expr& target, const ast::Expr& written) {
             global->key_names[i] = ast::name_of_value(*keys[i]);
 }
 
+// Four kinds of assignments share this syntax: `s <<< v` adds to a statistic, `$value = v` decides something for the
+// probed code, `$x->y = v` writes to the traced program, and all others set a variable of the script. The value is
+// built first, because it is evaluated first.
 hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused) {
     if (expr.aggregate) {
         hir::Expr* target = build_stats_source(b, *expr.target);
@@ -296,6 +312,8 @@ std::optional<hir::Expr*> build_decision(Body& b, const ast::AssignExpr& expr) {
     return call;
 }
 
+// `x++` is an assignment with an operator, like `x += 1`. Only if its value is used does it matter whether the old or
+// the new one is meant.
 hir::Expr* build_incdec(Body& b, const ast::IncDecExpr& expr, bool value_unused) {
     if (is_memory(*expr.target))
         return build_store(b, *expr.target,

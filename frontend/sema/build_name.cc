@@ -1,4 +1,10 @@
 // Converts names and array elements to HIR.
+//
+// The language has no declarations of locals: the first use of a name that is not a global declares it. A misspelt name
+// is therefore a new variable. The error comes later, when the name is read but never assigned (infer.cc).
+//
+// A local hides a global of the same name only if it exists already, for example as a parameter. Names of the library
+// are visible only in the library (Body::file).
 #include "frontend/sema/build_name.h"
 
 #include <fmt/format.h>

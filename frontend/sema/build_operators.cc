@@ -1,5 +1,8 @@
 // Builds the @operators that are not target expressions: @choose_defined, @enum, @enumname, @probewrite, @perf,
 // registers and memory access.
+//
+// Many of them are decided here and become a constant, because the answer depends only on the probe point and its debug
+// information. The parser has already checked the number of arguments and which of them are literals.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -61,10 +64,14 @@ hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
     return b.zero(expr.range);
 }
 
+// Builds only the operand that is chosen. The other one need not be valid at this point.
 hir::Expr* build_choose_defined(Body& b, const ast::AtOperatorExpr& expr) {
     return build_expr(b, is_defined(b, *expr.args[0]) ? *expr.args[0] : *expr.args[1]);
 }
 
+// Finds where enumerators are searched: in the source that the argument names, otherwise where the probe is. Reports an
+// error and returns an empty source if there is none. In the probed program, definitions near the probed function come
+// first, because several sources of a program can define the same name.
 EnumSource enum_source(Body& b, const ast::AtOperatorExpr& expr, size_t argument) {
     const std::string* name = expr.args.size() > argument ? &literal_argument(expr, argument) : nullptr;
     auto of_program = [&b](DwarfModule& module) {
@@ -109,6 +116,7 @@ EnumSource enum_source(Body& b, const ast::AtOperatorExpr& expr, size_t argument
     return {};
 }
 
+// Builds @enum("NAME"[, "SOURCE"]): the value of an enumerator.
 hir::Expr* build_enum(Body& b, const ast::AtOperatorExpr& expr) {
     const std::string& name = literal_argument(expr, 0);
     EnumSource source = enum_source(b, expr, 1);
@@ -207,6 +215,7 @@ hir::Expr* build_probewrite(Body& b, const ast::AtOperatorExpr& expr) {
     return b.make<hir::ConstLong>(expr.range, written);
 }
 
+// Builds @uregister(N) and @kregister(N). The numbers are those of DWARF for x86-64 (System V ABI, section on DWARF).
 hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
     constexpr int64_t last = 16;
     bool of_kernel = expr.name == "@kregister";
@@ -231,6 +240,7 @@ hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
     return b.make<hir::Register>(expr.range, static_cast<int>(number));
 }
 
+// Builds @uderef(SIZE, ADDRESS) and @kderef(SIZE, ADDRESS): an unsigned number in memory.
 hir::Expr* build_deref(Body& b, const ast::AtOperatorExpr& expr) {
     bool user = expr.name == "@uderef";
     static const std::vector<int64_t> sizes = {1, 2, 4, 8};

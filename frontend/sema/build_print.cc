@@ -1,4 +1,10 @@
 // Builds the printf family, and statistics (everything written with @extractors).
+//
+// A print becomes a list of directives and a list of arguments. Only the list of arguments is evaluated in the kernel;
+// the session formats them later. The directives must therefore not depend on values.
+//
+// A statistic keeps only what the script asks for: a count, a sum, one histogram, one shift for the variance. The first
+// use decides, and a contradicting later one is an error, because the kernel updates a single record for each value.
 #include <optional>
 #include <utility>
 
@@ -22,6 +28,7 @@ bool is_histogram(const ast::Expr& expr) {
            ast::as<ast::StatisticExpr>(expr).extractor >= ast::Extractor::HistLog;
 }
 
+// The ending of a counted noun.
 const char* plural(size_t count) { return count == 1 ? "" : "s"; }
 
 } // namespace

@@ -1,4 +1,11 @@
 // Converts statements to HIR.
+//
+// A statement that @defined decides has only one branch in HIR. This is necessary, not an optimization: the other
+// branch may use variables that do not exist at this probe point. For the same reason, the bodies of a probe with
+// several points are built once for each point.
+//
+// The variables of `foreach` and `catch` may be globals. The loop itself always sets hidden locals, and the body begins
+// with copies to the globals. The lowering then has to know only one kind of loop variable.
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,4 +1,12 @@
 // Builds everything that depends on the probe point: `$variables`, @entry, @defined and the other @operators.
+//
+// `@entry(e)` in a return probe is evaluated by a second program at the function's entry. The expression is moved into
+// the list of entry values, and the handler reads it by its index. The value is stored under the thread and the call,
+// so a recursive function works. Locals of the handler do not exist at the entry, so they are errors there.
+//
+// `@defined(e)` is answered by building `e` and counting the errors. The result is thrown away, together with
+// everything that building has added to the body. When you add a list to Body or Notes, check whether is_defined() must
+// restore it.
 #include <algorithm>
 #include <utility>
 
@@ -39,6 +47,7 @@ bool is_repeatable(const hir::Expr& expr) {
     return repeatable;
 }
 
+// Conditions without @defined are never decided here: `if (0)` keeps its dead branch, so that its errors are reported.
 bool mentions_defined(const ast::Expr& expr) {
     bool found = false;
     for_each_expr(expr, [&](const ast::Expr& e) { found = found || e.kind == ast::ExprKind::Defined; });

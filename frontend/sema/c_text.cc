@@ -1,5 +1,12 @@
-// Scans C code once. It finds pragmas in comments, skips literals, and records each name with the number of arguments
-// at its first use.
+// Scans embedded C code. It finds pragmas in comments, skips literals, and records each name with the number of
+// arguments at its first use.
+//
+// sema must know what a piece of C code needs before a C compiler sees it: which functions of the library it calls
+// (`STAP_CALL_f(...)`), and which variables of the kernel it reads. The scan does not parse C. It takes every name as a
+// use, so it can find too much, which only adds a function that is never called.
+//
+// The two tables translate names that SystemTap and the kernel offer to C code into what they need here. A use of
+// `for_each_online_cpu`, for example, needs the kernel's variable `__cpu_online_mask`.
 #include "frontend/sema/c_text.h"
 
 #include <algorithm>

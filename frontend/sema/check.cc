@@ -1,4 +1,7 @@
 // Checks that need types and complete bodies.
+//
+// They follow calls, because a rule that a function breaks is broken by its caller: a loop over an array may call a
+// function that deletes an element. Each function is visited once (`seen`), so recursive functions terminate.
 #include <algorithm>
 #include <cctype>
 #include <map>

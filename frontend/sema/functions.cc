@@ -1,4 +1,12 @@
 // Builds functions when they are first called. A function that mentions the probe point is built for each point.
+//
+// Example: a library function reads `$fd`. Called from two probes, `$fd` is in different registers, so each probe gets
+// an instance of the function. If both instances turn out to be equal (hir::identity), they are merged again. A
+// function that does not mention the point is built once.
+//
+// An instance can need a value from the entry of the probed function. It gets this as an additional parameter, whose
+// number is known only when the body is built. Calls to other functions are therefore built after the callee. A
+// recursive call is the exception: it is noted in `open_calls` and completed at the end.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -101,6 +109,7 @@ hir::Expr* Functions::symbol_address(const std::string& symbol, Range range) {
     return c_.arena.make<hir::GlobalRef>(range, global);
 }
 
+// Adds a function that frontend/variables has generated, for example to print a container. Equal functions are shared.
 hir::Function* Functions::define(hir::Function& function) {
     uint32_t next = 0;
     for (auto* list : {&function.params, &function.locals})
@@ -189,6 +198,7 @@ bool Functions::is_called(const NamedFunction& entry, const std::set<const hir::
     });
 }
 
+// Only the last instances may be removed: earlier calls keep pointers to theirs.
 void Functions::drop_instances_after(size_t count) {
     while (instances_.size() > count) {
         std::erase(program_.functions, instances_.back().function);
@@ -196,6 +206,8 @@ void Functions::drop_instances_after(size_t count) {
     }
 }
 
+// A function is called if a handler reaches it, directly or through other functions. Functions that call only each
+// other are uncalled.
 void Functions::drop_uncalled() {
     std::set<const hir::Function*> called;
     std::vector<const hir::Function*> todo;

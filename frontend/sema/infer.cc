@@ -118,6 +118,8 @@ class Inference {
                 const_cast<hir::Assign*>(reset)->value = c_.arena.make<hir::ConstString>(reset->range, "");
     }
 
+    // Also reports locals that are never assigned or never read. A local that is never assigned is most often a mistake
+    // about a name, so the message says what else has this name.
     void settle(const std::vector<hir::Local*>& locals) {
         for (hir::Local* local : locals) {
             bool read = notes_.read.count(local) > 0;
@@ -155,6 +157,7 @@ class Inference {
         });
     }
 
+    // A global that is used must have a type; an unused one becomes a number.
     void settle(hir::Global& global) {
         bool numeric = global.type != ValueType::String;
         if (global.type == ValueType::Unknown) {
@@ -250,6 +253,8 @@ class Inference {
         }
     }
 
+    // Reports that a call without a result is used as a value. Where the function could have had a result, the message
+    // shows why it has none.
     void no_value(const hir::Expr& expr) {
         std::string what = "this";
         Range declared, bare;
@@ -308,11 +313,14 @@ class Inference {
         return expr.type;
     }
 
+    // Notes the use of a global, and requires the type `expected` unless that is Unknown. Returns the global's type.
     ValueType global_slot(hir::Global& global, ValueType expected, Range range) {
         used_.insert(&global);
         return expected == ValueType::Unknown ? global.type : unify(global.type, &global, expected, range, global.name);
     }
 
+    // Types flow in both directions: a key of known type determines the type of the array's key, and the other way
+    // round.
     void keys(hir::Global& array, const std::vector<hir::Expr*>& list) {
         for (size_t i = 0; i < list.size() && i < array.keys.size(); i++) {
             if (!list[i])

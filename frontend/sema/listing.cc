@@ -1,3 +1,5 @@
+// Programs read this output, so its form must not change: the comments, the order, the two blanks before a local, and
+// the bounds of an array are those of SystemTap.
 #include "frontend/sema/listing.h"
 
 #include <fmt/format.h>
@@ -18,6 +20,7 @@ const char* word(ValueType type) {
     }
 }
 
+// `name%[capacity]:type [key types]`; `%` means that the array wraps.
 std::string line(const Global& global) {
     std::string keys;
     for (ValueType key : global.keys)
@@ -34,6 +37,7 @@ std::string locals(const std::vector<Local*>& all) {
     return out;
 }
 
+// `name:type (parameters)`, then the locals.
 std::string line(const Function& function) {
     std::string params;
     for (const Local* param : function.params)
@@ -41,6 +45,7 @@ std::string line(const Function& function) {
     return fmt::format("{}:{} ({})\n{}", function.name, word(function.result), params, locals(function.locals));
 }
 
+// The point that was found, and the point as the script has it.
 std::string line(const plan::Point& point) {
     const std::string pc = point.offset ? fmt::format(" /* pc={:#x} */", point.offset) : "";
     return fmt::format("{}{} /* <- {} */\n", point.pp, pc, point.pn);

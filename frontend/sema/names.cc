@@ -2,6 +2,15 @@
 //
 // The globals and functions of all files share one namespace; private ones are visible only in their own file. A
 // library file is loaded when one of its names is first used.
+//
+// What makes this more than a table:
+//
+// * Overloads: functions with the same name and number of parameters are an ordered list. The first one runs, and its
+//   `next` goes on to the second.
+// * A function of the script hides one of the library with the same number of parameters, whose file is then not even
+//   loaded.
+// * A name that is not found needs a good message: the user may have meant another number of arguments, a function of
+//   another tracer, or a similar name.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,5 +1,11 @@
 // Determines how globals and functions are used. The results are the globals that must be in the kernel, the data that
 // statistics keep, the globals to print at the end, and the order of functions.
+//
+// Uses are collected for each body first, without following calls. The uses of a handler are those of its body and of
+// all functions that it can reach. This way, a function that a thousand handlers call is read once.
+//
+// A global that is written but never read is printed when the session ends, as in SystemTap. So it matters whether
+// `x++` counts as a read: not as a statement, but in `y = x++`.
 #include <algorithm>
 
 #include <fmt/format.h>
