@@ -1,4 +1,8 @@
 // Opens and caches modules, header types, and the kernel's types and debug information.
+//
+// Opening is expensive (a large program takes seconds), and pointers to the results are kept in many places, so nothing
+// is closed before the translation ends. A failure is cached only for the kernel and the system's headers; a module
+// that could not be opened is tried again.
 #include "frontend/points/environment.h"
 
 #include <sys/utsname.h>
@@ -22,6 +26,7 @@ Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
     return modules_.emplace(path, *std::move(opened)).first->second.get();
 }
 
+// The same header has other sizes in 32-bit programs, so the width is part of the key.
 Result<HeaderTypes*> ProbeEnvironment::header(const std::string& name, bool is_32_bit) {
     auto found = headers_.find({name, is_32_bit});
     if (found != headers_.end())

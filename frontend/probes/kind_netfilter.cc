@@ -71,6 +71,8 @@ std::optional<int32_t> read_name(Resolving& resolving, const PointComponent& com
     return std::nullopt;
 }
 
+// Reads a priority: a number, or a name in the kernel's sources. Handlers of a hook run in the order of their
+// priorities, the lowest first.
 std::optional<int32_t> read_priority(Resolving& resolving, const PointComponent& component, int32_t family) {
     if (std::optional<int32_t> number = number_of(component.text)) {
         if (*number != INT32_MIN && *number != INT32_MAX)
@@ -128,6 +130,8 @@ std::optional<PacketPattern> read_pattern(Resolving& resolving) {
     return std::nullopt;
 }
 
+// Reads the protocol family. Two families have hooks in the kernel, but none for BPF; the advice names a function that
+// sees the same packets.
 std::optional<int32_t> read_family(Resolving& resolving, const PointComponent& component) {
     std::optional<int32_t> family = read_name(resolving, component, families, "protocol family");
     if (!family || (*family != arp && *family != bridge))

@@ -61,6 +61,7 @@ constexpr Name outcomes[] = {
     {"miss", PERF_COUNT_HW_CACHE_RESULT_MISS},
 };
 
+// An event of perf_event_open(2).
 struct Event {
     std::string text; // as in pp()
     uint32_t type = 0;
@@ -137,6 +138,7 @@ struct Suffixes {
     const PointComponent* counter = nullptr;
 };
 
+// Reads .sample(N), .hz(N), .process, .process("P") and .counter("name"). Returns nullopt after reporting an error.
 std::optional<Suffixes> read_suffixes(Resolving& resolving, size_t next) {
     Suffixes out;
     for (; const PointComponent* one = resolving.at(next); next++) {
@@ -193,6 +195,7 @@ bool can_count(Resolving& resolving, const Event& event, const plan::PerfSpec& s
     return false;
 }
 
+// Registers a counter that `@perf("name")` reads.
 void add_counter(Resolving& resolving, const PointComponent& component, const plan::PerfSpec& spec) {
     constexpr size_t most = 16; // codegen/rtlib/counters.h
     std::vector<plan::Counter>& counters = resolving.env.counters;

@@ -2,6 +2,11 @@
 //
 // A target (a path, a pattern, a process id, or the command of -c) gives modules. A pattern then selects functions or
 // statements in each module. If nothing matches, kind_process_explain.cc finds out why.
+//
+// One function can become several points: an inlined function has a place in each copy, and a return has a place at
+// each return instruction. Several functions can become one point if they share their code (shared_code.h). A function
+// that cannot be probed exactly is skipped with a message. It is never probed inexactly without one, because the counts
+// would be wrong and look right.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -23,6 +28,7 @@ using ast::PointComponent;
 
 constexpr int64_t most_calls = 20; // a greater depth is reduced to this
 
+// Resolves a label or a callee in the given functions.
 std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
                                      const std::vector<FunctionInstance>& functions) {
     std::vector<std::string> names;
@@ -47,6 +53,7 @@ std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& 
     return {};
 }
 
+// Returns whether the suffix (.call, .inline, .exported) includes the function.
 bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
     if (pattern.suffix == "exported" && !one.external)
         return false;

@@ -1,4 +1,10 @@
 // Explains why a pattern matched nothing, and suggests functions, files or lines that the user may have meant.
+//
+// A pattern has several parts, "function@file:line", and the message should name the part that is wrong. The functions
+// ask from the outside inward: does the module have debug information, does the file exist, does the function exist, is
+// the line in that function, does the line have code? The first "no" is the answer.
+//
+// This code runs only after a failure, so it may be slow: it reads all names of the module.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -19,6 +25,7 @@ namespace {
 // Maximum number of suggestions in a message.
 constexpr size_t max_suggestions = 3;
 
+// The end of a message that names the module.
 std::string place_of(DwarfModule& module) { return fmt::format("in `{}`", module.path()); }
 
 DiagBuilder report(Resolving& resolving, const ProcessPattern& pattern, DiagId id, const std::string& message) {

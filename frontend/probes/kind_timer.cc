@@ -17,6 +17,7 @@ int64_t jiffy_ns() {
     return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_nsec > 0 ? tick.tv_nsec : second_ns / 250;
 }
 
+// A unit and its length.
 struct Unit {
     const char* name;
     int64_t ns; // 0: one tick of the kernel

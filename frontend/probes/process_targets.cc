@@ -1,5 +1,17 @@
 // Finds the files that `process("P")`, `process(PID)` and `process` mean, with or without `.library("L")`, and the
 // points in them.
+//
+// The kernel attaches uprobes to a file (its inode), not to a path. The same path can mean several files, and the same
+// file can have several paths:
+//
+// * In a container, "/usr/bin/app" is another file than outside. With --container and similar options, a name is
+//   searched in the file systems of these groups (find_in_groups()).
+// * A process keeps a replaced file open. Its file is then reachable only through /proc/PID/exe (program_of()).
+// * A script is not executed itself. Its interpreter is probed instead (interpreter_of()).
+// * Containers with the same image share inodes on an overlay file system. Such a file must be probed once; two probes
+//   would count each hit twice (identify_file()).
+//
+// If several programs match, some may lack the function. That is a warning as long as one has it.
 #include <elf.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -32,6 +44,7 @@ namespace {
 
 using ast::PointComponent;
 
+// Reports an error about the `process(...)` component.
 DiagBuilder report_target(Resolving& resolving, const std::string& message) {
     const PointComponent& target = resolving.components()[0];
     return resolving.diags.report(DiagId::BadTarget,
@@ -551,6 +564,7 @@ Result<NoticedAt> places_of_return(const ProcessTarget& target, const FunctionIn
     return at_entries({{function.entry, {}}});
 }
 
+// The exact places need an analysis of the code, so listings use the entry.
 Result<NoticedAt> places_of_call(const ProcessTarget& target, const FunctionInstance& function) {
     if (target.only_lists)
         return at_entries({{function.body, {}}});

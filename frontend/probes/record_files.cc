@@ -1,5 +1,9 @@
 // Describes the probed instructions and files for the plan. The session reads the same bytes again before it attaches:
 // if they differ, the file is another build, and the plan's addresses are wrong for it.
+//
+// Each instruction also has a hash of its encoding: prefixes, opcode map, opcode and the opcode extension in ModRM.
+// Kernels decide by these how they execute a probed instruction. The session can therefore test one sample of each
+// encoding instead of every instruction.
 #include "frontend/probes/record_files.h"
 
 #include <fcntl.h>

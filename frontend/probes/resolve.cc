@@ -1,4 +1,8 @@
 // Selects the kind for a probe point, and implements the messages that all kinds share.
+//
+// The table of kinds comes from probe_kinds.def. Nothing else in sema or codegen compares the names of points: a new
+// kind is a row there and a resolver. A resolver gets the whole point, reports its own errors, and returns the places.
+// It must accept any components, because users write anything after the first dot.
 #include <algorithm>
 #include <string_view>
 
@@ -37,6 +41,7 @@ std::vector<ResolvedPoint> points_of(const Kind& kind, Resolving& resolving) {
     return points;
 }
 
+// An unknown second component is an error of the family, an unknown first one is an unknown point.
 std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
     const ast::PointComponent& first = resolving.components()[0];
     const ast::PointComponent* second = resolving.at(1);

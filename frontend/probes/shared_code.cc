@@ -71,6 +71,7 @@ std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& f
     return names;
 }
 
+// The first names, and the number of the others.
 std::string list_of(const std::set<std::string>& names) {
     std::vector<std::string> some;
     for (const std::string& name : names)

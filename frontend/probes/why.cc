@@ -1,5 +1,15 @@
 // Answers `--why` in four parts: a table with the variable's location at each address of its function, the verdict for
 // the probe's address, the nearest place that has the variable, and advice.
+//
+// The usual question is why an optimized program has no value for `$x` at a probe. The compiler keeps `x` in a register
+// only as long as it needs the value, so a few instructions further on or back it can be readable:
+//
+//       addresses      lines  location
+//       0x1130-0x1137  5      in the register rdi
+//       0x1138-0x1150  6, 7   nowhere: optimized out
+//
+// The answer is about this function only. If no row has the value, the advice is to read it elsewhere, such as in a
+// caller.
 #include "frontend/probes/why.h"
 
 #include <algorithm>
@@ -107,6 +117,7 @@ bool Explanation::find_variable() {
     return false;
 }
 
+// The rows do not overlap, but they can have gaps.
 const Explanation::Row* Explanation::row_at(Address address) const {
     for (const Row& row : rows_)
         if (address >= row.low && address < row.high)
@@ -128,6 +139,7 @@ bool Explanation::check_members() {
     return bind_target(expr_, there, binder_) != nullptr;
 }
 
+// The name, the type and the function.
 void Explanation::add_head() {
     std::string where = point_.function.file.empty()
                             ? ""
@@ -140,6 +152,7 @@ void Explanation::add_head() {
                     type_name(variable_.type), function_name(), where, module_.path()));
 }
 
+// Optimized code has many rows that differ only in addresses.
 void Explanation::add_table() {
     // Adjacent rows with equal text become one row.
     struct Line {
@@ -173,6 +186,8 @@ void Explanation::add_table() {
     say("");
 }
 
+// The location at the probe's own address. A return probe reads variables at the function's entry, so the verdict is
+// about that address.
 void Explanation::add_verdict() {
     const Row* row = row_at(address());
     std::string at = fmt::format("{} is at {:#x}{}", point_.point.pp, address(), line_at(address()));
@@ -205,6 +220,7 @@ std::optional<Statement> Explanation::nearest_statement() {
     return best;
 }
 
+// The nearest addresses before and after the probe at which the variable can be read.
 void Explanation::add_nearest() {
     const Row* before = nullptr;
     const Row* after = nullptr;
@@ -234,6 +250,7 @@ void Explanation::add_others() {
         say(fmt::format("Readable at the probe: {}", list));
 }
 
+// A line is suggested only if all its statements have the value: a probe of a line is at each of them.
 void Explanation::add_advice() {
     std::string text = ast::to_source(expr_);
     say("");
