@@ -1,5 +1,15 @@
 // Operators are those of C in all languages. Words, calls, maps and reads of memory differ. In our language, a read
-// says whether the memory is a program's or the kernel's, and whether it is a string or a number of a given size.
+// says whether the memory is a program's or the kernel's, and whether it is a string or a number of a given size:
+//
+//     *(int32 *)$p                     kernel_int(p) or user_int32(p), depending on the probe
+//     str(kptr($p))                    kernel_string(p, "?")
+//     ((struct sock *)$p)->sk_state    @cast(p, "sock", "kernel")->sk_state
+//
+// The functions return text. An expression without a counterpart becomes `0 /* ... */`, which is valid in every place
+// where a number is, and the gap is noted. is_gap() recognizes such a text, so that no operator is added to it.
+//
+// An operand of another operator gets parentheses (`inner`), except where nobody is in doubt, such as for a product in
+// a sum.
 #include "frontend/bridge/expressions.h"
 
 #include <algorithm>
@@ -92,6 +102,7 @@ bool is_in_program(const Node& address, const Writing& w) {
     return is_in_program(*address.parts[0], w);
 }
 
+// Reads an integer. The kernel functions give signed values, so unsigned values are cut to their size.
 std::string read_integer(const std::string& address, int bytes, bool is_signed, bool in_program) {
     if (in_program)
         return fmt::format("user_{}int{}({})", is_signed ? "" : "u", bytes * 8, address);
@@ -159,6 +170,8 @@ std::string write_member(Writing& w, const Node& node) {
                        w.point->in_program ? "" : ", \"kernel\"", node.text);
 }
 
+// Our language has only 64-bit integers. A cast to a smaller unsigned type becomes a mask; one to a smaller signed type
+// becomes two shifts, which copy the sign bit.
 std::string write_cast(Writing& w, const Node& node) {
     const std::string value = write(w, *node.parts[0], true);
     const Integer* type = find_integer(node.text);
@@ -205,6 +218,7 @@ std::string write_index(Writing& w, const Node& node) {
     return fmt::format("{}[{}]", write(w, base, true), write(w, *node.parts[1]));
 }
 
+// A read of a map. Where our map is a statistic, an extractor is needed to get a number.
 std::string write_map(Writing& w, const Node& node) {
     const MapFacts& map = w.map_of(node);
     std::string element = write_element(w, node);

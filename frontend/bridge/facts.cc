@@ -1,3 +1,11 @@
+// bpftrace and DTrace do not declare anything. A map is a counter if the script assigns count() to it, and its keys are
+// strings if one of its uses has a string there. Our language needs to know this when the map is declared, before its
+// first use. So the whole script is searched first.
+//
+// The types of maps and variables depend on each other (`@a = @b; $x = @a;`), so the search runs twice. A longer chain
+// of dependencies is rare; it would give a number where a string is needed, which our parser then reports.
+//
+// Names are chosen last. `@`, `$x` and `self->x` have separate name spaces in the other languages, and one in ours.
 #include "frontend/bridge/facts.h"
 #include "frontend/bridge/tracepoint_fields.h"
 
@@ -34,10 +42,12 @@ void walk(const Node& node, bool used, const Visit& visit) {
                 walk(*inner, false, visit);
 }
 
+// A variable of a thread (`self->x`) becomes an array with the thread as its key.
 bool is_map(const Node& node) { return node.kind == NodeKind::Map || node.kind == NodeKind::OfThread; }
 
 std::string key_of(const Node& map) { return map.kind == NodeKind::OfThread ? "self->" + map.text : map.text; }
 
+// The parts of a key: `@a[1, 2]` and `@a[(1, 2)]` are the same.
 std::vector<const Node*> key_nodes(const Node& map) {
     std::vector<const Node*> out;
     for (const NodePtr& part : map.parts)
@@ -84,6 +94,7 @@ void name_keys(Facts& facts) {
     }
 }
 
+// Gives each map a name that is neither a keyword nor the name of another map. `@` alone becomes `n` or `values`.
 void name_maps(Facts& facts) {
     std::set<std::string> taken(keywords.begin(), keywords.end());
     for (auto& [there, map] : facts.maps) {
@@ -142,6 +153,7 @@ std::string variable_name(const std::string& name, const Facts& facts) {
     return out;
 }
 
+// Everything that is not known to be a text or a stack is a number.
 Value value_of(const Node& node, const Facts& facts, const OurPoint& point) {
     switch (node.kind) {
     case NodeKind::String:
@@ -191,6 +203,7 @@ Value value_of(const Node& node, const Facts& facts, const OurPoint& point) {
     }
 }
 
+// First the types, then the reads. They need two passes, because only the first one finds all maps.
 Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect dialect) {
     Facts facts;
     // Types of maps depend on those of variables and vice versa. Two rounds suffice for usual scripts.

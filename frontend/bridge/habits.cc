@@ -1,3 +1,12 @@
+// Users of other tools and languages type their words by habit: `printf "x"`, `str(arg0)`, `interval:s:1`, `true`. The
+// parser could only say "syntax error". These tables map a word to our form of the same thing.
+//
+// There is one table for each place in which a word can stand, because the same word needs different advice: `exit` is
+// a function (`exit()`), a component of a point (`.return`), and a statement of C. An entry must be a complete sentence
+// or code, because the caller adds it to a message as it is.
+//
+// Do not add a word that has a meaning in our language, at least not in that place: the advice would be shown for
+// correct scripts with another mistake. Code in an entry must parse; users paste it.
 #include "frontend/bridge/habits.h"
 
 #include <algorithm>
@@ -272,6 +281,7 @@ constexpr std::string_view tracers[] = {"bpftrace", "dtrace", "stap",      "stap
 
 } // namespace
 
+// The first matching row counts, so a row with a second word must come before the general row of the same command.
 std::string command_habit(std::string_view name, std::string_view next) {
     const auto found = std::ranges::find_if(
         commands, [&](const CommandHabit& one) { return one.word == name && (one.next.empty() || one.next == next); });
@@ -324,6 +334,7 @@ std::string component_habit(std::string_view name, const std::vector<std::string
                : std::string(found->ours);
 }
 
+// Rows with two words come before rows with one: the first match counts.
 std::string syntax_habit(std::string_view before, std::string_view got) {
     const auto found = std::ranges::find_if(syntax, [&](const SyntaxHabit& one) {
         return (one.before.empty() || one.before == before) && (one.got.empty() || one.got == got);

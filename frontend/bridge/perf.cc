@@ -1,5 +1,16 @@
 // A definition is [[GROUP:]EVENT=]FUNCTION[@FILE][:LINE|%return] or FILE:LINE, followed by values to print (see `man
-// perf-probe`). The words before it are options of `perf probe`, quoted as in a shell.
+// perf-probe`). The words before it are options of `perf probe`, quoted as in a shell. For example,
+//
+//     -x /bin/bash 'readline%return result=$retval:string'
+//
+// becomes a return probe of readline that prints the name and number of the process, and its result as a string.
+//
+// perf names a place by a line counted from the function's first line, while our points use lines of the file unless
+// there is a `+`. A value is a variable with members, a register (`%di`), a stack slot, or memory at an offset from one
+// of these: `+8(%di):u32`.
+//
+// A line for tracefs' kprobe_events has other words in front, but the same values. It is converted to a definition
+// first.
 #include "frontend/bridge/perf.h"
 
 #include <algorithm>
@@ -90,6 +101,7 @@ class Definition {
         gaps.push_back({word_.begin, word_.end, std::move(why), true});
     }
 
+    // The probe point; empty after a gap.
     std::string write_point(std::string place, std::vector<Gap>& gaps) {
         const std::string base = !process_.empty() ? process_
                                  : module_.empty() ? "kernel"
@@ -188,6 +200,7 @@ class Definition {
         values += ", " + value;
     }
 
+    // Translates a value. `type` determines how many bytes of memory are read.
     Fetch write_fetch(const std::string& text, const std::string& type) {
         if (text.empty())
             return {"", "the name is missing"};

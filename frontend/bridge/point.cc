@@ -1,4 +1,13 @@
 // Tables of probes. bpftrace: the provider before the first colon. DTrace: provider, module, function, name.
+//
+//     kprobe:vfs_read           kernel.function("vfs_read")
+//     syscall::read:entry       syscall.read
+//     tick-1s                   timer.s(1)
+//
+// In DTrace, fields can be missing from the left (`read:entry`) and be empty, which means any value. In bpftrace the
+// number of fields depends on the provider, and names of C++ contain colons themselves.
+//
+// A probe without a counterpart gives a point with a `gap`: the reason, and what to use instead.
 #include "frontend/bridge/point.h"
 
 #include <algorithm>
@@ -50,6 +59,7 @@ std::optional<int64_t> number_of(std::string text) {
     return std::stoll(text);
 }
 
+// A point that our language does not have.
 OurPoint gap(std::string why) {
     OurPoint point;
     point.gap = std::move(why);
@@ -72,6 +82,7 @@ OurPoint kernel_point(PointKind kind, const std::string& module, const std::stri
     return point;
 }
 
+// A function of a program, or an address in it. `process` is the text of the first component.
 OurPoint program_point(PointKind kind, const std::string& process, const std::string& function) {
     if (function.empty())
         return gap("the function's name is missing");
@@ -171,6 +182,7 @@ OurPoint counter_point(const std::vector<std::string>& parts, bool hardware) {
     return point;
 }
 
+// usdt:PATH:PROVIDER:NAME, usdt:PATH:NAME or usdt:PATH.
 OurPoint mark_point(const std::vector<std::string>& parts, const BridgeOptions& options) {
     OurPoint point;
     point.kind = PointKind::Mark;
@@ -186,6 +198,8 @@ OurPoint mark_point(const std::vector<std::string>& parts, const BridgeOptions& 
     return point;
 }
 
+// tracepoint:SYSTEM:NAME. The tracepoints of system calls become our points for system calls, whose arguments have
+// names.
 OurPoint tracepoint_point(const std::vector<std::string>& parts) {
     if (parts.size() != 3)
         return gap("write a tracepoint as `tracepoint:SYSTEM:NAME`");
@@ -202,6 +216,7 @@ OurPoint tracepoint_point(const std::vector<std::string>& parts) {
     return point;
 }
 
+// watchpoint:ADDRESS:LENGTH:MODE. An address in the upper half is the kernel's.
 OurPoint watchpoint(const std::vector<std::string>& parts) {
     if (parts.size() != 4 || parts[1].find('+') != std::string::npos)
         return gap("a watchpoint needs an address or a variable: `process(\"PATH\").data(\"NAME\").write`");

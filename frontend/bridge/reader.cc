@@ -2,6 +2,16 @@
 // (`uprobe:/usr/lib/libc.so.6:malloc`) are not tokens of the language, so the parser reads characters.
 //
 // After an error `problem_` is set and every function returns immediately. Only the first error is reported.
+//
+// Three characters need their context:
+//
+// * A `/` is a division or the end of a condition. In `/pid == 1 / { ... }`, it ends the condition because `{` follows.
+//   Inside of brackets it is always a division, and outside of them it always ends a condition of DTrace.
+// * A `{` ends a specification, and a `/` does so only after a blank: `uprobe:/bin/bash:main /pid == 1/`.
+// * A `(` begins a cast if a type and an operand follow: `(struct sock *)arg0`. Otherwise the parser goes back to it.
+//
+// Macros are expanded here, too. A `#define` has text as its value, which is read as an expression by a Reader of its
+// own.
 #include "frontend/bridge/reader.h"
 #include "frontend/bridge/preprocess.h"
 
@@ -46,6 +56,8 @@ constexpr std::array<std::string_view, 30> type_words = {
     "uint32_t", "uint64_t", "int8_t",   "int16_t", "int32_t", "int64_t", "pid_t",  "uintptr_t", "u64",     "u32",
 };
 
+// Whether the node can be taken apart by an operator next to it: in `2 * A` with `#define A x + 1`, the `*` takes only
+// `x`.
 bool is_loose(const Node& node) {
     return node.kind == NodeKind::Binary || node.kind == NodeKind::Ternary || node.kind == NodeKind::Assign;
 }
@@ -162,6 +174,7 @@ class Reader {
         at_ = std::min(text_.find('\n', at_), text_.size());
         tree.asides.push_back({std::string(what), begin, at_});
     }
+    // Skips a declaration: up to a `;` outside of braces or, unless `to_semicolon`, up to its closing brace.
     void skip_block(Tree& tree, std::string_view what, bool to_semicolon) {
         const size_t begin = at_;
         int depth = 0;
@@ -174,6 +187,8 @@ class Reader {
         }
         tree.asides.push_back({std::string(what), begin, at_});
     }
+    // If text that is not a clause begins here, such as a declaration or a preprocessor line, reads it and returns
+    // true.
     bool read_aside(Tree& tree) {
         const std::string word = peek_text();
         if (look() == '#') {
@@ -264,6 +279,7 @@ class Reader {
             move_to(*node, begin);
         return node;
     }
+    // Gives the nodes of a macro's value the place where the macro is used, since messages refer to the script.
     void move_to(Node& node, size_t begin) const {
         node.begin = begin;
         node.end = at_;
@@ -293,7 +309,8 @@ class Reader {
         tree.clauses.push_back(std::move(clause));
     }
 
-    // Reads up to a `{`, or a `/` after a blank.
+    // Reads the probes of a clause, separated by commas. Each goes up to a `,`, a `{`, the end of the line, or a `/`
+    // after a blank. A text without `:` or `-` is an error unless it is one of plain_probes.
     void read_specs(Clause& clause) {
         while (problem_.empty()) {
             skip();
@@ -420,6 +437,7 @@ class Reader {
         end_statement();
         return node;
     }
+    // No semicolon is needed before a `}`, and after one.
     void end_statement() {
         skip();
         // In bpftrace the last statement of a block needs no semicolon.
@@ -441,6 +459,7 @@ class Reader {
         end_statement();
         return out;
     }
+    // Reads a loop over a map (`for ($kv : @reads)`), over numbers (`for ($i : 0..10)`), or as in C.
     NodePtr read_for(size_t begin) {
         const bool open = accept("(");
         skip();
@@ -493,6 +512,7 @@ class Reader {
         return left;
     }
 
+    // The second operand may be missing: in `a ?: b` it is `a`.
     NodePtr read_ternary() {
         NodePtr condition = read_binary(1);
         if (!problem_.empty() || !accept("?"))
@@ -518,6 +538,8 @@ class Reader {
             next++;
         return next >= text_.size() || text_[next] == '{' || text_[next] == '/' || is_dtrace_;
     }
+    // The binary operator at the current position; null if there is none, or if it belongs to an assignment such as
+    // `+=`.
     const Operator* find_operator() {
         skip();
         for (const Operator& op : binary_operators) {
@@ -533,6 +555,7 @@ class Reader {
         }
         return nullptr;
     }
+    // Parses operators that bind at least as tightly as `least` (precedence climbing). All of them group to the left.
     NodePtr read_binary(int least) {
         NodePtr left = read_unary();
         while (problem_.empty()) {
@@ -815,8 +838,7 @@ class Reader {
 
 namespace {
 
-// In DTrace, variables without `self->` or `this->` are global if the script sets them. They become maps, with a prefix
-// that aggregations do not have.
+// Calls `visit` for all nodes, a node before its parts.
 void walk(std::vector<NodePtr>& nodes, const std::function<void(Node&)>& visit) {
     for (NodePtr& node : nodes)
         if (node) {
@@ -837,6 +859,8 @@ void walk(Tree& tree, const std::function<void(Node&)>& visit) {
     }
 }
 
+// In DTrace, variables without `self->` or `this->` are global if the script sets them. They become maps, with a prefix
+// that aggregations do not have. A name that the script never sets is a word of the language, such as `pid`.
 void find_globals(Tree& tree) {
     std::set<std::string> globals;
     walk(tree, [&](Node& node) {

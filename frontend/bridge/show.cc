@@ -1,3 +1,8 @@
+// Both languages print all maps at the end of a session, and have functions that print one. Our language prints globals
+// by itself, but in another form. So the translation writes the loop, and the output looks like that of the other tool.
+//
+// The result is source text, because users read and change it. A map without keys needs no loop. Parts of a key that
+// are stacks are printed on lines of their own, before the line with the other parts.
 #include "frontend/bridge/show.h"
 
 #include <fmt/format.h>
@@ -6,6 +11,7 @@ namespace sonde::bridge {
 namespace {
 
 bool is_stack(Value value) { return value == Value::KernelStack || value == Value::UserStack; }
+// The function that prints a stack with symbols.
 const char* symbols_of(Value stack) { return stack == Value::KernelStack ? "print_syms" : "print_usyms"; }
 
 // A value as an argument of printf, and its directive; empty for histograms.
@@ -48,6 +54,7 @@ bool is_histogram(const MapFacts& map) {
     return map.collects == Collects::Powers || (map.collects == Collects::Linear && map.ranges.size() == 3);
 }
 
+// An empty statistic has no average or minimum, so it must not be printed.
 bool is_statistic(const MapFacts& map) {
     return map.collects != Collects::Nothing && map.collects != Collects::Count && map.collects != Collects::Sum;
 }

@@ -1,3 +1,9 @@
+// A tracepoint of the kernel has two forms: the arguments of its function (TP_PROTO), which our `kernel.trace`
+// provides, and the fields of a record that the kernel fills from these arguments (TP_fast_assign), which bpftrace
+// provides. The table repeats these assignments for the tracepoints that scripts use most. Source:
+// include/trace/events/*.h in Linux.
+//
+// Without a row, the field's own name is used, which is right if the argument has the same name.
 #include "frontend/bridge/tracepoint_fields.h"
 
 #include <algorithm>

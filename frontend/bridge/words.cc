@@ -1,3 +1,8 @@
+// A word like `arg0` or `probe` has no fixed translation: it depends on the kind of the probe point. At the entry of a
+// function, `arg0` is `long_arg(1)`; in a static mark it is `$arg1`; at a return it is lost.
+//
+// A wrong translation would run and print wrong values. So a word without an exact counterpart becomes a gap with the
+// reason, even if something similar exists.
 #include "frontend/bridge/words.h"
 #include "frontend/bridge/tracepoint_fields.h"
 
@@ -65,6 +70,8 @@ const Row* find(const auto& rows, std::string_view name) {
 bool is_entry(PointKind kind) { return kind == PointKind::Entry || kind == PointKind::TypedEntry; }
 bool is_return(PointKind kind) { return kind == PointKind::Return || kind == PointKind::TypedReturn; }
 
+// The result: `retval` of a system call, `$return` in the kernel, where types are known, and `returnval()` in a
+// program.
 Word result_word(const OurPoint& point) {
     if (point.kind == PointKind::SyscallReturn || point.kind == PointKind::AnySyscallReturn)
         return {"retval", ""};

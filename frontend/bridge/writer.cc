@@ -1,5 +1,15 @@
 // Writes clause by clause, in the original order. A `probe end` follows for output that the other tracer prints at its
 // end and our language does not: maps that the script reads, histograms, and stacks as symbols.
+//
+// The head of the script (globals and helper functions) is written last, because the statements decide what it must
+// have: a use of `elapsed` needs the time of the start, a use of `join()` needs a function.
+//
+// Statements are written once for each point of a clause, because a word can have different translations there. In
+//
+//     kprobe:vfs_read, uprobe:/bin/bash:readline { printf("%s", str(arg0)) }
+//
+// the string is in a program at the second point, but can be in the kernel at the first. Points whose statements come
+// out the same share one probe.
 #include "frontend/bridge/writer.h"
 
 #include <algorithm>
@@ -213,6 +223,7 @@ class ScriptWriter {
     static void append(Lines& lines, Lines more) {
         lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     }
+    // Puts a body under a head such as `if (...)`: on one line if it is short, otherwise in braces.
     static Lines under(const std::string& head, const Lines& body) {
         if (body.size() == 1 && head.size() + body[0].size() < 120)
             return {head + " " + body[0]};
@@ -222,6 +233,7 @@ class ScriptWriter {
         out.emplace_back("}");
         return out;
     }
+    // The statements of a body. If none is left, an empty block, because the grammar requires a statement.
     Lines write_body(const std::vector<NodePtr>& body) {
         Lines out;
         for (const NodePtr& statement : body)
@@ -327,6 +339,8 @@ class ScriptWriter {
         return {fmt::format("{} {} {}", element, node.text, write(w_, right))};
     }
 
+    // `@x = count()` does not assign: it adds to the aggregation. Counts and sums become plain numbers, and all other
+    // aggregations become statistics (`<<<`).
     Lines write_collecting(const Node& left, const std::string& element, const Node& call, Collects collects) {
         const MapFacts& map = w_.map_of(left);
         if (map.collects != collects)
@@ -348,6 +362,8 @@ class ScriptWriter {
         return {fmt::format("{} <<< {}", element, value)};
     }
 
+    // Functions that are called for their effect. Some of them have no value in our language, and others are statements
+    // there, such as `delete`. All other calls are expressions.
     Lines write_call_statement(const Node& node) {
         const std::string& name = node.text;
         const std::vector<NodePtr>& args = node.parts;
