@@ -1,4 +1,8 @@
 // Prints trees as script text, for --dump=ast, -p1 and messages. Parsing the result gives the same tree.
+//
+// Parentheses are not part of the tree, so they are derived from precedence. This must agree with the table in
+// parse/parse_expr.cc: if `.` were considered tighter than `+` here, `(a . b) + c` would be printed as `a . b + c`,
+// which parses as `a . (b + c)`.
 #include <fmt/format.h>
 
 #include "frontend/ast/ast.h"

@@ -1,3 +1,5 @@
+// One switch over all kinds of nodes, for all walks over the syntax tree. A new kind must be added here: a walk that
+// does not visit a child silently misses everything below it.
 #include "frontend/ast/walk.h"
 
 namespace sonde {

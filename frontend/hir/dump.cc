@@ -1,4 +1,5 @@
-// Prints HIR as text, for --dump=hir and for tests.
+// Prints HIR as text, for --dump=hir and for tests. Unlike the dump of the syntax tree it is not meant to be parsed: it
+// shows what analysis has decided, such as the types of values and the locals that stand for other expressions.
 #include <fmt/format.h>
 
 #include "frontend/hir/hir.h"

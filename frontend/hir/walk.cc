@@ -1,3 +1,5 @@
+// One switch over all kinds of nodes, for all walks. A new kind of expression or statement must be added here: a walk
+// that does not visit a child silently misses everything below it.
 #include "frontend/hir/walk.h"
 
 namespace sonde {

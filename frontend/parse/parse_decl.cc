@@ -1,4 +1,14 @@
-// Parses declarations. Probe points are in parse_point.cc.
+// Parses declarations: globals, functions, probes and aliases. Probe points are in parse_point.cc.
+//
+// A probe and an alias begin in the same way, and the token after the points tells them apart:
+//
+//     probe a.b { ... }
+//     probe a.b = process("x").function("f") { ... }
+//
+// So names of aliases are parsed as probe points, and then checked for what a name cannot have, such as a condition.
+//
+// Users often come from another language or paste a command line. Where a declaration was expected, the words that
+// follow are compared with the habits of these languages, and the message says what to write instead.
 #include <fmt/format.h>
 
 #include "frontend/bridge/habits.h"
@@ -41,6 +51,7 @@ File* parse_declarations(Parser& p) {
 
 namespace {
 
+// Skips to the next declaration and resets what the parser knows about the one it has left.
 void recover_at_declaration(Parser& p) {
     while (!p.at_end() && !p.at_declaration())
         p.take();
@@ -266,6 +277,7 @@ bool parse_priority(Parser& p, Function& function) {
     return true;
 }
 
+// A body is a block, embedded C code (privileged files only), or `;` for a primitive (privileged files only).
 bool parse_function_body(Parser& p, Function& function) {
     const Token& token = p.peek();
     if (token.kind == TokenKind::Embedded) {

@@ -114,6 +114,9 @@ void check_assignable(Parser& p, const Expr& target, std::string_view op) {
         .help("a variable, an array element or a target variable can");
 }
 
+// Assignments group to the right: `a = b = 1` sets both. The left side is parsed as any expression, and then it is
+// checked whether it can be assigned to. So `f(x) = 1` gets a message about `f(x)` instead of one about an unexpected
+// `=`.
 Expr* parse_assignment(Parser& p) {
     Expr* left = parse_ternary(p);
     if (!left || p.peek().kind != TokenKind::Operator)
@@ -153,7 +156,11 @@ Expr* parse_ternary(Parser& p) {
         {condition, then_value, else_value});
 }
 
-// Parses operators of level `loosest` and tighter (precedence climbing).
+// Parses operators of level `loosest` and tighter by precedence climbing. The right operand of an operator is parsed
+// with the next tighter level, so `a - b - c` groups to the left.
+//
+// `tightest` exists because of `in`, whose right side is only a name. In `k in a + 1`, the `+` binds tighter than `in`,
+// but its left operand cannot be the array: the loop returns at `+`.
 Expr* parse_binary(Parser& p, int loosest) {
     int tightest = MulLevel; // the next operator must not bind tighter than the last one: `a in b + c`
     bool brackets = loosest <= InLevel && p.peek().is("[");
@@ -199,7 +206,7 @@ Expr* parse_binary(Parser& p, int loosest) {
     return nullptr;
 }
 
-// Parses `[k1, k2] in a`.
+// Parses `[k1, k2] in a`. No other expression begins with a bracket.
 Expr* parse_bracket_in(Parser& p) {
     Range begin = p.take().range;
     std::vector<Expr*> keys;
@@ -216,6 +223,7 @@ Expr* parse_bracket_in(Parser& p) {
     return p.grow(expr, keys);
 }
 
+// A `*` is a wildcard only if it is a whole key. `a[* ]` is a slice, `a[x * y]` a product.
 bool parse_keys(Parser& p, std::vector<Expr*>& keys, Range open) {
     do {
         if (p.peek().is("*") && (p.peek(1).is(",") || p.peek(1).is("]")))
@@ -268,6 +276,8 @@ Expr* parse_postfix(Parser& p) {
     return expr;
 }
 
+// Literals, names and parentheses can be followed by components, as in `(p)->next` or `f(x)[3]`, because their value
+// can be a typed pointer.
 Expr* parse_primary(Parser& p) {
     const Token& token = p.peek();
     switch (token.kind) {
@@ -351,6 +361,9 @@ void check_format(Parser& p, const Token& literal) {
     }
 }
 
+// Parses the print family from the word: `sprintdln` is `s` (gives a string), `print`, `d` (a delimiter between values)
+// and `ln` (a newline at the end). A delimiter or format must be a literal, because it becomes part of the compiled
+// program.
 Expr* parse_print(Parser& p, const Token& name) {
     auto* print = p.make<PrintExpr>(name.range);
     std::string_view kind = name.text;

@@ -3,6 +3,10 @@
 //     process("x").{function("f"),function("g")}.{call,return}       # gives four points
 //
 // A few braces can give millions of combinations, so max_points limits their number before they are stored.
+//
+// Names of components may contain wildcards, as in `syscall.open*`, and the lexer splits them into several tokens.
+// Tokens without a blank between them form one name. A `?` or `!` can follow a whole point or an alternative; it
+// belongs to the point in both cases, since the points are separate after expansion.
 #include <fmt/format.h>
 
 #include "frontend/parse/parse_point.h"
@@ -75,7 +79,8 @@ bool parse_point(Parser& p, std::vector<ProbePoint*>& points) {
     return true;
 }
 
-// Combines each of `heads` with each of `tails`.
+// Combines each of `heads` with each of `tails`, and stores the results in `heads`. A single tail is appended in place,
+// since most points have no alternatives.
 bool multiply(Parser& p, std::vector<Components>& heads, const std::vector<Components>& tails) {
     if (heads.size() * tails.size() > max_points) {
         p.fail(p.peek().range, fmt::format("these alternatives give more than {} probe points", max_points));

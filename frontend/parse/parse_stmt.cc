@@ -1,7 +1,14 @@
 // Parses statements. A `;` ends a statement, but the language does not require it.
 //
 // Because of that, a missing operator cannot be told from a new statement by grammar alone: `a b` is two statements.
-// The parser uses line breaks as a hint for messages and for recovery.
+// The parser uses line breaks as a hint for messages and for recovery:
+//
+//     x = f(1      # the parenthesis is not closed
+//     y = 2        # a name at the beginning of a line: probably the next statement
+//
+// After an error, the parser skips to the next place where a statement probably begins, and goes on. The aim is that
+// each mistake gives one message. Going on too early gives messages about the rest of the wrong statement; going on too
+// late hides other mistakes.
 #include <fmt/format.h>
 
 #include "frontend/bridge/habits.h"
@@ -180,6 +187,8 @@ Stmt* parse_stmt(Parser& p) {
     return p.make<ExprStmt>(range, expr);
 }
 
+// A value follows `return` unless a `;` or `}` does, even on the next line. The language does not end a statement at a
+// line break.
 Stmt* parse_return(Parser& p, Range begin) {
     if (!p.in_function)
         p.diags.report(DiagId::Syntax, begin, "`return` is not in a function").help("`next` leaves a probe handler");
@@ -302,6 +311,7 @@ Stmt* parse_foreach(Parser& p, Range begin) {
     return loop->body ? loop : nullptr;
 }
 
+// Parses the `+` or `-` after a key, the value or the array. Column 0 is the value, and 1 is the first key.
 void parse_sort_sign(Parser& p, ForeachStmt& loop, int column) {
     // In `value+=` and `value-=`, the lexer has joined the sort sign and the `=`.
     bool with_assign = loop.keys.empty() && (p.peek().is("+=") || p.peek().is("-="));
@@ -314,6 +324,8 @@ void parse_sort_sign(Parser& p, ForeachStmt& loop, int column) {
     loop.sort_column = column;
 }
 
+// `foreach (v = k in a)` and `foreach (k in a)` begin alike, so the token after the first name decides which of them it
+// is. The sign of the sort order can stand between the two: `foreach (v- = k in a)`.
 bool parse_foreach_keys(Parser& p, ForeachStmt& loop) {
     const Token& value = p.peek();
     bool signed_value = (p.peek(1).is("+") || p.peek(1).is("-")) && p.peek(2).is("=");
@@ -345,6 +357,8 @@ bool parse_foreach_keys(Parser& p, ForeachStmt& loop) {
     return p.expect_close("]", open, "after the keys");
 }
 
+// Parses the array, a slice of it (`a[*, 1]`) or a histogram (`@hist_log(x)`), and the extractor that elements are
+// sorted by (`a @sum -`). An extractor without a sign would have no effect, so this is an error.
 bool parse_foreach_collection(Parser& p, ForeachStmt& loop) {
     const Token& array = p.peek();
     if (array.kind != TokenKind::Identifier) {

@@ -1,4 +1,11 @@
 // Parses target variables, the components that may follow any value (`->member`, `[index]`, `$`), and the @operators.
+//
+// The `$` has three meanings, which the position tells apart. In `$x->name$$`, the first one makes `x` a variable of
+// the program, and the last two ask for the value as text, with all nested structures. The lexer cannot know this and
+// reads `name$$` as one name, so the parser cuts the end off (cut_pretty()). Text has no members, so nothing may
+// follow.
+//
+// Operators that exist only in newer versions of SystemTap are errors if --compatible names an older one.
 #include <algorithm>
 #include <cctype>
 
@@ -280,6 +287,8 @@ Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor) {
     return p.grow(p.make<HistIndexExpr>(p.since(name.range), statistic, index), {statistic, index});
 }
 
+// Checks the operand and the parameters. After an error it replaces wrong parameters by valid ones, so that later
+// phases can rely on their number and range.
 void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name) {
     if (statistic.operand->kind != ExprKind::Name && statistic.operand->kind != ExprKind::Index)
         p.diags.report(
@@ -323,6 +332,8 @@ bool check_age(Parser& p, Range range, std::string_view what, const char* since)
 
 } // namespace
 
+// Operators are tried from special to general: statistics, @cast and @var, @defined and @entry, which have nodes of
+// their own. All others have the form `@name(arguments)` and are checked by the table above.
 Expr* parse_at(Parser& p, const Token& name) {
     for (const auto& [text, since] : ages)
         if (name.text == text && !check_age(p, name.range, fmt::format("`{}`", name.text), since))
@@ -353,6 +364,8 @@ Expr* parse_at(Parser& p, const Token& name) {
 
 namespace {
 
+// Checks the number of arguments, and that arguments are literals where the table says so. They are needed at compile
+// time.
 void check_operator(Parser& p, const AtOperatorExpr& expr, Range name) {
     const auto* row = std::ranges::find(operators, expr.name, &Operator::name);
     if (row == std::end(operators)) {

@@ -1,4 +1,12 @@
 // Helper functions and entry points of the parser.
+//
+// After an error most of them return null or false, and `failed` is set until some caller has skipped to a place where
+// parsing can go on. While it is set, further errors are not reported (fail()): they would be consequences of the
+// first.
+//
+// Two limits protect the recursion of the parser and of all later passes. max_nesting bounds the depth of calls in the
+// parser. max_expr_height bounds the height of a tree, which can grow without recursion in the parser: `a + a + a ...`
+// is parsed in a loop, but gives a tree that is as high as the chain is long.
 #include "frontend/parse/parser.h"
 
 #include <string.h>
@@ -25,6 +33,9 @@ const Token& Parser::take() {
     return token;
 }
 
+// Whether a declaration probably begins here. The recovery after an error stops at declarations, so that one missing
+// `}` does not swallow the rest of the script. Keywords can also be names of members (`$x->probe`) and of components,
+// so the tokens before and after are considered too.
 bool Parser::at_declaration() const {
     const Token &token = peek(), &next = peek(1);
     if (token.kind != TokenKind::Keyword || (at_ > 0 && (tokens_[at_ - 1].is(".") || tokens_[at_ - 1].is("->"))))
@@ -95,6 +106,8 @@ DiagBuilder Parser::fail(Range range, const std::string& message) {
     return diags.report(DiagId::Syntax, range, message);
 }
 
+// Reports what was expected and what is there. If the wrong token is a habit from another language, the message says
+// how to write it in this language.
 DiagBuilder Parser::fail_expected(std::string_view what) {
     const Token& token = peek();
     std::string got = token.kind == TokenKind::End        ? "the end of the script"
@@ -141,6 +154,7 @@ bool Parser::too_high(const Expr& expr) {
 bool ParseOptions::older_than(const char* version) const { return strverscmp(compatible.c_str(), version) < 0; }
 
 namespace {
+// Lexes and preprocesses. A missing argument (`$1`) is reported only now: it is no error in a branch that is not taken.
 std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseOptions& options, Diagnostics& diags) {
     std::vector<Token> tokens = lex(file, sources, options.args, diags, !options.older_than("2.3"));
     if (options.older_than("3.0"))

@@ -1,11 +1,17 @@
 // The preprocessor: expands macros and evaluates conditionals, both on tokens.
 //
+//     @define is_read(name) %( @name == "read" %)
+//     %( kernel_v >= "6.1" %? probe begin { if (@is_read(pn())) exit() } %: probe never {} %)
+//
 // Macros are expanded in the order of the text, including those in the condition of a conditional. The tokens of a
 // branch that is not taken are dropped: they need not be valid for this kernel or this version of the language, but
 // they must consist of valid tokens.
 //
 // A macro that uses itself, or that doubles itself, must not hang the compiler. So every expansion counts against
 // max_macro_tokens, and nesting against max_macro_depth.
+//
+// A macro has the form of an operator (`@name`), and a name that is no macro is left for the parser. Inside of a
+// macro's body, its parameters hide macros with the same name.
 #include "frontend/parse/preprocess.h"
 
 #include <algorithm>
@@ -60,12 +66,14 @@ class Preprocessor {
 
     // ---- limits
 
+    // Whether a limit is exceeded; the first time, this is reported.
     bool too_deep(int depth, Range range) {
         if (depth > max_macro_depth)
             stop(range, fmt::format("macros and conditionals are nested more than {} deep", max_macro_depth));
         return stopped_;
     }
 
+    // Counts tokens that an expansion produces. Returns false if there are too many in the whole file.
     bool spend(size_t tokens, Range range) {
         spent_ += tokens;
         if (spent_ > max_macro_tokens)
@@ -155,6 +163,7 @@ class Preprocessor {
         return close;
     }
 
+    // The file's own macros hide those of the library.
     const Macro* find_macro(std::string_view name) const {
         if (auto found = own_.macros.find(name); found != own_.macros.end())
             return &found->second;
@@ -314,6 +323,7 @@ class Preprocessor {
         }
     }
 
+    // Whether the comparison holds for operands in this order (negative: the left one is less).
     static bool holds(std::string_view op, int64_t order) {
         return op == "=="   ? order == 0
                : op == "!=" ? order != 0

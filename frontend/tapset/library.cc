@@ -1,5 +1,12 @@
-// The index of library files. It includes names from conditional branches that are not taken, so a file may turn out
-// not to declare a name once it is parsed.
+// The index of library files: in which files a function, a global or an alias is declared.
+//
+// A script uses only a few names of the library, and parsing all of its files for each script would be slow. So each
+// file is only searched for declarations (lex/declarations.h), or the names come from an index that was made before,
+// and a file is parsed when a script uses one of its names.
+//
+// The index includes names from conditional branches that are not taken, so a file may turn out not to declare a name
+// once it is parsed. A name can be declared in several files: overloads of a function, and aliases with the same first
+// component.
 #include "frontend/tapset/library.h"
 
 #include "frontend/lex/declarations.h"

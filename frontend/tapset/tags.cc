@@ -1,3 +1,15 @@
+// Computes the tags that a list of functions shows, such as `/* pure */`.
+//
+// SystemTap's library declares these tags in comments in its C code. Most functions of our library are scripts, so the
+// tags are computed from their bodies instead:
+//
+// * The privilege is the highest one that any read of memory in the body needs. A `$variable` and operators such as
+//   `@uderef` read the user's own process. Other operators, and names in the module `kernel`, read the kernel.
+// * A function is pure if it returns a value and changes nothing: no output, no `delete`, no assignment to a global.
+// * A stable function moreover has the same result throughout a handler: it reads neither memory nor globals.
+//
+// A function also has these properties of the functions that it calls. The walk over calls ends at primitives, whose
+// properties are in a table (hir::find_primitive).
 #include "frontend/tapset/tags.h"
 
 #include <algorithm>
@@ -56,6 +68,9 @@ std::string FunctionTags::of(const ast::Function& function, bool all) {
     return out + (known.trust == hir::Trust::Anybody ? " /* unprivileged */" : "");
 }
 
+// Returns the facts of a function, from the cache if they are known. While a function's body is being read, the cache
+// holds the defaults for it, so that recursion ends. In a cycle of several functions, the inner ones may therefore miss
+// facts of the outermost one.
 FunctionTags::Facts FunctionTags::facts(const ast::Function& function) {
     // A recursive call adds nothing new: the function's facts come from the rest of its body.
     auto [entry, fresh] = known_.try_emplace(&function);
@@ -108,6 +123,8 @@ FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
     return out;
 }
 
+// Adds the facts of a called function to those of its caller. Overloads are told apart by the number of arguments. If
+// several have this number, the facts of all are added, because the one that runs depends on the call.
 void FunctionTags::add_call(Facts& facts_of_caller, const ast::CallExpr& call) {
     if (call.name == "error") // ends the call without changing anything
         return;

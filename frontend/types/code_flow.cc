@@ -1,3 +1,18 @@
+// The decoder sees one instruction at a time and in order of addresses, so the graph is built in two passes: decode()
+// makes the nodes and notes everything that could belong to a jump table, then the edges are added.
+//
+// A `switch` in position-independent code looks like this:
+//
+//       cmp    $5,%edi              the table has 6 elements
+//       ja     default
+//       lea    table(%rip),%rdx     notes the table
+//       movslq (%rdx,%rdi,4),%rax
+//       add    %rdx,%rax
+//       jmp    *%rax
+//
+// The code between these instructions varies, so they are connected only by their distance (`near`). If the compiler
+// has moved the `lea` away, each noted table is a candidate. Additional edges can hide an entry or make a place look
+// like a loop, which leads to a refusal. Missing edges would lead to wrong counts.
 #include "frontend/types/code_flow.h"
 
 #include <algorithm>
@@ -31,6 +46,7 @@ bool may_move_stack(const X86Instruction& one) {
     return stack || one.is_call() || one.is_return() || names_rsp;
 }
 
+// ud2, ud1, hlt, int3: compilers put these after calls that do not return.
 bool never_returns(const X86Instruction& one) {
     return !one.is_vector && ((one.map == 1 && (one.opcode == 0x0b || one.opcode == 0xb9)) ||
                               (one.map == 0 && (one.opcode == 0xf4 || one.opcode == 0xcc)));
@@ -81,6 +97,7 @@ uint64_t effect_of(const X86Instruction& one, Address next) {
     return (one.is_relative() ? next + operand : operand) << 2 | (one.is_call() ? called : written);
 }
 
+// A call falls through, as if it always returned. If it never does, the edge after it is harmless.
 FlowNode node_of(const X86Instruction& one, Address at) {
     FlowNode node;
     node.address = at;

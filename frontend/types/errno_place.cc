@@ -1,3 +1,14 @@
+// Three numbers lead from the thread pointer to `errno`, and only the first is constant:
+//
+//   errno = thread pointer + distance of the C library's block (known to the loader) + offset of errno in the block
+//
+// A relocation of type TPOFF64 in the C library makes the loader store such a distance in a slot of the library, for
+// another of its thread-local variables. The difference of two offsets in one block is constant, so this slot is
+// enough.
+//
+// The slot's address at run time needs the load address of the C library. find_import() finds a pointer in the probed
+// module that the loader sets to a function of the C library. That function must have a single version: with two
+// versions, the file does not show to which of them the pointer leads.
 #include "frontend/types/errno_place.h"
 
 #include <map>

@@ -268,6 +268,7 @@ uint64_t hash_of(string_view bytes) {
 }
 } // namespace
 
+// A plan contains offsets of members, so it is valid only for a kernel with the same types.
 uint64_t KernelTypes::fingerprint() const { return hash_of(files_[0].bytes); }
 
 Result<uint64_t> KernelTypes::module_fingerprint(const std::string& module) const {
@@ -301,6 +302,8 @@ const Type* KernelTypes::pointer_to(const Type* target) {
     return &pointer;
 }
 
+// Finds a type by its name in C, such as `struct sock`, `u32` or `char **`. BTF has a pointer type only where the
+// kernel uses it, so pointers are made here.
 const Type* KernelTypes::find_type(std::string_view name) {
     size_t stars = 0;
     while (!name.empty() && (name.back() == '*' || name.back() == ' ')) {

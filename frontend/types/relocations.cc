@@ -4,6 +4,7 @@
 
 namespace sonde {
 
+// Skips an incomplete symbol instead of failing: a damaged file must not prevent probes in the rest of the program.
 void for_each_relocation(const ElfFile& file, const std::function<void(const Relocation&)>& visit) {
     std::string_view symbols = file.section_data(".dynsym"), strings = file.section_data(".dynstr");
     if (strings.empty() || strings.back() != '\0')

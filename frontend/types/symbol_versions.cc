@@ -1,3 +1,8 @@
+// Three sections belong together: .dynsym has the symbols, .gnu.version has a number for each symbol, and
+// .gnu.version_d has the names for these numbers. The highest bit of a number marks versions that only old programs use
+// (`f@V1`).
+//
+// The sections come from an untrusted file, so each offset is checked before it is used.
 #include "frontend/types/symbol_versions.h"
 
 #include <elf.h>

@@ -1,3 +1,8 @@
+// The tables repeat the decisions of the kernel (arch/x86/kernel/uprobes.c) for each opcode byte. They are deliberately
+// not derived from what the instruction means: the kernel decides by the byte, and that is the problem.
+//
+// A change in the kernel would break them in one direction only. If a newer kernel treats an instruction correctly,
+// sonde still refuses or moves the probe, which is safe. A new mistake of the kernel would have to be added here.
 #include "frontend/types/x86_hazards.h"
 
 #include <algorithm>
@@ -41,6 +46,7 @@ bool is_nop(const X86Instruction& one) {
            ((one.map == 1 && one.opcode == 0x1f) || (one.map == 0 && one.opcode == 0x90 && !(one.rex & rex_b)));
 }
 
+// Hazards of instructions with a one-byte opcode.
 Hazard one_byte_hazard(const X86Instruction& one) {
     constexpr uint8_t rex_b = 1;
     switch (one.opcode) {
@@ -94,6 +100,7 @@ bool loses_operand(const X86Instruction& one) {
     return std::ranges::find(opcodes, one.opcode) != std::end(opcodes);
 }
 
+// Hazards of instructions with an opcode that begins with 0f.
 Hazard two_byte_hazard(const X86Instruction& one) {
     switch (one.opcode) {
     case 0x05: // syscall
@@ -147,6 +154,9 @@ bool writes_vectors_only(const X86Instruction& one) {
 
 } // namespace
 
+// Nops are hazards too: some kernels replace a probed 5-byte nop by a call, which overwrites the bytes below the stack
+// pointer, and do not probe a 10-byte nop. Whether the kernel at hand does so is tried out
+// (base/instruction_hazards.def).
 Hazard hazard_of(const X86Instruction& instruction) {
     constexpr size_t replaced_by_call = 5, replaced_by_jump = 10;
     if (is_nop(instruction) && instruction.length == replaced_by_call)
