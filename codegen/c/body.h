@@ -45,7 +45,8 @@ struct CBody {
     void remove_failed();
     // Makes the function end early where it returns, if a read failed.
     void check_returns();
-    // Makes the function end before this instruction if a read failed, because the instruction has an effect that lasts.
+    // Makes the function end before this instruction if a read failed, because the instruction has an effect that
+    // lasts.
     void check_faults(llvm::Instruction& before);
     // Adds a place where an error can occur. Returns the function's status for this error. `bits`: see
     // codegen/lower/errors.h.
