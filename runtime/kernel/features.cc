@@ -181,8 +181,7 @@ std::string why_no_result(const std::string& function) {
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
     if (find_function("within_error_injection_list") != 0)
         return fmt::format("`{}` does not permit error injection (/sys/kernel/debug/error_injection/list)", function);
-    return fmt::format("{}{}", only_security_functions,
-                       can_set_result_of("__x64_sys_umask") ? " and system calls (`__x64_sys_...`)" : "");
+    return only_security_functions(can_set_result_of("__x64_sys_umask"));
 }
 
 std::string why_no_decision(plan::ProbeKind kind, const std::string& function) {
@@ -237,6 +236,12 @@ KernelFacts probe_kernel() {
 }
 
 } // namespace
+
+std::string only_security_functions(bool and_system_calls) {
+    return fmt::format("it is built without error injection (CONFIG_FUNCTION_ERROR_INJECTION), so only results of "
+                       "functions `security_...`{} can be set",
+                       and_system_calls ? " and of system calls (`__x64_sys_...`)" : "");
+}
 
 const KernelFacts& running_kernel() {
     static const KernelFacts facts = probe_kernel();

@@ -4,6 +4,7 @@
 // features and disable others. For another kernel, for which sonde only translates, its types (BTF) show most features.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "runtime/plan/kernel_facts.h"
@@ -18,8 +19,7 @@ const KernelFacts& running_kernel();
 KernelFacts read_kernel_facts(std::string_view types);
 
 // The reason for a function whose result cannot be set, if the kernel has no list of suitable functions.
-inline constexpr const char* only_security_functions =
-    "it is built without error injection (CONFIG_FUNCTION_ERROR_INJECTION), which leaves functions `security_...`";
+std::string only_security_functions(bool and_system_calls);
 
 // Returns the kinds of links to use for the plan's probes on the running kernel. `only_perf_events` excludes
 // uprobe_multi.

@@ -56,7 +56,7 @@ struct DecisionsByTypes {
         // assume that these are.
         if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
             return "";
-        return only_security_functions;
+        return only_security_functions(false);
     }
 };
 
