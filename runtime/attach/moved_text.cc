@@ -19,6 +19,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +93,36 @@ UprobeTargets find_places(const std::string& path) {
         out.ref_ctr_offsets.push_back(0);
         out.names.push_back(fmt::format("{}+{:#x}", path, offset));
     }
+    return out;
+}
+
+struct Patch {
+    off_t address;
+    std::string bytes;
+};
+
+// Returns how many could be written.
+size_t write_all(int64_t process, const std::vector<Patch>& patches) {
+    const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC));
+    return static_cast<size_t>(std::ranges::count_if(patches, [&](const Patch& patch) {
+        return memory && pwrite(memory.get(), patch.bytes.data(), patch.bytes.size(), patch.address) ==
+                             static_cast<ssize_t>(patch.bytes.size());
+    }));
+}
+
+// The copy may not be writable any more. Kernels since 6.12 can be built to let only a tracer write such memory ("proc:
+// add config & param to block forcing mem writes", CONFIG_PROC_MEM_FORCE_PTRACE; Debian's are). So a thread becomes the
+// process's tracer without stopping it. The kernel detaches the tracer when the thread ends.
+size_t write_patches(int64_t process, const std::vector<Patch>& patches) {
+    size_t out = write_all(process, patches);
+    if (out == patches.size())
+        return out;
+    auto as_tracer = [&] {
+        if (ptrace(PTRACE_SEIZE, static_cast<pid_t>(process), nullptr, nullptr) == 0)
+            out = write_all(process, patches);
+    };
+    if (Result<std::thread> thread = start_quiet_thread("repairs moved code", as_tracer); thread)
+        thread->join();
     return out;
 }
 
@@ -252,9 +283,9 @@ MovedText::~MovedText() {
 // may be the program's own patches. Compares addresses at the destination `to`, because the plan knows where the
 // code runs, not where the copy lies now.
 size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const {
-    const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC));
+    const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDONLY | O_CLOEXEC));
     const std::string program = fmt::format("/proc/{}/exe", process);
-    size_t out = 0;
+    std::vector<Patch> patches;
     for (const plan::ProbedFile& file : plan_.files) {
         const Result<ElfFile> elf = ElfFile::open_any_width(program);
         if (!memory || !elf || !same_file(files_.fd(file.path), program))
@@ -276,10 +307,10 @@ size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t s
                 if (pread(memory.get(), found.data(), found.size(), copy) != static_cast<ssize_t>(found.size()) ||
                     place.bytes.starts_with(found) || (found[0] != breakpoint && found[0] != call))
                     continue;
-                out += pwrite(memory.get(), place.bytes.data(), place.length, copy) == place.length;
+                patches.push_back({copy, place.bytes.substr(0, place.length)});
             }
     }
-    return out;
+    return write_patches(process, patches);
 }
 
 } // namespace sonde
