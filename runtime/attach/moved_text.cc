@@ -2,8 +2,7 @@
 //
 // The steps, for a program that calls mprotect() on its copy:
 //
-// 1. At the program's first instruction, sonde_text_moves() stores an element with the size 0 in maps::moved, and
-// waits.
+// 1. At the program's first instruction, sonde_text_moves() stores an element of size 0 in maps::moved, and waits.
 //    look() finds it and calls follow(), which attaches the same BPF program to mprotect() and mremap() in this
 //    process. Then sonde_text_mended() ends the wait.
 // 2. At mprotect(), the BPF program stores the range, and waits again.

@@ -50,12 +50,14 @@ class MovedText {
     MovedText(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files, bool uprobe_multi)
         : plan_(plan), kernel_(kernel), files_(files), uprobe_multi_(uprobe_multi) {}
     Result<std::unique_ptr<Attachment>> attach(const UprobeTargets& targets) const;
+    // Attaches to the first instruction of a program. Does nothing if it cannot be read.
     Result<void> catch_beginning(const plan::ProbedFile& file);
     // Attaches to the two functions in the process. Does nothing if it runs no program that may move its code.
     Result<void> follow(int64_t process);
     // Detaches in another thread.
     void drop(Attachments& places);
-    void drop_ended(); // processes
+    // Stops following processes that have ended.
+    void drop_ended();
     // Does what the process waits for.
     void serve(int64_t process, const sonde_moved& moved);
     // Restores the original instructions in a copy of `size` bytes at `from`, which will run at `to`. `code` is the

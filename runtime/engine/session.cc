@@ -207,7 +207,7 @@ class Run {
     std::optional<Files> files_;
     Attachments attachments_;
     std::optional<Watchpoints> watchpoints_;
-    std::unique_ptr<MovedText> moved_text_; // null if no code of a target is probed
+    std::unique_ptr<MovedText> moved_text_; // null if no probed program may move its code
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
     Result<void> joined_; // an error if the command's exec was not seen

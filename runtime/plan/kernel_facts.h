@@ -12,7 +12,7 @@ namespace sonde {
 
 // Each fact is computed when it is first needed, because most cost a system call or more. Facts that begin with
 // `why_not` are the reason why something is impossible; an empty one means that it is possible. A default-constructed
-// value allows nothing but probing kernel functions.
+// value allows probing kernel functions and writing user memory, and has no why_no_decision.
 struct KernelFacts {
     Lazy<std::string> why_not_fentry = std::string(); // functions can be probed by trampolines (fentry, fexit)
     Lazy<std::string> why_not_kprobe = std::string(); // functions can be probed by breakpoints
