@@ -13,24 +13,13 @@
 #include "kernel_task.h"
 #include "numbering.h"
 
-extern u8 sonde_targets; /* the map, defined by the script's module */
 extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
-static inline u64* word_of(u32 process)
-{
-    u32 index = process / 64;
-    return bpf_map_lookup_elem(&sonde_targets, &index);
-}
-static inline u64 bit_of(u32 process) { return 1ull << (process & 63); }
+#include "targets.h"
 
-static inline int is_target(u32 process)
-{
-    u64* word = word_of(process);
-    return word && *word & bit_of(process);
-}
 static inline void join(u32 process)
 {
     u64* word = word_of(process);

@@ -16,7 +16,7 @@
 #include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 
-extern u8 sonde_targets, sonde_moved, sonde_control; /* maps, defined by the script's module */
+extern u8 sonde_moved, sonde_control; /* maps, defined by the script's module */
 extern struct sonde_session_words sonde_data;
 extern const u32 sonde_rt_filter; /* 1: only processes in `sonde_targets` */
 
@@ -31,15 +31,11 @@ static u64 (*const bpf_get_attach_cookie)(void* context) = (void*)174;
 static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* src, struct task_struct* task,
                                             u64 flags) = (void*)191;
 
+#include "targets.h"
+
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
 enum { MOVED_TEXT = 20 }; /* plan::MovedText */
 
-static inline int is_target(u32 process)
-{
-    u32 index = process / 64;
-    u64* word = bpf_map_lookup_elem(&sonde_targets, &index);
-    return word && *word >> (process & 63) & 1;
-}
 static inline int is_stopping(void) { return *(volatile u64*)&sonde_data.state == SONDE_STOPPING; }
 
 struct waiting {

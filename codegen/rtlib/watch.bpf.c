@@ -10,7 +10,7 @@
 #include "kernel_task.h"
 #include "numbering.h"
 
-extern u8 sonde_watches, sonde_watched, sonde_families, sonde_targets; /* maps, defined by the script's module */
+extern u8 sonde_watches, sonde_watched, sonde_families; /* maps, defined by the script's module */
 extern const u32 sonde_rt_filter; /* 1: only processes in `sonde_targets` */
 extern struct sonde_session_words sonde_data;
 
@@ -23,6 +23,8 @@ static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 fl
 static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* src, struct task_struct* task,
                                             u64 flags) = (void*)191;
 static u64 (*const bpf_get_attach_cookie)(void* context) = (void*)174;
+
+#include "targets.h"
 
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
 enum { any = 0, no_exist = 1, force_wakeup = 2 };
@@ -50,13 +52,6 @@ static inline void leave(u32 process)
     struct sonde_family* family = bpf_map_lookup_elem(&sonde_families, &ended.family);
     if (family && __sync_fetch_and_add(&family->members, -1) == 1)
         tell(&ended);
-}
-
-static inline int is_target(u32 process)
-{
-    u32 index = process / 64;
-    u64* word = bpf_map_lookup_elem(&sonde_targets, &index);
-    return word && *word >> (process & 63) & 1;
 }
 
 struct waiting {
