@@ -1,6 +1,6 @@
-// The file searches twice. uses() looks at all bytes of the module once, fast and without decoding, for anything that
-// could be a call or a jump to a PLT entry. function_at() then decodes only the functions with a match, and collects
-// all addresses that control can reach in them.
+// The module is searched twice. First, uses() looks at all bytes, without decoding them, for anything that could be a
+// call or a jump to a PLT entry. This is fast. Then function_at() decodes only the functions where a match was found,
+// and collects all addresses that can be reached in these functions.
 //
 // A byte sequence can look like a call without being one, for example in the middle of a longer instruction. Such a
 // match is dropped only if decoding proves that it is inside of another instruction. A real call that is missed would
