@@ -86,11 +86,12 @@ llvm::AllocaInst* CBody::variable_of(uint64_t bytes) {
     return variable;
 }
 
-void CBody::make_failed() {
+llvm::Instruction& CBody::make_failed() {
     ir.SetInsertPoint(&*function.getEntryBlock().begin());
+    llvm::Instruction* last = nullptr;
     for (llvm::AllocaInst** one : {&fault_status, &fault_address, &has_fault}) {
         *one = ir.CreateAlloca(ir.getInt64Ty());
-        ir.CreateStore(ir.getInt64(0), *one);
+        last = ir.CreateStore(ir.getInt64(0), *one);
     }
     early_end = llvm::BasicBlock::Create(function.getContext(), "failed", &function);
     ir.SetInsertPoint(early_end);
@@ -98,6 +99,7 @@ void CBody::make_failed() {
     llvm::Value* fault = ir.CreateLoad(ir.getInt64Ty(), fault_status);
     ir.CreateStore(ir.CreateLoad(ir.getInt64Ty(), fault_address), argument(c_result_argument));
     ir.CreateRet(ir.CreateSelect(ir.CreateICmpNE(fault, ir.getInt64(0)), fault, early_status));
+    return *last;
 }
 
 void CBody::remove_failed() {

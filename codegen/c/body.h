@@ -39,8 +39,9 @@ struct CBody {
     // A variable for reads of this size; the same one for all reads of a size.
     llvm::AllocaInst* variable_of(uint64_t bytes);
 
-    // Creates the block where the function ends early. If a read failed before, that error is reported.
-    void make_failed();
+    // Creates the block where the function ends early. If a read failed before, that error is reported. Also creates
+    // and clears the variables of the first failed read, and returns the last instruction that does this.
+    llvm::Instruction& make_failed();
     // Removes that block again. Call it if nothing can fail.
     void remove_failed();
     // Makes the function end early where it returns, if a read failed.

@@ -85,8 +85,7 @@ class Securing {
         rewrite_formats(body_);
         replace_marks();
         choose_moved(body_);
-        body_.make_failed();
-        find_variables();
+        find_variables(body_.make_failed());
         loosen_loops(body_, pointers_);
         llvm::SmallVector<llvm::Instruction*, 64> all, marks;
         for (llvm::BasicBlock& block : body_.function)
@@ -165,8 +164,8 @@ class Securing {
             }
     }
 
-    // Gives variables of the kernel their addresses: calls the script's function that finds each.
-    void find_variables() {
+    // Gives variables of the kernel their addresses: calls the script's function that finds each, after `start`.
+    void find_variables(llvm::Instruction& start) {
         llvm::Module& module = *body_.function.getParent();
         for (const hir::CCall& one : body_.script.c_calls) {
             if (!llvm::StringRef(one.name).starts_with(c_address_of))
@@ -182,10 +181,8 @@ class Securing {
                     uses.push_back(&use);
             if (uses.empty())
                 continue;
-            llvm::Instruction& first = *body_.has_fault->getParent()->getFirstNonPHIOrDbgOrAlloca();
-            ir_.SetInsertPoint(&first);
             llvm::AllocaInst* at = body_.variable_of(8);
-            ir_.SetInsertPoint(&first);
+            ir_.SetInsertPoint(start.getNextNode());
             auto* type = llvm::FunctionType::get(ir_.getInt64Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false);
             ir_.CreateCall(module.getOrInsertFunction(script_symbol(one.call->callee->name), type),
                            {body_.argument(c_environment_argument), at});
