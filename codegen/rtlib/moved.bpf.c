@@ -10,8 +10,12 @@
  * would kill it.
  *
  * The program is also attached to the first instruction of each probed program. There a new process waits until the
- * session has attached it to the two functions in the libraries of this process. All programs of this file are
- * linked. */
+ * session has attached it to the two functions in the libraries of this process. A waiting handler can block the
+ * session: before Linux 6.13, a handler holds a lock that other sessions need to probe the same instruction, and those
+ * hold a lock that all probes by perf events need (event_mutex). So if the session works on it for too long, the process
+ * is stopped here, too.
+ *
+ * All programs of this file are linked. */
 #include "../../runtime/plan/moved_text_event.h"
 #include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
@@ -40,13 +44,15 @@ static inline int is_stopping(void) { return *(volatile u64*)&sonde_data.state =
 
 struct waiting {
     struct sonde_moved* moved;
-    u64 until, here;
+    u64 until, until_in_silence, here;
 };
 static long look(u64 i, struct waiting* w)
 {
     u8 byte;
+    u64 state = *(volatile u64*)&w->moved->state;
     (void)i;
-    if (*(volatile u64*)&w->moved->state != SONDE_MOVED_WAITS || bpf_ktime_get_ns() > w->until)
+    if (state == SONDE_MOVED_RUNS ||
+        bpf_ktime_get_ns() > (state == SONDE_MOVED_WAITS ? w->until_in_silence : w->until))
         return 1;
     /* Gives the processor to others, as in watch.bpf.c. It fails if the process is being killed. */
     return bpf_copy_from_user_task(&byte, 1, (void*)w->here, bpf_get_current_task_btf(), 0) != 0;
@@ -82,14 +88,17 @@ static inline int describe(u64* context, u64 at, struct sonde_moved* moved)
 PROGRAM("uprobe.s") sonde_text_moves(u64* context)
 {
     enum { stop = 19, force_wakeup = 2 }; /* SIGSTOP, BPF_RB_FORCE_WAKEUP */
-    u32 process = (u32)(bpf_get_current_pid_tgid() >> 32);
-    u64 at = bpf_get_attach_cookie(context);
+    u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), key = process;
+    u64 at = bpf_get_attach_cookie(context), now = bpf_ktime_get_ns(), state;
     struct sonde_moved moved = {SONDE_MOVED_WAITS, 0, 0, 0, 0};
     u32 record[4] = {MOVED_TEXT, 0, 0, 0};
+    if (at == SONDE_AT_BEGIN)
+        key |= SONDE_MOVED_BEGINS;
     if ((sonde_rt_filter && !is_target(process)) || !describe(context, at, &moved) ||
-        bpf_map_update_elem(&sonde_moved, &process, &moved, 0) != 0)
+        bpf_map_update_elem(&sonde_moved, &key, &moved, 0) != 0)
         return 0;
-    struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &process), bpf_ktime_get_ns() + SONDE_MOVED_MOST_NS,
+    struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &key), now + SONDE_MOVED_MOST_NS,
+                        now + (at == SONDE_AT_BEGIN ? SONDE_MOVED_SILENCE_NS : SONDE_MOVED_MOST_NS),
                         context[SONDE_REGS_IP / 8]};
     if (!w.moved)
         return 0;
@@ -97,19 +106,20 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
     /* A session that ends waits for this handler when it detaches it. */
     if (!is_stopping())
         LOOP(1 << 23, look, &w);
-    if (at != SONDE_AT_BEGIN &&
-        __sync_val_compare_and_swap(&w.moved->state, SONDE_MOVED_WAITS, SONDE_MOVED_STOPPED) == SONDE_MOVED_WAITS)
+    state = __sync_lock_test_and_set(&w.moved->state, SONDE_MOVED_TIMED_OUT);
+    if (state == SONDE_MOVED_RUNS)
+        bpf_map_delete_elem(&sonde_moved, &key);
+    else if (at != SONDE_AT_BEGIN || state == SONDE_MOVED_TAKEN)
         bpf_send_signal(stop);
-    else
-        bpf_map_delete_elem(&sonde_moved, &process);
     return 0;
 }
 
-/* The session runs this with the number of a process whose copy it has repaired. Returns 1 if the process does not wait
- * any more, but has been stopped. */
-PROGRAM("raw_tp/") sonde_text_mended(u64* context)
+/* The session runs this with the key of an element, its state and the new state. Returns 1 if the element has another
+ * state: the process does not wait any more. */
+PROGRAM("raw_tp/") sonde_text_state(u64* context)
 {
-    u32 process = (u32)context[0];
-    struct sonde_moved* moved = bpf_map_lookup_elem(&sonde_moved, &process);
-    return moved && __sync_val_compare_and_swap(&moved->state, SONDE_MOVED_WAITS, SONDE_MOVED_RUNS) != SONDE_MOVED_WAITS;
+    u32 key = (u32)context[0];
+    u64 state = context[1];
+    struct sonde_moved* moved = bpf_map_lookup_elem(&sonde_moved, &key);
+    return moved && __sync_val_compare_and_swap(&moved->state, state, context[2]) != state;
 }

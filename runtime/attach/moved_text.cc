@@ -2,13 +2,13 @@
 //
 // The steps, for a program that calls mprotect() on its copy:
 //
-// 1. At the program's first instruction, sonde_text_moves() stores an element of size 0 in maps::moved, and waits.
+// 1. At the program's first instruction, sonde_text_moves() stores an element in maps::moved, and waits.
 //    look() finds it and calls follow(), which attaches the same BPF program to mprotect() and mremap() in this
-//    process. Then sonde_text_mended() ends the wait.
+//    process. Then sonde_text_state() ends the wait.
 // 2. At mprotect(), the BPF program stores the range, and waits again.
 // 3. look() calls mend(), which compares the copy with the plan's bytes at each probed instruction. Where it finds a
 //    breakpoint, it writes the original instruction through /proc/PID/mem.
-// 4. sonde_text_mended() ends the wait. The process's mprotect() runs now, and makes the copy executable.
+// 4. sonde_text_state() ends the wait. The process's mprotect() runs now, and makes the copy executable.
 //
 // The copy lies at `from`, but will run at `to`. For mprotect() both are equal. For mremap() they differ.
 #include "runtime/attach/moved_text.h"
@@ -233,13 +233,13 @@ void MovedText::drop_ended() {
     }
 }
 
-void MovedText::serve(int64_t process, const sonde_moved& moved) {
-    if (moved.size == 0) {
+void MovedText::serve(int64_t process, bool begins, const sonde_moved& moved) {
+    if (begins) {
         if (Result<void> followed = follow(process); !followed)
             warn(fmt::format("cannot follow whether process {} moves its code: {}", process, followed.error().message));
         return;
     }
-    if ((moved.state == SONDE_MOVED_WAITS || wait_until_stopped(process)) &&
+    if ((moved.state != SONDE_MOVED_TIMED_OUT || wait_until_stopped(process)) &&
         mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
         warn(fmt::format("process {} has moved its code to other memory; sonde has removed the breakpoints from the "
                          "copy, and no longer sees hits of this code",
@@ -247,29 +247,38 @@ void MovedText::serve(int64_t process, const sonde_moved& moved) {
              Weight::Answer);
 }
 
+bool MovedText::change_state(uint32_t key, sonde_moved_state from, sonde_moved_state to) const {
+    const Result<uint32_t> is_other = kernel_.run(plan::programs::text_state, {key, from, to});
+    return is_other && *is_other == 0;
+}
+
+// A process with a copy is served before those that begin: its handler may hold a lock that follow() needs.
+//
 // Lets each process continue even if it could not be repaired: a process that waits is worse than a missed hit.
 void MovedText::look() {
     if (beginnings_.empty())
         return;
     const int map = kernel_.map_fd(plan::maps::moved);
-    std::vector<uint32_t> numbers;
-    for (uint32_t number = 0; bpf_map_get_next_key(map, numbers.empty() ? nullptr : &number, &number) == 0;)
-        numbers.push_back(number);
-    for (const uint32_t number : numbers) {
+    std::vector<uint32_t> keys;
+    for (uint32_t key = 0; bpf_map_get_next_key(map, keys.empty() ? nullptr : &key, &key) == 0;)
+        keys.push_back(key);
+    std::ranges::sort(keys);
+    for (const uint32_t key : keys) {
         sonde_moved moved{};
-        if (bpf_map_lookup_elem(map, &number, &moved) != 0 || moved.state == SONDE_MOVED_RUNS)
+        if (bpf_map_lookup_elem(map, &key, &moved) != 0 || moved.state == SONDE_MOVED_RUNS)
             continue;
-        const int64_t process = kernel_.numbers().in_session(number);
+        const bool begins = (key & SONDE_MOVED_BEGINS) != 0;
+        const int64_t process = kernel_.numbers().in_session(key & ~uint32_t{SONDE_MOVED_BEGINS});
+        const bool taken = change_state(key, SONDE_MOVED_WAITS, SONDE_MOVED_TAKEN);
         if (process != 0)
-            serve(process, moved);
-        const Result<uint32_t> is_stopped = kernel_.run(plan::programs::text_mended, {number});
-        if (is_stopped && *is_stopped == 0)
+            serve(process, begins, moved);
+        if (change_state(key, SONDE_MOVED_TAKEN, SONDE_MOVED_RUNS))
             continue; // its handler deletes the element
-        if (process != 0 && wait_until_stopped(process))
+        if (process != 0 && (taken || !begins) && wait_until_stopped(process))
             kill(static_cast<pid_t>(process), SIGCONT);
-        bpf_map_delete_elem(map, &number);
+        bpf_map_delete_elem(map, &key);
     }
-    if (!numbers.empty())
+    if (!keys.empty())
         drop_ended();
 }
 

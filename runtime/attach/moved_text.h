@@ -13,8 +13,10 @@
 // the first instruction of a probed program, where it waits for this. Programs that do not call the two functions are
 // not followed (plan::ProbedFile::may_move).
 //
-// Limits: if the session does not answer within a second, for example because it is stopped itself, the process gets
-// SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. Shared libraries do not move their code.
+// Limits: if this takes more than a second, for example because the session is stopped itself, the process gets
+// SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. If the session does not answer for five seconds, a
+// process at its first instruction goes on and is followed later: if it has moved its code by then, SIGTRAP ends it.
+// Shared libraries do not move their code.
 #pragma once
 
 #include <atomic>
@@ -58,8 +60,10 @@ class MovedText {
     void drop(Attachments& places);
     // Stops following processes that have ended.
     void drop_ended();
-    // Does what the process waits for.
-    void serve(int64_t process, const sonde_moved& moved);
+    // Does what the process waits for. `begins`: it is at its first instruction.
+    void serve(int64_t process, bool begins, const sonde_moved& moved);
+    // Returns false if the element has another state than `from`: the process does not wait any more.
+    bool change_state(uint32_t key, sonde_moved_state from, sonde_moved_state to) const;
     // Restores the original instructions in a copy of `size` bytes at `from`, which will run at `to`. `code` is the
     // address at which the program's code begins. Returns the number of restored instructions.
     size_t mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const;

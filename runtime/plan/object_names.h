@@ -107,7 +107,7 @@ inline constexpr const char* watch_release = "sonde_watch_release";
 // At mprotect() and mremap(): notices code that moves.
 inline constexpr const char* text_moves = "sonde_text_moves";
 // Lets a process continue whose moved code is repaired.
-inline constexpr const char* text_mended = "sonde_text_mended";
+inline constexpr const char* text_state = "sonde_text_state";
 // Copies values that were saved at a function's entry when a process forks (runtime/plan/saved_calls.h).
 inline constexpr const char* saved_calls_fork = "sonde_saved_calls_fork";
 } // namespace programs
