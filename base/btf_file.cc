@@ -90,6 +90,8 @@ BtfFile::BtfFile(std::string_view bytes, const BtfFile* base) : base_(base) {
         if (size > types_.size() - place || kind(*type) > BTF_KIND_ENUM64)
             return;
         places_.push_back(static_cast<uint32_t>(place));
+        marks_signed_enums_ |=
+            kind(*type) == BTF_KIND_ENUM64 || (kind(*type) == BTF_KIND_ENUM && BTF_INFO_KFLAG(type->info));
         place += size;
     }
     complete_ = !types_.empty() && !names_.empty() && names_.back() == '\0';
@@ -118,6 +120,13 @@ std::string_view BtfFile::name(uint32_t offset) const {
         return base_->name(offset);
     offset -= first_name_;
     return complete_ && offset < names_.size() ? std::string_view(names_.data() + offset) : std::string_view();
+}
+
+std::optional<bool> BtfFile::is_signed_enum(const btf_type& type) const {
+    if (BTF_INFO_KFLAG(type.info))
+        return true;
+    const bool marks = marks_signed_enums_ || (base_ && base_->marks_signed_enums_);
+    return marks ? std::optional(false) : std::nullopt;
 }
 
 uint32_t BtfFile::find(std::string_view wanted, uint32_t wanted_kind) const {

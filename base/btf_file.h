@@ -8,6 +8,7 @@
 #include <linux/btf.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ class BtfFile {
     // A string by its offset; "" if the offset is invalid.
     std::string_view name(uint32_t offset) const;
     std::string_view name(const btf_type& type) const { return name(type.name_off); }
+    // Whether the values of this type, an enumeration, are signed. Empty if the file does not tell: pahole marks signed
+    // enumerations since version 1.24.
+    std::optional<bool> is_signed_enum(const btf_type& type) const;
     // The file's own first type of this kind and name; 0 if there is none.
     uint32_t find(std::string_view name, uint32_t kind) const;
 
@@ -56,6 +60,7 @@ class BtfFile {
     std::string_view types_, names_;
     std::vector<uint32_t> places_; // of the file's own types
     bool complete_ = false;
+    bool marks_signed_enums_ = false;
 };
 
 } // namespace sonde

@@ -8,7 +8,7 @@
 // The kernel resolves the link from the root of the process that opens the file, which is sonde. So path_below()
 // follows the links itself, component by component. An absolute link continues at the given root, and `..` stops there.
 //
-// The loop ends after 40 links, like the kernel's (ELOOP), because links can form a circle.
+// As in the kernel (ELOOP), a path with more than 40 links has no file, because links can form a circle.
 #include "base/path.h"
 
 #include <unistd.h>
@@ -50,7 +50,7 @@ std::string path_below(const std::string& root, const std::string& path) {
     };
     push(path);
     std::string out;
-    for (int links = 0; !todo.empty() && links <= most_links;) {
+    for (int links = 0; !todo.empty();) {
         const std::string part = todo.front();
         todo.pop_front();
         if (part.empty() || part == "/" || part == ".")
@@ -65,7 +65,8 @@ std::string path_below(const std::string& root, const std::string& path) {
             out += "/" + part;
             continue;
         }
-        links++;
+        if (++links > most_links)
+            return "";
         if (link.starts_with('/'))
             out.clear();
         push(link);

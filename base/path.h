@@ -14,7 +14,7 @@ std::string without_links(const std::string& path);
 std::string process_root(const std::string& path);
 
 // The path, as seen from here, of the file that processes with the root directory `root` call `path`. Links are
-// resolved as in these processes. "" stands for our own root.
+// resolved as in these processes. "" stands for our own root. Returns "" if the path has more than 40 links.
 std::string path_below(const std::string& root, const std::string& path);
 
 // The path, as seen from here, of the file that a process calls `path`: the same name if the process has our mounts,

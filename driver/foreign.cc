@@ -204,9 +204,10 @@ bool explain_foreign_points(Translation& t, const Options& options) {
 
 int print_foreign(const Options& options) {
     const std::optional<bridge::Dialect> dialect = bridge::find_dialect(options.driver.from);
+    const bool has_file = !options.translate.positional.empty();
     Result<std::string> text = options.translate.script;
     if (!options.translate.has_script)
-        text = read_script(options.translate.positional.empty() ? "-" : options.translate.positional[0]);
+        text = read_script(has_file ? options.translate.positional[0] : "-");
     if (!text) {
         say_error(text.error().message);
         return exit_failure;
@@ -218,7 +219,8 @@ int print_foreign(const Options& options) {
     }
     Sources sources;
     Diagnostics diags(sources);
-    const FileId file = sources.add(options.translate.has_script ? "<input>" : options.translate.positional[0], *text);
+    const FileId file =
+        sources.add(options.translate.has_script || !has_file ? "<input>" : options.translate.positional[0], *text);
     bool lost = false;
     for (const bridge::Gap& gap : bridged->gaps) {
         lost |= gap.is_lost;

@@ -430,8 +430,12 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     std::variant<std::vector<std::string>, int> expanded = expand_tool(*given);
     if (const int* status = std::get_if<int>(&expanded))
         return *status;
-    for (const std::string& word : std::get<0>(expanded))
-        words->push_back(with_value(word));
+    // Words after `--` are the script's.
+    bool is_option = true;
+    for (const std::string& word : std::get<0>(expanded)) {
+        is_option = is_option && word != "--";
+        words->push_back(is_option ? with_value(word) : word);
+    }
     return read_words(*std::move(words));
 }
 

@@ -300,7 +300,7 @@ static inline size_t strlcpy(char *to, const char *from, size_t size) {
 static inline long sonde_strscpy(char *to, const char *from, size_t size) {
     long length = bpf_probe_read_kernel_str(to, (u32)size, from);
     sonde_mark_read(length, from);
-    return length > 0 && (size_t)length >= size && sonde_mark_length(from) >= size ? -E2BIG : length - 1;
+    return !size || (length > 0 && (size_t)length >= size && sonde_mark_length(from) >= size) ? -E2BIG : length - 1;
 }
 static inline size_t strlcat(char *to, const char *from, size_t size) {
     size_t at = strlen(to);

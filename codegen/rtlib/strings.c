@@ -226,6 +226,6 @@ ONCE s64 sonde_rt_find_cell(u64 table, u64 count, struct sonde_slot* name)
 {
     NEED(name);
     struct cells c = {table, (u64)-1, name->text, {0}};
-    LOOP((u32)count & 255, cell_step, &c);
+    LOOP((u32)count & 511, cell_step, &c);
     return (s64)c.found;
 }

@@ -143,8 +143,11 @@ class LocationTranslator {
             return fail("has a location that refers to itself");
         for (size_t i = 0; i < count; i++) {
             // A register as the frame base means the content of the register (DWARF 5, section 3.3.5).
-            if (count == 1 && (ops[i].atom == DW_OP_regx || (ops[i].atom >= DW_OP_reg0 && ops[i].atom <= DW_OP_reg31)))
+            if (count == 1 &&
+                (ops[i].atom == DW_OP_regx || (ops[i].atom >= DW_OP_reg0 && ops[i].atom <= DW_OP_reg31))) {
+                depth_--;
                 return push_register(ops[i].atom == DW_OP_regx ? ops[i].number : ops[i].atom - DW_OP_reg0, 0);
+            }
             if (!step(attribute, ops[i]))
                 return false;
             if (done_ && i + 1 != count)
@@ -312,7 +315,7 @@ class LocationTranslator {
             return fail("has a corrupt location");
         const FunctionInstance* function = context_.instances.of(subprogram_);
         if (!function || function->entry != address_)
-            return fail("is known only as a register's value at the function's entry");
+            return fail("is known only as the value that a register had when the function was entered");
         return push_value(&inner, expression, length);
     }
 

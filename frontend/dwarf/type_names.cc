@@ -201,7 +201,7 @@ const Type* TypeNames::find_type(std::string_view text, DieOffset near) {
     for (int i = 0; i < wanted.stars; i++) {
         Type& pointer = types_.add();
         pointer.kind = Type::Pointer;
-        pointer.size = 8;
+        pointer.size = file_.is_32_bit() ? 4 : 8;
         pointer.target = type->kind == Type::Void ? nullptr : type;
         type = &pointer;
     }

@@ -174,9 +174,15 @@ std::vector<ResolvedPoint> resolve_netfilter(Resolving& resolving) {
     if (number && !expect_hook(resolving, *pattern, *number, *family))
         return {};
     std::optional<int32_t> order = 0;
-    if (pattern->priority && pattern->priority->arg == PointComponent::Number)
+    if (pattern->priority && pattern->priority->arg == PointComponent::Number) {
         order = static_cast<int32_t>(pattern->priority->number);
-    else if (pattern->priority)
+        if (*order != pattern->priority->number) {
+            resolving.diags.report(DiagId::BadNumber, pattern->priority->arg_range,
+                                   fmt::format("a priority must be from {} to {}", INT32_MIN, INT32_MAX));
+            return {};
+        }
+    }
+    if (pattern->priority && pattern->priority->arg != PointComponent::Number)
         order = read_priority(resolving, *pattern->priority, *family);
     if (!number || !order)
         return {};

@@ -230,6 +230,13 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
     std::optional<Suffixes> suffixes = read_suffixes(resolving, next);
     if (!suffixes)
         return {};
+    if (suffixes->counter && events.size() > 1) {
+        resolving.diags.report(
+            DiagId::UnknownProbePoint, suffixes->counter->range,
+            fmt::format("a counter counts one event, but this point stands for {}, such as `{}` and `{}`",
+                        events.size(), events[0].text, events[1].text));
+        return {};
+    }
     std::vector<std::string> programs = {""};
     const bool as_written = suffixes->process && resolving.env.listing;
     if (as_written) {

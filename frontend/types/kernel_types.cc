@@ -102,7 +102,8 @@ template <typename Visit> void KernelTypes::each(const File& file, uint32_t kind
 // ---- enumerators ----------------------------------------------------------------------------------------------------
 
 namespace {
-// Calls `visit` with the name and value of each enumerator.
+// Calls `visit` with the name and value of each enumerator. Values of 32 bits count as signed if the file does not
+// tell: there are more enumerators below 0 than from 2^31 on.
 template <typename Visit> void visit_enumerators(const BtfFile& types, const btf_type& type, Visit visit) {
     const uint32_t count = BtfFile::entry_count(type);
     if (BtfFile::kind(type) == BTF_KIND_ENUM64) {
@@ -112,9 +113,11 @@ template <typename Visit> void visit_enumerators(const BtfFile& types, const btf
                   static_cast<int64_t>(uint64_t{entries[i].val_hi32} << 32 | entries[i].val_lo32));
         return;
     }
+    const bool is_signed = types.is_signed_enum(type).value_or(true);
     const auto* entries = BtfFile::entries<struct btf_enum>(type);
     for (uint32_t i = 0; i < count; i++)
-        visit(types.name(entries[i].name_off), int64_t{entries[i].val});
+        visit(types.name(entries[i].name_off),
+              is_signed ? int64_t{entries[i].val} : int64_t{static_cast<uint32_t>(entries[i].val)});
 }
 } // namespace
 
@@ -457,7 +460,7 @@ void KernelTypes::fill(const File& in, const btf_type& from, Type& to) {
     case BTF_KIND_ENUM64:
         to.kind = Type::Enum;
         to.size = from.size;
-        to.is_signed = kind == BTF_KIND_ENUM64 && BTF_INFO_KFLAG(from.info);
+        to.is_signed = in.types.is_signed_enum(from).value_or(false);
         visit_enumerators(in.types, from, [&](string_view name, int64_t value) {
             to.enumerators.push_back({std::string(name), value});
             to.is_signed = to.is_signed || (kind == BTF_KIND_ENUM && value < 0);

@@ -42,6 +42,9 @@ Types kernels() {
     int color = btf__add_enum(t, "color", 4);
     btf__add_enum_value(t, "red", 1);
     btf__add_enum_value(t, "blue", -2);
+    int mask = btf__add_enum(t, "mask", 4);
+    btf__add_enum_value(t, "top", INT64_C(0x80000000));
+    EXPECT_GT(mask, 0);
     int either = btf__add_union(t, nullptr, 8);
     btf__add_field(t, "a", wide, 0, 0);
     btf__add_field(t, "color", color, 0, 0);
@@ -195,6 +198,8 @@ TEST_F(KernelTypesOf, RecordsAreFilledInWhenLookedAt) {
     ASSERT_TRUE(color);
     EXPECT_EQ(color->byte_offset, 40u);
     EXPECT_EQ(color->type->enumerators[1].value, -2);
+    EXPECT_EQ(types->enumerator("blue"), -2);
+    EXPECT_EQ(types->enumerator("top"), 0x80000000);
     EXPECT_TRUE(color->type->is_signed);
     EXPECT_EQ(strip(find_member(item, "next")->type)->target, item);
 }
