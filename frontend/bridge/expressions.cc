@@ -186,8 +186,11 @@ std::string write_cast(Writing& w, const Node& node) {
 
 std::string write_prefix(Writing& w, const Node& node) {
     const Node& operand = *node.parts[0];
-    if (node.text != "*")
-        return node.text + write(w, operand, true);
+    if (node.text != "*") {
+        const std::string value = write(w, operand, true);
+        const bool would_join = value.starts_with(node.text.back()); // `- -x` is not `--x`
+        return node.text + (would_join ? " " : "") + value;
+    }
     const std::string type = cast_type(w, operand);
     const Integer* integer = find_integer(type);
     const bool in_program = is_in_program(operand, w);

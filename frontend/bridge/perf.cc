@@ -176,7 +176,7 @@ class Definition {
             return;
         }
         const bool program = !process_.empty() || type == "ustring";
-        std::string value = fetch.ours;
+        std::string value = fetch.ours.starts_with("user_") ? fetch.ours : as_type(fetch.ours, type);
         std::string directive = "%d";
         if (type == "string" || type == "ustring") {
             directive = "\\\"%s\\\"";
@@ -198,6 +198,18 @@ class Definition {
         std::erase_if(name, [](char c) { return c == '"' || c == '%' || c == '\\'; });
         format += fmt::format(" {}={}", name, directive);
         values += ", " + value;
+    }
+
+    // The value's low bits, for a type such as s32, u8 or x16.
+    static std::string as_type(const std::string& value, const std::string& type) {
+        const std::string bits = type.empty() ? "" : type.substr(1);
+        if (bits != "8" && bits != "16" && bits != "32")
+            return value;
+        const int width = std::stoi(bits);
+        if (type[0] == 's')
+            return fmt::format("(({0} << {1}) >> {1})", value, 64 - width);
+        return type[0] == 'u' || type[0] == 'x' ? fmt::format("({} & {:#x})", value, (uint64_t{1} << width) - 1)
+                                                : value;
     }
 
     // Translates a value. `type` determines how many bytes of memory are read.

@@ -14,6 +14,9 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -266,8 +269,7 @@ class ScriptWriter {
         case NodeKind::While:
             return under(fmt::format("while ({})", write_condition(w_, *node.parts[0])), write_body(node.body));
         case NodeKind::Unroll:
-            return under(fmt::format("for (turn = 0; turn < {0}; turn++)", expression(node.parts[0])),
-                         write_body(node.body));
+            return write_unroll(node);
         case NodeKind::Loop:
             return under(fmt::format("for ({}; {}; {})", node.parts[0] ? expression(node.parts[0]) : "0",
                                      node.parts[1] ? expression(node.parts[1]) : "1",
@@ -431,10 +433,20 @@ class ScriptWriter {
             w_.gaps.push_back(
                 {node.begin, node.end, fmt::format("`{}`: changing a program needs `-g`", w_.original(node)), false});
             w_.needs_guru = true;
-            return {fmt::format("raise({})", args[0]->kind == NodeKind::String ? number_of_signal(args[0]->text)
-                                                                               : write(w_, *args[0]))};
+            return {fmt::format("raise({})", write_signal(*args[0]))};
         }
         return statement_of(write(w_, node));
+    }
+    // Each nested loop needs a variable of its own.
+    Lines write_unroll(const Node& node) {
+        std::string name = unrolled_ == 0 ? "turn" : fmt::format("turn{}", unrolled_ + 1);
+        while (w_.text.find("$" + name) != std::string_view::npos)
+            name += "_";
+        name = variable_name(name, facts_);
+        unrolled_++;
+        Lines body = write_body(node.body);
+        unrolled_--;
+        return under(fmt::format("for ({0} = 0; {0} < {1}; {0}++)", name, expression(node.parts[0])), std::move(body));
     }
     Lines exit_lines(const Node& node) {
         if (!node.parts.empty() && node.parts[0]->text != "0")
@@ -446,20 +458,13 @@ class ScriptWriter {
     }
     // A number, a text or a name: 9, "KILL", SIGKILL
     std::string write_signal(const Node& node) {
-        const std::string number =
-            node.kind == NodeKind::String || node.kind == NodeKind::Name ? number_of_signal(node.text) : "";
-        return number.empty() || number == "0" ? write(w_, node) : number;
-    }
-    static std::string number_of_signal(std::string name) {
-        if (name.starts_with("SIG"))
-            name.erase(0, 3);
-        constexpr std::pair<std::string_view, std::string_view> signals[] = {
-            {"HUP", "1"},   {"INT", "2"},   {"QUIT", "3"},  {"ABRT", "6"},  {"KILL", "9"}, {"USR1", "10"},
-            {"SEGV", "11"}, {"USR2", "12"}, {"TERM", "15"}, {"CONT", "18"}, {"STOP", "19"}};
-        for (auto [known, number] : signals)
-            if (name == known)
-                return std::string(number);
-        return "0";
+        if (node.kind != NodeKind::String && node.kind != NodeKind::Name)
+            return write(w_, node);
+        const std::string name = node.text.starts_with("SIG") ? node.text.substr(3) : node.text;
+        for (int number = 1; number < NSIG; number++)
+            if (const char* known = sigabbrev_np(number); known && name == known)
+                return std::to_string(number);
+        return node.kind == NodeKind::Name ? write(w_, node) : w_.gap(node, "there is no such signal");
     }
 
     Lines write_time_statement(const Node& node) {
@@ -583,6 +588,7 @@ class ScriptWriter {
     const Facts& facts_;
     std::vector<std::vector<OurPoint>> points_; // of each clause
     OurPoint point_;                            // of the current handler
+    int unrolled_ = 0;                          // number of `unroll` around the current statement
     bool overrides_ = false;                    // the current clause sets results
 };
 
