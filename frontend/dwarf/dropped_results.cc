@@ -134,6 +134,24 @@ Use use_of_plain(const X86Instruction& one, const Operands& has) {
     return if_read(one.has_modrm && (has.rm || has.address));
 }
 
+// Whether a register in the `rm` field is a vector register: SSE, in opcodes after 0f, 0f 38 and 0f 3a (Intel SDM
+// volume 2, appendix A). 66 0f 7e and f3 0f 7e differ; neither reads rax.
+bool has_vector_rm(const X86Instruction& one) {
+    const uint8_t op = one.opcode;
+    if (one.map == 2)
+        return op < 0xf0;
+    if (one.map == 3)
+        return op != 0x20 && op != 0x22; // pinsrb, pinsrd
+    return (op >= 0x10 && op <= 0x17) || (op >= 0x28 && op <= 0x2f && op != 0x2a) ||
+           (op >= 0x50 && op <= 0x7f && op != 0x6e) || op == 0xc2 || op == 0xc5 || op == 0xc6 || op >= 0xd0;
+}
+
+// Opcodes after 0f that write a vector's part or its conversion to the register in the `reg` field.
+bool writes_from_vector(const X86Instruction& one) {
+    const uint8_t op = one.opcode; // cvttss2si, cvtss2si, movmskps, pextrw, pmovmskb
+    return one.map == 1 && (op == 0x2c || op == 0x2d || op == 0x50 || op == 0xc5 || op == 0xd7);
+}
+
 Use use_of(std::string_view code, const X86Instruction& one) {
     if (one.is_vector)
         return Use::None;
@@ -142,9 +160,9 @@ Use use_of(std::string_view code, const X86Instruction& one) {
         return use_of_plain(one, has);
     const bool extends =
         one.map == 1 && (one.opcode == 0xb6 || one.opcode == 0xb7 || one.opcode == 0xbe || one.opcode == 0xbf);
-    if (has.rm || has.address)
+    if ((has.rm && !has_vector_rm(one)) || has.address)
         return Use::Read;
-    if (extends)
+    if (extends || writes_from_vector(one))
         return has.reg ? Use::Write : Use::None;
     const bool is_cmov_or_imul = one.map == 1 && (one.opcode >> 4 == 4 || one.opcode == 0xaf);
     return is_cmov_or_imul && has.reg ? Use::Read : Use::None;
