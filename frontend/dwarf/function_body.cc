@@ -56,7 +56,21 @@ bool takes_a_register(Dwarf_Die parameter) {
     }
 }
 
-// Whether the prologue stores the parameters in the frame.
+// Whether functions nested in this one use its variables. Then the prologue copies the parameters to a structure for
+// these functions.
+bool shares_variables(Dwarf_Die& die) {
+    bool any = false;
+    for_each_child_of_function(die, [&](Dwarf_Die& child) {
+        any = dwarf_tag(&child) == DW_TAG_subprogram && dwarf_hasattr(&child, DW_AT_static_link);
+        return !any;
+    });
+    return any;
+}
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+} // namespace
+
 bool keeps_parameters_in_frame(Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Op* base = nullptr;
@@ -107,10 +121,6 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
     return base && base_length == 1 && base_register(base[0]) == 6 && producer && strstr(producer, "clang");
 }
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-} // namespace
-
 bool has_parameters(Dwarf_Die& die) {
     bool any = false;
     for_each_child_of_function(die, [&](Dwarf_Die& child) {
@@ -144,6 +154,11 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, 
     bool parameters = has_parameters(die);
     while (parameters && in_function(second) && second->address == entry)
         ++second;
+    // gcc gives that copying a row of its own, at the declaration's place like the first row.
+    auto is_copying = [&](auto row) { return row->line == first->line && row->column == first->column; };
+    if (parameters && shares_variables(die))
+        while (in_function(second) && is_copying(second) && in_function(second + 1))
+            ++second;
     return in_function(second) ? second->address : entry;
 }
 

@@ -22,6 +22,10 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& function, Address en
 // Returns false if a call can reach `body` more than once, or can return before it.
 bool runs_once(const ProgramFile& file, Address entry, Address body, Address high);
 
+// Whether the first instructions of the function or the inlined copy store the parameters in the frame, where the debug
+// information says that they always are.
+bool keeps_parameters_in_frame(Dwarf_Die& function);
+
 // Whether the function has at least one parameter.
 bool has_parameters(Dwarf_Die& function);
 

@@ -29,6 +29,7 @@
 #include "frontend/dwarf/copy_flow.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/emitted_variants.h"
+#include "frontend/dwarf/function_body.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/dwarf/program_file.h"
@@ -89,6 +90,24 @@ size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
         node = *next;
     }
     return node;
+}
+
+// Moves a place behind instructions without a source line (line 0). clang makes these where a copy in unoptimized code
+// stores its parameters in the frame, and there the parameters can only be read afterwards.
+size_t behind_stores(const Copy& copy, size_t node, Ways& ways, LineTables& lines, Unit& unit) {
+    const std::vector<FlowNode>& nodes = copy.flow().nodes();
+    size_t at = node;
+    FlowNodes passed;
+    for (const LineRow* row; (row = lines.row_at(unit, nodes[at].address)) && row->line == 0;) {
+        const std::vector<size_t>& after = copy.flow().after(at);
+        if (nodes[at].is_call || nodes[at].is_jump || after.size() != 1 || !copy.has(after[0]) ||
+            copy.flow().before(after[0]).size() != 1 || ways.targets.contains(after[0]))
+            return node;
+        passed.insert(at);
+        at = after[0];
+    }
+    ways.leading.insert(passed.begin(), passed.end());
+    return at;
 }
 
 std::string why_no_start(const FunctionInstance& function) {
@@ -243,8 +262,12 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
         return out;
     out.places.clear();
     out.doubt = doubt_of(function, outer, ways);
+    const bool has_stores = keeps_parameters_in_frame(die);
     for (size_t node : ways.targets) {
-        std::optional<FunctionPlaces::Place> place = place_at(copy, behind_nops(copy, node, ways), ways.leading);
+        size_t start = behind_nops(copy, node, ways);
+        if (has_stores)
+            start = behind_stores(copy, start, ways, lines_, *ref.unit);
+        std::optional<FunctionPlaces::Place> place = place_at(copy, start, ways.leading);
         if (!place)
             place = place_at(copy, node, ways.leading);
         if (!place) {
