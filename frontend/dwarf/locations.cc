@@ -90,6 +90,18 @@ Location constant_location(Dwarf_Attribute& attribute) {
     return unavailable("has a corrupt constant value");
 }
 
+bool has_several_scalars(const Type* type) {
+    type = strip(type);
+    if (type && type->kind == Type::Array)
+        return type->count != 1 || has_several_scalars(type->target);
+    if (!type || type->kind != Type::Struct)
+        return false;
+    complete(type);
+    if (type->members.empty())
+        return false;
+    return type->members.size() > 1 || has_several_scalars(type->members[0].type);
+}
+
 // Extends a constant of 8 bytes to a number of 16 bytes.
 Location extended(const Location& constant, const Type& type) {
     if (constant.kind != Location::Value || !is_scalar(&type))
@@ -113,6 +125,9 @@ Location Locations::locate(const Variable& variable, Address address) {
     if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
         // gcc encodes a narrow unsigned constant as data1: 200 must not become -56.
         Location location = constant_location(attribute);
+        // clang also describes a structure so if only one of its members is known, and does not say which one.
+        if (location.kind == Location::Value && has_several_scalars(variable.type))
+            return unavailable("was optimized out, except for one of its members");
         const Type* type = strip(variable.type);
         unsigned form = dwarf_whatform(&attribute);
         Dwarf_Word bits = 0;
