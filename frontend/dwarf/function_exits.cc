@@ -89,6 +89,15 @@ int register_operand(const X86Instruction& one) { return (one.modrm & 7) | (one.
 int written_by_add(const X86Instruction& one) {
     return one.opcode == 0x01 ? register_operand(one) : one.extension() | (one.rex & 4) << 1;
 }
+// Whether the instruction replaces the register by a value that does not depend on it: `mov` or `lea` from elsewhere.
+bool replaces(const X86Instruction& one, int reg) {
+    if (one.is_vector || one.map != 0)
+        return false;
+    if (one.opcode >= 0xb8 && one.opcode <= 0xbf)
+        return ((one.opcode & 7) | (one.rex & 1) << 3) == reg;
+    const bool loads = one.opcode == 0x8b || one.opcode == 0x8d || one.opcode == 0x63;
+    return loads && (one.extension() | (one.rex & 4) << 1) == reg;
+}
 int jumped_by(const X86Instruction& one) { return one.modrm >> 6 == 3 ? register_operand(one) : -1; }
 
 } // namespace
@@ -285,6 +294,8 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
             return added;
         after_call = one->is_call();
         since_add++;
+        if (replaces(*one, sum))
+            sum = -1;
         if (one->is_register_add() || (file_.is_32_bit() && adds_element(*one))) {
             since_add = 0;
             sum = written_by_add(*one);
