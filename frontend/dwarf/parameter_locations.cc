@@ -455,6 +455,10 @@ std::optional<Address> ParameterLocations::holds_from(const FunctionInstance& fu
     return std::nullopt;
 }
 
+Location ParameterLocations::at_copy_entry(const Variable& parameter, Address entry) {
+    return calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
+}
+
 Location ParameterLocations::inside(const FunctionInstance& function, const Variable& parameter, Address address) {
     Location place = calling_.corrected(parameter, address, locations_.locate(parameter, address));
     const bool is_certain = !parameter.is_parameter || function.inlined || function.is_go || file_.is_32_bit() ||

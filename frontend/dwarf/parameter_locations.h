@@ -47,6 +47,9 @@ class ParameterLocations {
     // an address.
     std::optional<Address> holds_from(const FunctionInstance& function, const Variable& parameter);
 
+    // Returns the location at an entry of an inlined copy. Like a function's first instruction, it can have two
+    // locations.
+    Location at_copy_entry(const Variable& parameter, Address entry);
     // Returns the location at an address after the entry. This is the parameter's own location, unless it is in
     // optimized code that has not stored the parameter yet.
     Location inside(const FunctionInstance& function, const Variable& parameter, Address address);

@@ -139,6 +139,8 @@ Location variable_location(const ResolvedPoint& point, const Variable& variable,
     if (!variable.is_parameter || !point.function.has_debug_info)
         return point.module->locate(variable, address);
     ParameterLocations& places = point.module->parameter_locations();
+    if (point.function.inlined && point.is_function && address == point.address)
+        return places.at_copy_entry(variable, address);
     return point.at_call ? places.at_entry(point.function, variable, address)
                          : places.inside(point.function, variable, address);
 }
