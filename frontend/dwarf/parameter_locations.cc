@@ -455,6 +455,18 @@ std::optional<Address> ParameterLocations::holds_from(const FunctionInstance& fu
     return std::nullopt;
 }
 
+bool ParameterLocations::has_changed(const FunctionInstance& function, const Variable& parameter, Address address) {
+    if (function.inlined || function.is_go || file_.is_32_bit() || address <= function.entry ||
+        address >= function.high || !is_optimized(function))
+        return false;
+    const Location place = locations_.locate(parameter, address);
+    if (place.kind != Location::Register || place.reg < 0 || place.reg >= 16)
+        return false;
+    const std::vector<PrologueState> block = first_block(function);
+    const auto state = std::ranges::find(block, address, &PrologueState::address);
+    return state != block.end() && !state->passed[place.reg];
+}
+
 Location ParameterLocations::at_copy_entry(const Variable& parameter, Address entry) {
     return calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
 }

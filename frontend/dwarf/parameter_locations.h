@@ -47,9 +47,14 @@ class ParameterLocations {
     // an address.
     std::optional<Address> holds_from(const FunctionInstance& function, const Variable& parameter);
 
+    // Whether an instruction between the function's entry and this address has changed the parameter, which is in a
+    // register. False if the code does not show it.
+    bool has_changed(const FunctionInstance& function, const Variable& parameter, Address address);
+
     // Returns the location at an entry of an inlined copy. Like a function's first instruction, it can have two
     // locations.
     Location at_copy_entry(const Variable& parameter, Address entry);
+
     // Returns the location at an address after the entry. This is the parameter's own location, unless it is in
     // optimized code that has not stored the parameter yet.
     Location inside(const FunctionInstance& function, const Variable& parameter, Address address);

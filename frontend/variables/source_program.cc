@@ -141,8 +141,12 @@ Location variable_location(const ResolvedPoint& point, const Variable& variable,
     ParameterLocations& places = point.module->parameter_locations();
     if (point.function.inlined && point.is_function && address == point.address)
         return places.at_copy_entry(variable, address);
-    return point.at_call ? places.at_entry(point.function, variable, address)
-                         : places.inside(point.function, variable, address);
+    if (point.at_call)
+        return places.at_entry(point.function, variable, address);
+    // A probe of a function can be a few instructions after its entry, where other parameters have their places.
+    if (point.is_function && places.has_changed(point.function, variable, address))
+        return unavailable("has changed since the function's entry");
+    return places.inside(point.function, variable, address);
 }
 
 std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
