@@ -170,12 +170,13 @@ Use use_of(std::string_view code, const X86Instruction& one) {
 
 } // namespace
 
-bool reads_result(std::string_view code) {
+bool reads_result(std::string_view code, bool with_push) {
     for (size_t i = 0; i < most_instructions && !code.empty(); i++) {
         const std::optional<X86Instruction> one = decode_x86(code);
         if (!one)
             return false;
-        const Use use = use_of(code, *one);
+        const bool is_push = !one->is_vector && one->map == 0 && one->opcode >> 3 == 0x50 >> 3;
+        const Use use = is_push && !with_push ? Use::None : use_of(code, *one);
         if (use != Use::None)
             return use == Use::Read;
         code.remove_prefix(std::min(one->length, code.size()));
@@ -240,7 +241,7 @@ bool DroppedResults::is_dropped(const FunctionInstance& function) {
     // If no direct call is known, the function is called through its address, and then the caller expects the result.
     const bool is_called = call != calls_.end() && call->first == function.low;
     for (; call != calls_.end() && call->first == function.low; ++call)
-        if (reads_result(file_.code(call->second, call->second + bytes_after_call)))
+        if (reads_result(file_.code(call->second, call->second + bytes_after_call), !is_changed))
             return false;
     return is_called || is_changed;
 }

@@ -47,6 +47,7 @@ class DroppedResults {
 };
 
 // Whether the code reads rax before it overwrites rax. Follows the code from a return address on to the first jump.
-bool reads_result(std::string_view code);
+// `with_push`: `push %rax` counts. It passes an argument, or only reserves stack space.
+bool reads_result(std::string_view code, bool with_push = true);
 
 } // namespace sonde
