@@ -173,7 +173,8 @@ class Repetition {
 
     bool does_same(size_t one, size_t other) const {
         const std::vector<FlowNode>& nodes = copy_.flow().nodes();
-        return nodes[one].effect == nodes[other].effect && places_[one].is_same(places_[other]);
+        return nodes[one].effect == nodes[other].effect && places_[one].is_same(places_[other]) &&
+               places_[one].row_line == places_[other].row_line && places_[one].row_column == places_[other].row_column;
     }
 
     // The node, and all nodes that are reached from it without passing one of `stops`.

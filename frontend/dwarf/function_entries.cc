@@ -354,7 +354,8 @@ std::vector<SourcePlace> FunctionEntries::source_places(const Copy& copy, Functi
     std::vector<SourcePlace> out(nodes.size());
     for (size_t i = 0; i < nodes.size(); i++)
         if (const LineRow* row = copy.has(i) ? lines_.row_at(*ref.unit, nodes[i].address) : nullptr)
-            out[i] = {row->file, row->line, row->column, row->address == nodes[i].address && row->is_statement};
+            out[i] = {row->file, row->line,  row->column, row->address == nodes[i].address && row->is_statement,
+                      row->line, row->column};
     Dwarf_Files* files = nullptr;
     size_t count = 0;
     dwarf_getsrcfiles(&ref.unit->unit_die, &files, &count);
@@ -371,7 +372,7 @@ std::vector<SourcePlace> FunctionEntries::source_places(const Copy& copy, Functi
             for (auto node = std::ranges::lower_bound(nodes, low, {}, &FlowNode::address);
                  node != nodes.end() && node->address < high; ++node) {
                 SourcePlace& place = out[static_cast<size_t>(node - nodes.begin())];
-                place = {call.file, call.line, call.column, place.begins};
+                place.file = call.file, place.line = call.line, place.column = call.column;
             }
     }
     return out;
