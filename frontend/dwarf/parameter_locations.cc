@@ -467,8 +467,17 @@ bool ParameterLocations::has_changed(const FunctionInstance& function, const Var
     return state != block.end() && !state->passed[place.reg];
 }
 
+// A single location in the frame ignores that the copy's first instructions store the parameter there.
 Location ParameterLocations::at_copy_entry(const Variable& parameter, Address entry) {
-    return calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
+    constexpr Address most_bytes = 512;
+    Location place = calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
+    const Type* type = strip(parameter.type);
+    const std::optional<RegisterOffset> at = register_offset(place);
+    if (file_.is_32_bit() || place.kind != Location::Memory || !at || !type || !has_single_place(parameter))
+        return place;
+    const bool is_stored_later = writes_first(file_.code(entry, entry + most_bytes), static_cast<int>(at->reg),
+                                              at->bytes, at->bytes + static_cast<int64_t>(type->size));
+    return is_stored_later ? unavailable("has a place only after the copy's first instructions") : place;
 }
 
 Location ParameterLocations::inside(const FunctionInstance& function, const Variable& parameter, Address address) {

@@ -329,4 +329,32 @@ std::vector<PrologueState> follow_prologue(std::string_view code, Address entry)
     return states;
 }
 
+bool writes_first(std::string_view code, int reg, int64_t from, int64_t to) {
+    for (size_t i = 0; i < most_instructions; i++) {
+        const std::optional<Instruction> one = decode(code);
+        if (!one || one->code.is_direct_jump() || one->code.is_indirect_jump() || one->code.is_call() ||
+            one->code.is_return())
+            return false;
+        const bool plain = one->code.map == 0 && !one->code.is_vector;
+        const uint8_t opcode = one->code.opcode;
+        const bool moves_stack = plain && (opcode >> 4 == 5 || // push, pop
+                                           ((opcode == 0x81 || opcode == 0x83) && !one->is_memory() && one->rm() == 4));
+        if (moves_stack)
+            return false;
+        const bool is_address = plain && opcode == 0x8d; // lea
+        if (one->is_memory() && !is_address && one->code.base >= 0 && !one->has_index &&
+            dwarf_register(one->code.base) == reg) {
+            std::optional<Store> store = store_of(*one);
+            if (plain && (opcode == 0xc6 || opcode == 0xc7)) // a constant
+                store = Store{opcode == 0xc6 ? 1u : one->is_wide() ? 8u : one->operand16 ? 2u : 4u, false, true};
+            constexpr int64_t most_bytes = 16;
+            const int64_t at = one->code.displacement;
+            if (at < to && at + (store ? static_cast<int64_t>(store->size) : most_bytes) > from)
+                return store.has_value();
+        }
+        code.remove_prefix(std::min(one->code.length, code.size()));
+    }
+    return false;
+}
+
 } // namespace sonde

@@ -37,4 +37,8 @@ struct PrologueState {
 // Returns the state before each instruction of the first block, at most 128. `code` are the bytes at `entry`.
 std::vector<PrologueState> follow_prologue(std::string_view code, Address entry);
 
+// Whether the code, up to its first jump, call or change of the stack pointer, writes to [from, to) before it reads
+// there. The bytes are counted from the value of a register (its DWARF number).
+bool writes_first(std::string_view code, int reg, int64_t from, int64_t to);
+
 } // namespace sonde
