@@ -53,9 +53,9 @@ TEST(Prologue, ChangedArgumentsAreNotArguments) {
 
 TEST(WritesFirst, FindsStoresBeforeReads) {
     constexpr int rsp = 7;
-    const std::string stores = code({0x48, 0x8d, 0x44, 0x24, 0xfc,        // lea -4(%rsp),%rax
+    const std::string stores = code({0x48, 0x8d, 0x44, 0x24, 0xfc,         // lea -4(%rsp),%rax
                                      0xf3, 0x0f, 0x11, 0x44, 0x24, 0xfc}), // movss %xmm0,-4(%rsp)
-        reads = code({0x8b, 0x44, 0x24, 0xfc}) + stores,                  // mov -4(%rsp),%eax
+        reads = code({0x8b, 0x44, 0x24, 0xfc}) + stores,                   // mov -4(%rsp),%eax
         calls = code({0xe8, 0, 0, 0, 0}) + stores, pushes = code({0x50}) + stores;
     EXPECT_TRUE(writes_first(stores, rsp, -4, 0));
     EXPECT_FALSE(writes_first(stores, rsp, -8, -4));
