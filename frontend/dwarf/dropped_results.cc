@@ -85,6 +85,11 @@ Use use_of_plain(const X86Instruction& one, const Operands& has) {
     }
     if (opcode < 0x40 && (opcode & 7) < 6)
         return Use::Read; // an operation on al or eax and a number
+    // Short forms of a constant: `or $-1` and `and $0`.
+    const bool sets = (opcode == 0x83 || opcode == 0x81) &&
+                      ((one.extension() == 1 && one.immediate == -1) || (one.extension() == 4 && one.immediate == 0));
+    if (sets && has.rm)
+        return Use::Write;
     switch (opcode) {
     case 0x88:
     case 0x89:
