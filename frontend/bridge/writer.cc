@@ -444,9 +444,9 @@ class ScriptWriter {
             name += "_";
         name = variable_name(name, facts_);
         unrolled_++;
-        Lines body = write_body(node.body);
+        const Lines body = write_body(node.body);
         unrolled_--;
-        return under(fmt::format("for ({0} = 0; {0} < {1}; {0}++)", name, expression(node.parts[0])), std::move(body));
+        return under(fmt::format("for ({0} = 0; {0} < {1}; {0}++)", name, expression(node.parts[0])), body);
     }
     Lines exit_lines(const Node& node) {
         if (!node.parts.empty() && node.parts[0]->text != "0")
