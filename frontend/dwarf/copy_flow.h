@@ -38,7 +38,8 @@ struct SourcePlace {
     int line = 0;               // 0: not known
     int column = 0;
     bool begins = false; // the instruction begins a statement
-    // The row of the line table that covers the instruction. In a function that is inlined into the copy, it is there.
+    // The instruction's own place in the line table. If the instruction belongs to such an inner function, this place
+    // is in the inner function.
     int row_line = 0, row_column = 0;
 
     bool is_same(const SourcePlace& other) const {

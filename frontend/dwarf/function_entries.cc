@@ -92,8 +92,8 @@ size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
     return node;
 }
 
-// Moves a place behind instructions without a source line (line 0). clang makes these where a copy in unoptimized code
-// stores its parameters in the frame, and there the parameters can only be read afterwards.
+// Moves a place behind instructions without a source line (line 0). In unoptimized code, clang gives no line to the
+// instructions that store a copy's parameters in the frame. The parameters cannot be read before these.
 size_t behind_stores(const Copy& copy, size_t node, Ways& ways, LineTables& lines, Unit& unit) {
     const std::vector<FlowNode>& nodes = copy.flow().nodes();
     size_t at = node;

@@ -106,7 +106,7 @@ inline constexpr const char* watch_running = "sonde_watch_running";
 inline constexpr const char* watch_release = "sonde_watch_release";
 // At mprotect() and mremap(): notices code that moves.
 inline constexpr const char* text_moves = "sonde_text_moves";
-// Lets a process continue whose moved code is repaired.
+// Changes the state of an element of maps::moved, for example to let a process continue.
 inline constexpr const char* text_state = "sonde_text_state";
 // Copies values that were saved at a function's entry when a process forks (runtime/plan/saved_calls.h).
 inline constexpr const char* saved_calls_fork = "sonde_saved_calls_fork";
