@@ -14,7 +14,7 @@
  *     a 16-bit user id, of which 0xffff means -1
  *     a number of pages, which becomes bytes
  *
- * The compiler makes the table from frontend/probes/syscalls_32.def. */
+ * The compiler makes the table from arch/x86_64/syscalls_32.def. */
 #include "../../runtime/plan/calls_32.h"
 #include "kernel_task.h"
 

@@ -18,12 +18,12 @@
 
 #include <fmt/format.h>
 
+#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/unwind_table.h"
-#include "frontend/types/code_map.h"
-#include "frontend/types/x86_code.h"
+#include "frontend/machine/code_map.h"
 
 namespace sonde {
 

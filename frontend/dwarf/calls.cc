@@ -12,13 +12,13 @@
 #include <string>
 #include <string_view>
 
+#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/unit_index.h"
-#include "frontend/types/relocations.h"
-#include "frontend/types/x86_code.h"
+#include "frontend/machine/relocations.h"
 
 namespace sonde {
 

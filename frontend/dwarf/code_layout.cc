@@ -15,7 +15,7 @@
 #include "frontend/dwarf/symbol_tables.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/dwarf/unwind_table.h"
-#include "frontend/types/code_map.h"
+#include "frontend/machine/code_map.h"
 
 namespace sonde {
 namespace {

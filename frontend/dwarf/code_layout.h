@@ -2,7 +2,7 @@
 // know both before it places a breakpoint.
 //
 // The bounds of functions come from unwind entries, debug information and symbols, in this order. Line tables and
-// symbols give the beginnings of some instructions; the others are found by decoding (types/code_map.h). Nothing is
+// symbols give the beginnings of some instructions; the others are found by decoding (machine/code_map.h). Nothing is
 // cached: each query reads the code of one function again.
 #pragma once
 

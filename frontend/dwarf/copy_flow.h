@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/types/code_flow.h"
+#include "frontend/machine/code_flow.h"
 
 namespace sonde {
 

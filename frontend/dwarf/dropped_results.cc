@@ -20,11 +20,11 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
+#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
-#include "frontend/types/x86_code.h"
 
 namespace sonde {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "frontend/dwarf/module_data.h"
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -23,8 +23,8 @@
 #include "frontend/dwarf/parameter_locations.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
-#include "frontend/types/address.h"
-#include "frontend/types/location.h"
+#include "frontend/machine/address.h"
+#include "frontend/machine/location.h"
 #include "frontend/types/type.h"
 
 namespace sonde {

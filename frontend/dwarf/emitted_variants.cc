@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "base/symbol_parts.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/unit_index.h"
-#include "frontend/types/x86_code.h"
 
 namespace sonde {
 namespace {

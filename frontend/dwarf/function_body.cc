@@ -17,9 +17,9 @@
 
 #include <dwarf.h>
 
+#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/program_file.h"
-#include "frontend/types/x86_code.h"
 
 namespace sonde {
 namespace {

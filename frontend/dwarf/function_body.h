@@ -9,7 +9,7 @@
 #include <elfutils/libdw.h>
 
 #include "frontend/dwarf/line_tables.h"
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

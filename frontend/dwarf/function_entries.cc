@@ -22,6 +22,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "base/demangle.h"
 #include "frontend/dwarf/calling_convention.h"
@@ -35,7 +36,6 @@
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/unit_index.h"
-#include "frontend/types/x86_code.h"
 
 namespace sonde {
 

@@ -29,7 +29,7 @@
 #include "frontend/dwarf/copy_flow.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/unit.h"
-#include "frontend/types/code_flow.h"
+#include "frontend/machine/code_flow.h"
 
 namespace sonde {
 

@@ -24,11 +24,11 @@
 
 #include <fmt/format.h>
 
+#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/probe_safety.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
-#include "frontend/types/x86_code.h"
 
 namespace sonde {
 

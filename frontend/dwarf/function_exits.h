@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/unwind_table.h"
-#include "frontend/types/code_map.h"
+#include "frontend/machine/code_map.h"
 
 namespace sonde {
 

@@ -35,7 +35,7 @@
 #include "frontend/dwarf/symbol_text.h"
 #include "frontend/dwarf/unit_index.h"
 #include "frontend/dwarf/variables.h"
-#include "frontend/types/symbol_versions.h"
+#include "frontend/machine/symbol_versions.h"
 
 namespace sonde {
 namespace {

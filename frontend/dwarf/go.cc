@@ -11,12 +11,12 @@
 #include <string>
 #include <utility>
 
+#include "arch/x86_64/decode.h"
 #include "base/elf_file.h"
 #include "base/glob.h"
 #include "base/go_table.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_reader.h"
-#include "frontend/types/x86_code.h"
 
 namespace sonde {
 namespace {

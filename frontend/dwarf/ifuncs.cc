@@ -17,11 +17,11 @@
 #include <string>
 #include <tuple>
 
+#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/unwind_table.h"
-#include "frontend/types/relocations.h"
-#include "frontend/types/x86_code.h"
+#include "frontend/machine/relocations.h"
 
 namespace sonde {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -12,7 +12,7 @@
 #include <elfutils/libdw.h>
 
 #include "frontend/dwarf/unit.h"
-#include "frontend/types/location.h"
+#include "frontend/machine/location.h"
 
 namespace sonde {
 

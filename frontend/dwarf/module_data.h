@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/types/address.h"
-#include "frontend/types/location.h"
+#include "frontend/machine/address.h"
+#include "frontend/machine/location.h"
 #include "frontend/types/type.h"
 
 namespace sonde {

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <string>
 
+#include "arch/x86_64/hazards.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
-#include "frontend/types/relocations.h"
-#include "frontend/types/x86_hazards.h"
+#include "frontend/machine/relocations.h"
 
 namespace sonde {
 namespace {

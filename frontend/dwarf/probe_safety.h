@@ -1,7 +1,7 @@
 // Determines whether the kernel's uprobes execute the instruction at an address correctly, and suggests an equivalent
 // place if not.
 //
-// The instruction's class (types/x86_hazards.h) decides, and the session tests at run time which classes the kernel
+// The instruction's class (arch/x86_64/hazards.h) decides, and the session tests at run time which classes the kernel
 // handles correctly. Some instructions are safe because of their place. For example, the kernel may replace a 5-byte
 // nop by a call, which overwrites memory below the stack pointer; at the beginning of a function this does no harm.
 //
@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/instruction_hazards.h"
-#include "frontend/types/address.h"
+#include "arch/instruction_hazards.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

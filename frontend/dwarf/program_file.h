@@ -1,7 +1,7 @@
 // The program or library itself: the contents of its ELF file except debug information, and its machine code.
 //
 // Opening a file reads its headers and, for a library, the relocations for thread-local variables. Markers and imports
-// are read when first needed. Built from base/elf_file.h and the tables in frontend/types.
+// are read when first needed. Built from base/elf_file.h and the tables in frontend/machine.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 #include "base/elf_file.h"
 #include "base/result.h"
-#include "frontend/types/address.h"
-#include "frontend/types/plt.h"
-#include "frontend/types/thread_block.h"
-#include "frontend/types/usdt.h"
+#include "frontend/machine/address.h"
+#include "frontend/machine/plt.h"
+#include "frontend/machine/thread_block.h"
+#include "frontend/machine/usdt.h"
 
 namespace sonde {
 

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "frontend/types/x86_code.h"
+#include "arch/x86_64/decode.h"
 
 namespace sonde {
 namespace {

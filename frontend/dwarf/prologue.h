@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -15,7 +15,7 @@
 
 #include "base/elf_file.h"
 #include "base/go_table.h"
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -13,7 +13,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

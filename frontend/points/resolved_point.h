@@ -16,7 +16,7 @@ namespace sonde {
 
 struct VariableSource;
 
-// A system call: one row of probes/syscalls.def.
+// A system call: one row of arch/x86_64/syscalls.def.
 struct Syscall {
     int number; // -1 if only 32-bit programs can make the call
     const char* name;

@@ -56,7 +56,7 @@ uint64_t narrow_arguments(std::string_view parameters, std::string_view sources)
 std::vector<Syscall> make_syscalls() {
     std::vector<Syscall> all = {
 #define SYSCALL(number, name, parameters, text) {number, name, parameters, text},
-#include "frontend/probes/syscalls.def"
+#include "arch/x86_64/syscalls.def"
 #undef SYSCALL
     };
     auto add = [&](int64_t number, std::string_view name, std::string_view sources) {
@@ -71,7 +71,7 @@ std::vector<Syscall> make_syscalls() {
 #define SAME_FROM(number, name, sources) add(number, name, sources);
 #define CALL(number, name, parameters, text, sources)                                                                  \
     all.push_back({-1, name, parameters, text, {{number, narrow_arguments(parameters, sources)}}});
-#include "frontend/probes/syscalls_32.def"
+#include "arch/x86_64/syscalls_32.def"
 #undef SAME
 #undef SAME_FROM
 #undef CALL

@@ -17,11 +17,11 @@
 
 #include <fmt/format.h>
 
+#include "arch/x86_64/hazards.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/program_identity.h"
 #include "frontend/dwarf/probe_safety.h"
-#include "frontend/types/x86_hazards.h"
 
 namespace sonde {
 namespace {

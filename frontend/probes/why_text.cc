@@ -1,4 +1,4 @@
-// A location is a program for a stack machine (types/location.h). Readers know expressions, so formula() runs the
+// A location is a program for a stack machine (machine/location.h). Readers know expressions, so formula() runs the
 // program on texts instead of numbers: "rsp 24 +" becomes "(rsp + 24)". Operations that only move values on the stack
 // have no form as an expression; then the text says "at a computed address".
 #include "frontend/probes/why_text.h"

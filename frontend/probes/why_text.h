@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "frontend/types/location.h"
+#include "frontend/machine/location.h"
 
 namespace sonde {
 

@@ -10,7 +10,7 @@
 #include "frontend/sema/arrivals.h"
 
 #include "frontend/hir/jump_condition.h"
-#include "frontend/types/code_flow.h"
+#include "frontend/machine/code_flow.h"
 
 namespace sonde {
 namespace {

@@ -1,7 +1,7 @@
 // `@errno`, which is `@var("errno")`: the errno of the traced thread. Works without debug information.
 #include <fmt/format.h>
 
-#include "frontend/types/errno_place.h"
+#include "frontend/machine/errno_place.h"
 #include "frontend/variables/bases.h"
 #include "frontend/variables/location.h"
 #include "frontend/variables/reading.h"

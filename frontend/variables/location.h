@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/types/location.h"
+#include "frontend/machine/location.h"
 #include "frontend/variables/place.h"
 
 namespace sonde {

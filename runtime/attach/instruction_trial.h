@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "base/instruction_hazards.h"
+#include "arch/instruction_hazards.h"
 
 namespace sonde {
 

@@ -1,6 +1,6 @@
 // Decides which instructions are safe to probe on the running kernel.
 //
-// The plan stores a hazard class for each probed instruction (base/instruction_hazards.h). Some classes are wrong on
+// The plan stores a hazard class for each probed instruction (arch/instruction_hazards.h). Some classes are wrong on
 // all kernels. Others depend on the kernel's version and patches. Those are tried out, once for each class that occurs
 // in the plan: try_hazards() executes samples in a child process, with and without a probe, and compares the results.
 //
@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "arch/instruction_hazards.h"
 #include "base/glob.h"
-#include "base/instruction_hazards.h"
 #include "runtime/attach/instruction_trial.h"
 #include "runtime/text/messages.h"
 

@@ -1,6 +1,6 @@
 // Decides which of the plan's instructions are safe to probe on the running kernel.
 //
-// The kernel's uprobes execute some instructions incorrectly (base/instruction_hazards.h). The plan stores the class of
+// The kernel's uprobes execute some instructions incorrectly (arch/instruction_hazards.h). The plan stores the class of
 // each probed instruction, and often a replacement: a nearby instruction at which a handler sees the same values. So an
 // instruction has one of three outcomes:
 //

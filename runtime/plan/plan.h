@@ -19,7 +19,7 @@
 #include "runtime/plan/session_words.h"
 
 namespace sonde {
-enum class Hazard : uint8_t; // base/instruction_hazards.h; 0 is None
+enum class Hazard : uint8_t; // arch/instruction_hazards.h; 0 is None
 }
 
 namespace sonde::plan {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "base/instruction_hazards.h"
+#include "arch/instruction_hazards.h"
 
 namespace sonde::plan {
 namespace {

@@ -3,7 +3,7 @@
 //   judge ENCODINGS
 //
 // `generate` prints the list of encodings. For each one this program prints a line: its number, the class that sonde
-// sorts it into (base/instruction_hazards.def; `None`: a safe one), `refused` or `probed`, and the length that sonde's
+// sorts it into (arch/instruction_hazards.def; `None`: a safe one), `refused` or `probed`, and the length that sonde's
 // decoder finds (0: unknown). A refused instruction is one that sonde does not probe: it takes another place, or
 // reports an error. As in a session, the running kernel decides: samples of each class are tried out.
 #include <array>
@@ -14,9 +14,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/instruction_hazards.h"
-#include "frontend/types/x86_code.h"
-#include "frontend/types/x86_hazards.h"
+#include "arch/instruction_hazards.h"
+#include "arch/x86_64/decode.h"
+#include "arch/x86_64/hazards.h"
 #include "runtime/attach/instruction_trial.h"
 
 namespace {
@@ -24,7 +24,7 @@ namespace {
 constexpr std::array names = {
     "None",
 #define HAZARD(id, ...) #id,
-#include "base/instruction_hazards.def"
+#include "arch/instruction_hazards.def"
 #undef HAZARD
 };
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "base/elf_file.h"
-#include "frontend/types/usdt.h"
+#include "frontend/machine/usdt.h"
 #include "tests/fuzz/memory_file.h"
 
 using namespace sonde;

@@ -1,4 +1,4 @@
-// Lengths of instructions according to LLVM's disassembler, for a comparison with frontend/types/x86_code.h.
+// Lengths of instructions according to LLVM's disassembler, for a comparison with arch/x86_64/decode.h.
 #pragma once
 
 #include <llvm-c/Disassembler.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/types/x86_code.h"
+#include "arch/x86_64/decode.h"
 
 namespace sonde {
 

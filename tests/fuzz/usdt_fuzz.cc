@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "frontend/types/usdt.h"
+#include "frontend/machine/usdt.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto symbol = [](std::string_view name) -> std::optional<uint64_t> {

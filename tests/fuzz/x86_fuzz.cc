@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "frontend/types/x86_hazards.h"
+#include "arch/x86_64/hazards.h"
 #include "tests/fuzz/llvm_length.h"
 
 using namespace sonde;

@@ -1,7 +1,7 @@
 // Finding the beginnings of instructions.
 #include <gtest/gtest.h>
 
-#include "frontend/types/code_map.h"
+#include "frontend/machine/code_map.h"
 
 namespace sonde {
 namespace {

@@ -34,7 +34,7 @@ TEST(Unavailable, IsASentence) {
     for (const char* file : {"frontend/dwarf/location_expression.cc", "frontend/dwarf/locations.cc",
                              "frontend/dwarf/calling_convention.cc", "frontend/dwarf/parameter_locations.cc",
                              "frontend/dwarf/value_classes.cc", "frontend/dwarf/go_results.cc",
-                             "frontend/types/usdt.cc", "frontend/variables/place.cc"})
+                             "frontend/machine/usdt.cc", "frontend/variables/place.cc"})
         for (const std::string& reason : reasons_of(fs::path(SONDE_SOURCE) / file)) {
             count++;
             const std::string whole = unavailable_text("$x", reason);

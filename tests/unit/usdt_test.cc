@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "frontend/types/usdt.h"
+#include "frontend/machine/usdt.h"
 
 namespace sonde {
 namespace {

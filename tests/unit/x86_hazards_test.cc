@@ -2,7 +2,7 @@
 // can read.
 #include <gtest/gtest.h>
 
-#include "frontend/types/x86_hazards.h"
+#include "arch/x86_64/hazards.h"
 
 namespace sonde {
 namespace {

@@ -1,4 +1,4 @@
-#include "frontend/types/relocations.h"
+#include "frontend/machine/relocations.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Classes of instructions that a kernel's uprobes may execute wrongly, which would change the traced program.
 //
 // The kernel attaches to them without an error. So translation determines the class of each probed instruction
-// (frontend/types/x86_hazards.h), and the session tests samples of the class on the running kernel before it attaches.
+// (arch/x86_64/hazards.h), and the session tests samples of the class on the running kernel before it attaches.
 // docs/kernels.md, "Instructions that cannot be probed", has the measured table.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace sonde {
 enum class Hazard : uint8_t {
     None,
 #define HAZARD(id, trial, effect, text) id,
-#include "base/instruction_hazards.def"
+#include "arch/instruction_hazards.def"
 #undef HAZARD
 };
 
@@ -31,7 +31,7 @@ struct HazardTraits {
 inline constexpr HazardTraits hazard_traits[] = {
     {"None", HazardTrial::TriedOut, HazardEffect::Changes, "is safe"},
 #define HAZARD(id, trial, effect, text) {#id, HazardTrial::trial, HazardEffect::effect, text},
-#include "base/instruction_hazards.def"
+#include "arch/instruction_hazards.def"
 #undef HAZARD
 };
 inline constexpr size_t hazard_count = sizeof hazard_traits / sizeof *hazard_traits;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/elf_file.h"
-#include "frontend/types/location.h"
+#include "frontend/machine/location.h"
 
 namespace sonde {
 

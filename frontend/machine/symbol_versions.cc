@@ -3,7 +3,7 @@
 // (`f@V1`).
 //
 // The sections come from an untrusted file, so each offset is checked before it is used.
-#include "frontend/types/symbol_versions.h"
+#include "frontend/machine/symbol_versions.h"
 
 #include <elf.h>
 

@@ -1,7 +1,7 @@
 // Lengths of instructions, and details of some.
 #include <gtest/gtest.h>
 
-#include "frontend/types/x86_code.h"
+#include "arch/x86_64/decode.h"
 
 namespace sonde {
 namespace {

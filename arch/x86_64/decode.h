@@ -5,7 +5,7 @@
 // LLVM's disassembler can do that. But it belongs to the layer that generates code, and it loads the tables of a whole
 // target, while a probe point needs two bytes of its output. Source: Intel SDM, volume 2, chapter 2 and appendix A.
 //
-// Opcodes that were unassigned when this was written (x86_opcodes.def), REX2 and the APX instructions are not decoded.
+// Opcodes that were unassigned when this was written (opcodes.def), REX2 and the APX instructions are not decoded.
 // Their length would be a guess, and the kernel's behavior is unknown.
 #pragma once
 

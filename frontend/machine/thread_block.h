@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/elf_file.h"
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -9,7 +9,7 @@
 // The slot's address at run time needs the load address of the C library. find_import() finds a pointer in the probed
 // module that the loader sets to a function of the C library. That function must have a single version: with two
 // versions, the file does not show to which of them the pointer leads.
-#include "frontend/types/errno_place.h"
+#include "frontend/machine/errno_place.h"
 
 #include <map>
 #include <set>
@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 
 #include "base/shared_libraries.h"
-#include "frontend/types/relocations.h"
-#include "frontend/types/thread_block.h"
+#include "frontend/machine/relocations.h"
+#include "frontend/machine/thread_block.h"
 
 namespace sonde {
 namespace {

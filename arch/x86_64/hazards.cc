@@ -3,7 +3,7 @@
 //
 // A change in the kernel would break them in one direction only. If a newer kernel treats an instruction correctly,
 // sonde still refuses or moves the probe, which is safe. A new mistake of the kernel would have to be added here.
-#include "frontend/types/x86_hazards.h"
+#include "arch/x86_64/hazards.h"
 
 #include <algorithm>
 #include <iterator>
@@ -156,7 +156,7 @@ bool writes_vectors_only(const X86Instruction& one) {
 
 // Nops are hazards too: some kernels replace a probed 5-byte nop by a call, which overwrites the bytes below the stack
 // pointer, and do not probe a 10-byte nop. Whether the kernel at hand does so is tried out
-// (base/instruction_hazards.def).
+// (arch/instruction_hazards.def).
 Hazard hazard_of(const X86Instruction& instruction) {
     constexpr size_t replaced_by_call = 5, replaced_by_jump = 10;
     if (is_nop(instruction) && instruction.length == replaced_by_call)

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/types/address.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -13,7 +13,7 @@
 //
 // A wrong acceptance would place a breakpoint in data, and the program would compute something else. A wrong rejection
 // only makes a place impossible to probe.
-#include "frontend/types/code_map.h"
+#include "frontend/machine/code_map.h"
 
 #include <algorithm>
 

@@ -13,13 +13,13 @@
 // The code between these instructions varies, so they are connected only by their distance (`near`). If the compiler
 // has moved the `lea` away, each noted table is a candidate. Additional edges can hide an entry or make a place look
 // like a loop, which leads to a refusal. Missing edges would lead to wrong counts.
-#include "frontend/types/code_flow.h"
+#include "frontend/machine/code_flow.h"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 
-#include "frontend/types/x86_code.h"
+#include "arch/x86_64/decode.h"
 
 namespace sonde {
 namespace {

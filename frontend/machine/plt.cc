@@ -3,14 +3,14 @@
 //
 // Linkers place them in several sections: .plt, .plt.sec (with -fcf-protection, where .plt has only the code for lazy
 // binding) and .plt.got. Source: System V psABI for x86-64, section 5.2, "Procedure Linkage Table".
-#include "frontend/types/plt.h"
+#include "frontend/machine/plt.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "base/program_identity.h"
-#include "frontend/types/relocations.h"
+#include "frontend/machine/relocations.h"
 
 namespace sonde {
 namespace {

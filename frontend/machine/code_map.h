@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/types/address.h"
-#include "frontend/types/x86_code.h"
+#include "arch/x86_64/decode.h"
+#include "frontend/machine/address.h"
 
 namespace sonde {
 

@@ -9,8 +9,8 @@
 
 #include <string_view>
 
-#include "base/instruction_hazards.h"
-#include "frontend/types/x86_code.h"
+#include "arch/instruction_hazards.h"
+#include "arch/x86_64/decode.h"
 
 namespace sonde {
 

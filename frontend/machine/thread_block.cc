@@ -1,6 +1,6 @@
 // See thread_block.h. The offset of a program's block follows from its program header PT_TLS: the block ends at the
 // thread pointer, and its beginning is aligned like the segment.
-#include "frontend/types/thread_block.h"
+#include "frontend/machine/thread_block.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 // An argument has a size in bytes, which is negative for signed numbers, and an operand in the syntax of the GNU
 // assembler. The compiler chooses the operand, so it can be anything that an instruction can name. An operand that a
 // probe cannot read becomes an Unavailable location with a reason; the other arguments remain usable.
-#include "frontend/types/usdt.h"
+#include "frontend/machine/usdt.h"
 
 #include <elf.h>
 
@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/types/location.h"
+#include "frontend/machine/location.h"
 
 namespace sonde {
 namespace {

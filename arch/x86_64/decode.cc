@@ -4,8 +4,8 @@
 //
 // Only the opcode is always present. The opcode and the prefixes determine whether ModRM and an immediate follow; ModRM
 // determines whether SIB and a displacement follow. If one of these sizes is wrong, all following instructions are
-// decoded wrongly. tests/unit/x86_code_test.cc therefore compares this decoder with LLVM's.
-#include "frontend/types/x86_code.h"
+// decoded wrongly. tests/unit/x86_decode_test.cc therefore compares this decoder with LLVM's.
+#include "arch/x86_64/decode.h"
 
 #include <algorithm>
 #include <array>
@@ -117,7 +117,7 @@ struct KnownOpcodes {
 
 constexpr KnownOpcodes known_opcodes[] = {
 #define OPCODES(encoding, map, pp, ranges) {encoding, map, pp, opcode_set(ranges)},
-#include "frontend/types/x86_opcodes.def"
+#include "arch/x86_64/opcodes.def"
 #undef OPCODES
 };
 
