@@ -227,8 +227,14 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
     if (prefixes.is_32_bit && prefixes.address_size)
         return read_short_operand(reader, out);
     int base = rm;
-    if (rm == 4)
-        base = reader.byte() & 7; // SIB
+    if (rm == 4) {
+        const uint8_t sib = reader.byte();
+        const int index = (sib >> 3 & 7) | (prefixes.rex & 2) << 2;
+        constexpr int none = 4;
+        out.has_sib = true;
+        out.index = index == none ? -1 : index;
+        base = sib & 7;
+    }
     bool no_base = mode == 0 && base == 5;
     if (!no_base)
         out.base = base | (prefixes.rex & 1) << 3;

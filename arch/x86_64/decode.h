@@ -24,6 +24,8 @@ struct X86Instruction {
     bool has_modrm = false;
     uint8_t modrm = 0;
     int base = -1;            // the base register of the memory operand, by its number in the encoding (4 is rsp)
+    int index = -1;           // the index register, likewise
+    bool has_sib = false;     // the memory operand has a byte for an index, which may be unused
     int64_t displacement = 0; // of the memory operand
     int64_t immediate = 0;    // extended by sign; for a jump, the distance from the next instruction
     bool is_vector = false;   // VEX, EVEX or XOP prefix

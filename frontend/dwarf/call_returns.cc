@@ -18,7 +18,6 @@
 
 #include <fmt/format.h>
 
-#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/return_sites.h"
@@ -58,7 +57,7 @@ void add_table(const ProgramFile& file, Address table, bool distances, std::set<
 
 } // namespace
 
-// Finds all bytes that could be a direct call or jump to an entry: e8, e9 or 0f 8x, and a distance to the entry.
+// Finds all bytes that could be a direct call or jump to an entry.
 //
 // Decoding all code of a large library would take seconds, so this looks at each byte and does not know where
 // instructions begin. A match may be in the middle of an instruction. That is checked later, for the few functions that
@@ -74,18 +73,11 @@ const std::map<Address, CallReturns::Uses>& CallReturns::uses() {
             continue;
         searched_ = true;
         const std::string_view code = file_.elf().section_data(section.name);
-        for (size_t at = 0; at + 5 <= code.size(); at++) {
-            const auto byte = static_cast<uint8_t>(code[at]);
-            const bool conditional = byte >> 4 == 8 && at != 0 && code[at - 1] == '\x0f';
-            if (byte != 0xe8 && byte != 0xe9 && !conditional)
-                continue;
-            int32_t distance = 0;
-            std::memcpy(&distance, &code[at + 1], sizeof distance);
-            auto used = uses_->find(section.address + at + 5 + static_cast<uint64_t>(int64_t{distance}));
-            if (used == uses_->end())
-                continue;
-            (byte == 0xe8 ? used->second.calls : used->second.jumps).push_back(section.address + at + 1);
-        }
+        file_.architecture().find_branches(code, [&](const PossibleBranch& one) {
+            auto used = uses_->find(section.address + one.end + static_cast<uint64_t>(one.distance));
+            if (used != uses_->end())
+                (one.is_call ? used->second.calls : used->second.jumps).push_back(section.address + one.operand);
+        });
     }
     return *uses_;
 }
@@ -103,11 +95,12 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
         return function;
     }
     const std::string bytes = file_.code(stretch->low, stretch->high);
-    const CodeMap map(stretch->low, bytes, stretch->starts, true);
+    const CodeMap map(stretch->low, bytes, stretch->starts, true, file_.architecture());
     bool has_switch = false, has_table = false;
     for (Address at = stretch->low; at < stretch->high;) {
-        std::optional<X86Instruction> one =
-            map.is_start(at) ? decode_x86(std::string_view(bytes).substr(at - stretch->low)) : std::nullopt;
+        const std::optional<Instruction> one =
+            map.is_start(at) ? file_.architecture().decode(std::string_view(bytes).substr(at - stretch->low))
+                             : std::nullopt;
         if (!one) {
             at++;
             continue;
@@ -119,16 +112,15 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
             function.behind_calls.insert(at);
         if (one->is_direct_jump())
             function.behind_jumps.insert(at);
-        const bool by_slot = (one->modrm & 0xc7) == 5; // disp(%rip)
         if (one->is_direct_jump())
-            function.targets.insert(at + static_cast<uint64_t>(one->immediate));
-        has_switch = has_switch || (one->is_indirect_jump() && !by_slot);
+            function.targets.insert(one->target(at));
+        has_switch = has_switch || (one->is_indirect_jump() && !one->memory.is_fixed);
         // A switch loads the address of its table by `lea table(%rip)`, or jumps through `table(,%index,8)`.
         std::set<Address> table;
-        if (!one->is_vector && one->map == 0 && one->opcode == 0x8d && by_slot)
-            add_table(file_, at + static_cast<uint64_t>(one->displacement), true, table);
-        else if (one->is_indirect_jump() && one->modrm >> 6 == 0 && (one->modrm & 7) == 4 && one->base < 0)
-            add_table(file_, static_cast<Address>(one->displacement), false, table);
+        if (one->operation == Operation::Address && one->memory.is_fixed)
+            add_table(file_, one->memory.address(at), true, table);
+        else if (one->is_indirect_jump() && one->memory.is_element_of_constant_table())
+            add_table(file_, static_cast<Address>(one->memory.displacement), false, table);
         has_table = has_table || !table.empty();
         function.targets.merge(table);
     }

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
@@ -42,12 +41,12 @@ const std::map<Address, Address>& Calls::own_slots() {
     return *own_slots_;
 }
 
-Address Calls::called(const X86Instruction& one, Address next) {
-    const bool indirect = one.opcode == 0xff, by_slot = indirect && (one.modrm & 0xc7) == 5; // disp(%rip)
-    if (indirect && !by_slot)
+Address Calls::called(const Instruction& one, Address next) {
+    const bool is_indirect = one.flow == Flow::IndirectCall || one.flow == Flow::IndirectJump;
+    if (is_indirect && !one.memory.is_fixed)
         return 0;
-    const Address to = next + static_cast<Address>(by_slot ? one.displacement : one.immediate);
-    if (!by_slot && entries_.contains(to))
+    const Address to = is_indirect ? one.memory.address(next) : one.target(next);
+    if (!is_indirect && entries_.contains(to))
         return to;
     auto slot = own_slots().find(to);
     return slot == own_slots().end() ? 0 : slot->second;
@@ -71,12 +70,12 @@ std::vector<CallSite> Calls::in(const FunctionInstance& function) {
         const std::string bytes = file_.code(low, high);
         for (size_t at = 0; at < bytes.size();) {
             const Address here = low + at;
-            std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+            const std::optional<Instruction> one = file_.architecture().decode(std::string_view(bytes).substr(at));
             at += one ? one->length : 1; // skip a byte that cannot be decoded
             if (!one)
                 continue;
-            const bool jumps = (one->is_direct_jump() && one->map == 0 && one->opcode >> 4 == 0xe) ||
-                               one->is_indirect_jump(); // conditional jumps are not tail calls
+            // Conditional jumps are not tail calls.
+            const bool jumps = one->flow == Flow::Jump || one->flow == Flow::CountingJump || one->is_indirect_jump();
             auto callee = one->is_call() || jumps ? entries_.find(called(*one, low + at)) : entries_.end();
             // A jump to the function's own beginning is a loop. A call in an inlined copy does not belong to the
             // function around the copy.

@@ -20,7 +20,7 @@ class FunctionInstances;
 class FunctionSearch;
 class ProgramFile;
 class UnitIndex;
-struct X86Instruction;
+struct Instruction;
 
 class Calls {
   public:
@@ -36,7 +36,7 @@ class Calls {
     const std::map<Address, Address>& own_slots();
     // Returns the target of a call or jump; `next` is the address of the next instruction. Returns 0 if the target is
     // unknown.
-    Address called(const X86Instruction& one, Address next);
+    Address called(const Instruction& one, Address next);
 
     ProgramFile& file_;
     DebugFiles& debug_;

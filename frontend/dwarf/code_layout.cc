@@ -111,7 +111,7 @@ InstructionPlace CodeLayout::instruction_at(Address address) {
         return out;
     }
     std::string bytes = file_.code(stretch->low, stretch->high);
-    CodeMap map(stretch->low, bytes, stretch->starts, stretch->whole);
+    CodeMap map(stretch->low, bytes, stretch->starts, stretch->whole, file_.architecture());
     out.before = map.start_before(address);
     if (map.is_start(address))
         return out;
@@ -122,17 +122,18 @@ InstructionPlace CodeLayout::instruction_at(Address address) {
 }
 
 std::optional<Address> cheap_entry(const ProgramFile& file, const FunctionInstance& function) {
-    unsigned char code[6] = {};
-    std::optional<uint64_t> offset = file.file_offset(function.entry);
-    if (function.inlined || !offset || file.is_32_bit() ||
-        pread(file.fd(), code, sizeof code, static_cast<off_t>(*offset)) != static_cast<ssize_t>(sizeof code))
+    if (function.inlined || file.is_32_bit())
         return std::nullopt;
-    constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    size_t at = std::equal(std::begin(endbr64), std::end(endbr64), code) ? sizeof endbr64 : 0;
-    // `push` of a register, with or without REX.B.
-    if (code[at] == 0x41)
-        return code[at + 1] >= 0x50 && code[at + 1] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
-    return code[at] >= 0x50 && code[at] <= 0x57 ? std::optional(function.entry + at) : std::nullopt;
+    const Architecture& architecture = file.architecture();
+    const std::string code = file.code(function.entry, function.entry + 2 * architecture.longest_instruction());
+    size_t at = 0;
+    std::optional<Instruction> one = architecture.decode(code);
+    if (one && one->operation == Operation::Nothing && !one->is_filling) { // endbr64
+        at = one->length;
+        one = architecture.decode(std::string_view(code).substr(at));
+    }
+    const bool is_push = one && one->operation == Operation::Push && one->from >= 0;
+    return is_push ? std::optional(function.entry + at) : std::nullopt;
 }
 
 } // namespace sonde

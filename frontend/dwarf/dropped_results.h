@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/machine/address.h"
 
@@ -29,7 +30,8 @@ class DroppedResults {
         : file_(file), debug_(debug), symbols_(symbols) {}
 
     // Whether the function's result was dropped: the function is only called in its own file, it was optimized, and
-    // after no direct call the code reads rax. The first query reads all code of the program to find the direct calls.
+    // after no direct call the code reads the result register. The first query reads all code of the program to find
+    // the direct calls.
     bool is_dropped(const FunctionInstance& function);
 
   private:
@@ -46,8 +48,8 @@ class DroppedResults {
     std::vector<std::pair<Address, Address>> calls_;
 };
 
-// Whether the code reads rax before it overwrites rax. Follows the code from a return address on to the first jump.
-// `with_push`: `push %rax` counts. It passes an argument, or only reserves stack space.
-bool reads_result(std::string_view code, bool with_push = true);
+// Whether the code reads the result register before it overwrites it. Follows the code from a return address on to the
+// first jump. `with_push`: a push of the register counts. It passes an argument, or only reserves stack space.
+bool reads_result(const Architecture& architecture, std::string_view code, bool with_push = true);
 
 } // namespace sonde

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "base/symbol_parts.h"
 #include "frontend/dwarf/program_file.h"
@@ -21,10 +20,10 @@ namespace {
 // Calls `visit` with each instruction and the address of the next one. Returns false if an instruction cannot be
 // decoded.
 bool for_each_instruction(const ProgramFile& file, const CodeSymbol& symbol,
-                          const std::function<void(const X86Instruction&, Address)>& visit) {
+                          const std::function<void(const Instruction&, Address)>& visit) {
     const std::string bytes = file.code(symbol.address, symbol.address + symbol.size);
     for (size_t at = 0; at < bytes.size();) {
-        const std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        const std::optional<Instruction> one = file.architecture().decode(std::string_view(bytes).substr(at));
         if (!one)
             return false;
         at += one->length;
@@ -47,9 +46,9 @@ bool EmittedVariants::has_name(Address address, const std::vector<std::string>& 
 
 bool EmittedVariants::goes_to(const CodeSymbol& from, const std::vector<std::string>& names) {
     bool found = false;
-    for_each_instruction(file_, from, [&](const X86Instruction& one, Address next) {
-        const bool is_direct = one.is_direct_jump() || (one.is_call() && one.opcode == 0xe8);
-        found = found || (is_direct && has_name(next + static_cast<Address>(one.immediate), names));
+    for_each_instruction(file_, from, [&](const Instruction& one, Address next) {
+        const bool is_direct = one.is_direct_jump() || one.flow == Flow::Call;
+        found = found || (is_direct && has_name(one.target(next), names));
     });
     return found;
 }
@@ -95,7 +94,7 @@ bool EmittedVariants::runs_another(Address entry) {
 // may be through memory, and then nothing shows its target. But such a thunk has no return instruction.
 bool EmittedVariants::has_own_code(const CodeSymbol& thunk, const std::string& target) {
     bool jumps = false, returns = false;
-    const bool is_decoded = for_each_instruction(file_, thunk, [&](const X86Instruction& one, Address) {
+    const bool is_decoded = for_each_instruction(file_, thunk, [&](const Instruction& one, Address) {
         jumps = jumps || one.is_indirect_jump();
         returns = returns || one.is_return();
     });

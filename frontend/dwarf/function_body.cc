@@ -17,7 +17,6 @@
 
 #include <dwarf.h>
 
-#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/program_file.h"
 
@@ -165,13 +164,13 @@ Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, 
 bool runs_once(const ProgramFile& file, Address entry, Address body, Address high) {
     const std::string bytes = file.code(entry, high);
     for (size_t at = 0; at < bytes.size();) {
-        std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        const std::optional<Instruction> one = file.architecture().decode(std::string_view(bytes).substr(at));
         // Looks at all jumps and returns of the function, in the order of the code.
         if (!one)
             return true; // nothing shows that it does not
         bool before = entry + at < body;
         at += one->length;
-        Address target = entry + at + static_cast<uint64_t>(one->immediate);
+        const Address target = one->target(entry + at);
         // Before the body, a return or a jump past the body means that a call can miss it. After the body, a jump back
         // to it means that a call can hit it twice.
         if (before && one->is_return())

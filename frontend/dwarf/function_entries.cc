@@ -22,7 +22,6 @@
 
 #include <fmt/format.h>
 
-#include "arch/x86_64/decode.h"
 #include "base/debug/die.h"
 #include "base/demangle.h"
 #include "frontend/dwarf/calling_convention.h"
@@ -120,11 +119,11 @@ bool jumps_to(const ProgramFile& file, const std::vector<std::pair<Address, Addr
     for (auto [low, high] : parts) {
         const std::string bytes = file.code(low, high);
         for (size_t at = 0; at < bytes.size();) {
-            std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+            const std::optional<Instruction> one = file.architecture().decode(std::string_view(bytes).substr(at));
             if (!one)
                 break;
             at += one->length;
-            if (one->is_direct_jump() && low + at + static_cast<Address>(one->immediate) == entry)
+            if (one->is_direct_jump() && one->target(low + at) == entry)
                 return true;
         }
     }
@@ -155,7 +154,9 @@ CodeFlow FunctionEntries::flow_of(const Parts& parts) const {
     for (auto [low, high] : parts)
         if ((size += high - low) <= most_code)
             code.push_back({low, file_.code(low, high)});
-    return CodeFlow(size <= most_code ? std::move(code) : std::vector<CodeFlow::Part>(), [&](Address at, size_t bytes) {
+    if (size > most_code)
+        code.clear();
+    return CodeFlow(file_.architecture(), std::move(code), [&](Address at, size_t bytes) {
         std::string data(bytes, '\0');
         std::optional<uint64_t> offset = file_.elf().file_offset(at);
         ssize_t got = offset ? pread(file_.fd(), data.data(), bytes, static_cast<off_t>(*offset)) : 0;

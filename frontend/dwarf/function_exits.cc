@@ -24,7 +24,6 @@
 
 #include <fmt/format.h>
 
-#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/probe_safety.h"
 #include "frontend/dwarf/program_file.h"
@@ -67,45 +66,22 @@ namespace {
 // of other instructions is between the addition and the jump.
 constexpr int most_between = 4;
 
-bool is_conditional(const X86Instruction& jump) { return jump.map == 1 || jump.opcode >> 4 == 7; }
-bool counts_down(const X86Instruction& jump) { return jump.map == 0 && jump.opcode >> 2 == 0x38; } // loop, jrcxz
-
-// Whether the jump reads its target from an element of a table of addresses. Go's compiler makes such jumps only for
-// `switch`, because it makes no tail calls. (The same encoding with r12 or rsp and a distance is not in its code.)
-bool is_by_table(const X86Instruction& jump) { return jump.modrm >> 6 != 3 && (jump.modrm & 7) == 4; }
-
-// Adds an element of a table, as 32-bit code that may lie anywhere does before it jumps there.
-bool adds_element(const X86Instruction& one) {
-    return !one.is_vector && one.map == 0 && one.opcode == 0x03 && one.modrm >> 6 != 3 && (one.modrm & 7) == 4;
+// Whether the instruction is the addition of such a switch. 32-bit code that may lie anywhere adds an element of the
+// table to an address; 64-bit code adds two registers.
+bool adds_distance(const Instruction& one, bool is_32_bit) {
+    return one.operation == Operation::Add && (!one.memory.exists || (is_32_bit && one.memory.may_be_element));
 }
 
-bool is_filling(const X86Instruction& one) {
-    return !one.is_vector && ((one.map == 0 && (one.opcode == 0x90 || one.opcode == 0xcc)) ||
-                              (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x0b)));
+// Whether the instruction replaces the register by a value that does not depend on it.
+bool replaces(const Instruction& one, int reg) {
+    return one.to == reg && (one.operation == Operation::Load || one.operation == Operation::Address ||
+                             one.operation == Operation::Constant);
 }
-
-// Numbers of registers as in the instruction's encoding. jumped_by returns -1 if the target is in memory.
-int register_operand(const X86Instruction& one) { return (one.modrm & 7) | (one.rex & 1) << 3; }
-int written_by_add(const X86Instruction& one) {
-    return one.opcode == 0x01 ? register_operand(one) : one.extension() | (one.rex & 4) << 1;
-}
-// Whether the instruction replaces the register by a value that does not depend on it: `mov` or `lea` from elsewhere.
-bool replaces(const X86Instruction& one, int reg) {
-    if (one.is_vector || one.map != 0)
-        return false;
-    if (one.opcode >= 0xb8 && one.opcode <= 0xbf)
-        return ((one.opcode & 7) | (one.rex & 1) << 3) == reg;
-    const bool loads = one.opcode == 0x8b || one.opcode == 0x8d || one.opcode == 0x63;
-    return loads && (one.extension() | (one.rex & 4) << 1) == reg;
-}
-int jumped_by(const X86Instruction& one) { return one.modrm >> 6 == 3 ? register_operand(one) : -1; }
 
 } // namespace
 
-X86Mode FunctionExits::mode() const { return file_.is_32_bit() ? X86Mode::Protected : X86Mode::Long; }
-
-std::optional<X86Instruction> FunctionExits::instruction_at(const Part& part, Address at) const {
-    return decode_x86(std::string_view(*part.bytes).substr(at - part.low), mode());
+std::optional<Instruction> FunctionExits::instruction_at(const Part& part, Address at) const {
+    return file_.architecture().decode(std::string_view(*part.bytes).substr(at - part.low));
 }
 
 Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address low, Address high) {
@@ -116,7 +92,7 @@ Result<FunctionExits::Part> FunctionExits::read_part(const Walk& walk, Address l
     if (std::optional<Stretch> stretch = walk.whole ? code_.stretch_at(low) : std::nullopt)
         std::ranges::copy_if(stretch->starts, std::back_inserter(roots),
                              [&](Address start) { return start > low && start < high; });
-    CodeMap map(low, *bytes, roots, walk.whole, mode());
+    CodeMap map(low, *bytes, roots, walk.whole, file_.architecture());
     return Part{low, high, std::move(bytes), std::move(map)};
 }
 
@@ -169,7 +145,7 @@ Result<void> FunctionExits::add_return(Walk& walk, Address at) {
 
 // Decides between a jump inside of the function and a tail call. A tail call leaves the stack as the caller made it:
 // the return address is on top. The unwinding table says whether this is so at the jump, and at the target.
-Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const X86Instruction& jump, Address target) {
+Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const Instruction& jump, Address target) {
     if (walk.has(target))
         return {};
     const StackAt stack = unwind_.stack_at(at);
@@ -184,42 +160,42 @@ Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const X86Ins
         return walk.error(at, "a jump leads to code that has a frame on the stack");
     if (stack == StackAt::Unknown && !begins_function(target))
         return walk.error(at, "a jump leads into the middle of other code");
-    if (counts_down(jump))
+    if (jump.flow == Flow::CountingJump)
         return walk.error(at, "a counting jump (`loop`, `jrcxz`) leads to another function");
     std::optional<uint8_t> condition;
-    if (is_conditional(jump))
-        condition = jump.opcode & 0xf;
+    if (jump.flow == Flow::ConditionalJump)
+        condition = jump.condition;
     walk.exits.push_back({at, true, condition});
     return {};
 }
 
 // Whether a jump through a table of addresses (`jmp *table(,%rax,8)`) leads into the function. The table is in the file
 // with its final addresses only if the program is not position-independent.
-bool FunctionExits::is_table_of(const Walk& walk, const X86Instruction& jump) {
-    const bool by_table = jump.modrm >> 6 == 0 && (jump.modrm & 7) == 4 && jump.base < 0;
-    const std::optional<uint64_t> table =
-        by_table ? file_.elf().file_offset(static_cast<Address>(jump.displacement)) : std::nullopt;
+bool FunctionExits::is_table_of(const Walk& walk, const Instruction& jump) {
+    const std::optional<uint64_t> table = jump.memory.is_element_of_constant_table()
+                                              ? file_.elf().file_offset(static_cast<Address>(jump.memory.displacement))
+                                              : std::nullopt;
     Address first = 0; // 32-bit tables fill the lower half (little-endian)
-    const size_t size = file_.is_32_bit() ? 4 : 8;
+    const auto size = static_cast<size_t>(file_.architecture().word_size());
     return table && pread(file_.fd(), &first, size, static_cast<off_t>(*table)) == static_cast<ssize_t>(size) &&
            walk.has(first);
 }
 
 // Decides between a `switch`, a jump to a label whose address was taken, and a tail call through a pointer. A frame on
 // the stack excludes the tail call. A `switch` has an addition or a table before it.
-Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const X86Instruction& jump, bool after_add) {
-    const bool in_register = jump.modrm >> 6 == 3, by_slot = (jump.modrm & 0xc7) == 5; // disp(%rip)
+Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const Instruction& jump, bool after_add) {
+    // Go's compiler makes no tail calls, so it reads a target from an element of a table only for `switch`.
+    const bool is_switch_of_go = walk.is_go && jump.memory.may_be_element;
     const StackAt stack = unwind_.stack_at(at);
-    if (stack == StackAt::InFrame || (in_register && after_add) || (walk.is_go && is_by_table(jump)) ||
-        is_table_of(walk, jump)) {
+    if (stack == StackAt::InFrame || (!jump.memory.exists && after_add) || is_switch_of_go || is_table_of(walk, jump)) {
         if (!walk.whole)
             return walk.error(at, "a switch has unknown targets, in code without a known end,");
         walk.stays = true; // a switch, or a jump to a label whose address was taken
         return {};
     }
     // Without these signs, code that has no frame and that nothing else leads to may be the target of this jump. Then
-    // the jump may be a `switch`. `by_slot`: the pointer is a variable at a fixed address, which is never a `switch`.
-    if (!by_slot && has_unreached_code(walk))
+    // the jump may be a `switch`. A pointer at a fixed address is a variable, which is never a `switch`.
+    if (!jump.memory.is_fixed && has_unreached_code(walk))
         return walk.error(at, "an indirect jump may stay in the function or leave the function");
     walk.exits.push_back({at, true, std::nullopt});
     return {};
@@ -235,24 +211,24 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
         Address at = todo.back();
         todo.pop_back();
         for (const Part* part = walk.part_at(at); part && at < part->high && seen.insert(at).second;) {
-            std::optional<X86Instruction> one = instruction_at(*part, at);
+            std::optional<Instruction> one = instruction_at(*part, at);
             if (!one)
                 break;
             at += one->length;
             if (one->is_direct_jump())
-                todo.push_back(at + static_cast<uint64_t>(one->immediate));
-            if (ends_flow(*one))
+                todo.push_back(one->target(at));
+            if (one->ends_flow())
                 break;
         }
     }
     for (const Part& part : walk.parts) {
         bool before = true; // the instruction before is reached, or does not continue here
         for (Address at = part.low; at < part.high;) {
-            std::optional<X86Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
-            const bool fresh = one && part.map.is_start(at) && !seen.contains(at) && !is_filling(*one);
+            std::optional<Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
+            const bool fresh = one && part.map.is_start(at) && !seen.contains(at) && !one->is_filling;
             if (fresh && before && unwind_.stack_at(at) != StackAt::InFrame)
                 return true;
-            before = !fresh || ends_flow(*one);
+            before = !fresh || one->ends_flow();
             at += one ? one->length : 1;
         }
     }
@@ -266,25 +242,25 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     bool after_call = false;
     int since_add = most_between + 1, sum = -1; // `sum`: the register that the last addition wrote
     for (Address at = part.low; at < part.high;) {
-        std::optional<X86Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
+        std::optional<Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
         if (!one) { // data, or filling, if nothing leads to it
-            if ((*part.bytes)[at - part.low] != '\xcc')
+            if (!file_.architecture().is_padding((*part.bytes)[at - part.low]))
                 walk.data = at;
             at++;
             continue;
         }
-        const Address next = at + one->length, target = next + static_cast<uint64_t>(one->immediate);
+        const Address next = at + one->length, target = one->target(next);
         const bool leaves = one->is_return() || one->is_indirect_jump() || one->is_direct_jump();
         if (leaves && !part.map.is_start(at))
             return walk.error(at, "an instruction begins in the middle of another one");
         // The called function may never return. Then the bytes after the call may be data.
-        if (!ends_flow(*one) && !one->is_call() && next < part.high && !part.map.is_code(next))
+        if (!one->ends_flow() && !one->is_call() && next < part.high && !part.map.is_code(next))
             return walk.error(next, "unknown instruction");
         Result<void> added;
         if (one->is_return())
             added = add_return(walk, at);
         else if (one->is_indirect_jump())
-            added = add_indirect_jump(walk, at, *one, since_add <= most_between && jumped_by(*one) == sum);
+            added = add_indirect_jump(walk, at, *one, since_add <= most_between && one->from == sum);
         // In unoptimized code, clang puts a jump to the end of the function after a call that never returns (`throw`).
         // No code is at its target. This cannot be a tail call, because before a tail call the frame must be removed,
         // so it does not come directly after another call.
@@ -296,9 +272,9 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
         since_add++;
         if (replaces(*one, sum))
             sum = -1;
-        if (one->is_register_add() || (file_.is_32_bit() && adds_element(*one))) {
+        if (adds_distance(*one, file_.is_32_bit())) {
             since_add = 0;
-            sum = written_by_add(*one);
+            sum = one->to;
         }
         at = next;
     }

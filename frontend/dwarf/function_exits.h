@@ -48,13 +48,12 @@ class FunctionExits {
     Result<Part> read_part(const Walk& walk, Address low, Address high);
     Result<void> add_exits(Walk& walk, size_t part);
     Result<void> add_return(Walk& walk, Address at);
-    Result<void> add_direct_jump(Walk& walk, Address at, const X86Instruction& jump, Address target);
-    Result<void> add_indirect_jump(Walk& walk, Address at, const X86Instruction& jump, bool after_add);
+    Result<void> add_direct_jump(Walk& walk, Address at, const Instruction& jump, Address target);
+    Result<void> add_indirect_jump(Walk& walk, Address at, const Instruction& jump, bool after_add);
     Result<void> add_part(Walk& walk, Address jump, Address target);
-    bool is_table_of(const Walk& walk, const X86Instruction& jump);
+    bool is_table_of(const Walk& walk, const Instruction& jump);
     bool has_unreached_code(const Walk& walk);
-    X86Mode mode() const;
-    std::optional<X86Instruction> instruction_at(const Part& part, Address at) const;
+    std::optional<Instruction> instruction_at(const Part& part, Address at) const;
     bool is_import(Address target);
     bool is_split_off(Address target);
     bool begins_function(Address target);

@@ -11,7 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "arch/x86_64/decode.h"
 #include "base/elf_file.h"
 #include "base/glob.h"
 #include "base/go_table.h"
@@ -90,25 +89,25 @@ const Type* go_runtime_type(const ElfFile& file, std::string_view name, TypeRead
 
 namespace {
 
-// Finds the stack check. It compares the stack pointer (for large frames, R12 below it) with the limit in the
-// goroutine's `g`, which is in R14, or in RCX in assembly code. It then jumps to the call of morestack at the end of
-// the function.
+// Finds the stack check. It compares the stack pointer (for large frames, another register, below it) with the limit in
+// the goroutine's `g`. It then jumps to the call of morestack at the end of the function.
 std::optional<Address> stack_check(const ProgramFile& file, Address entry, Address high) {
     constexpr size_t max_instructions = 8, max_bytes = 64;
-    constexpr int r14 = 14, rcx = 1;
-    constexpr uint8_t compare = 0x3b, below_or_equal = 6;
+    const GoConvention& go = file.architecture().go();
     std::string bytes = file.code(entry, std::min(high, entry + max_bytes));
     std::string_view rest = bytes;
     bool compared = false;
     for (size_t i = 0; i < max_instructions; i++) {
-        std::optional<X86Instruction> one = decode_x86(rest);
+        const std::optional<Instruction> one = file.architecture().decode(rest);
         if (!one)
             break;
-        if (one->is_jump_if(below_or_equal) && compared)
+        if (one->flow == Flow::ConditionalJump && one->condition == go.stack_is_used_up && compared)
             return entry + (bytes.size() - rest.size());
         rest.remove_prefix(one->length);
-        if (one->map == 0 && one->opcode == compare && (one->base == r14 || one->base == rcx) &&
-            (one->displacement == 0x10 || one->displacement == 0x18)) // stackguard0, stackguard1
+        const MemoryOperand& memory = one->memory;
+        if (one->operation == Operation::Compare &&
+            (memory.base == go.goroutine || memory.base == go.goroutine_in_assembly) &&
+            (memory.displacement == 0x10 || memory.displacement == 0x18)) // stackguard0, stackguard1
             compared = true;
         else if (compared || one->is_return())
             break;

@@ -17,7 +17,6 @@
 #include <string>
 #include <tuple>
 
-#include "arch/x86_64/decode.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/unwind_table.h"
@@ -56,22 +55,20 @@ std::vector<std::pair<Address, Address>> Ifuncs::implementations(Address resolve
     };
     const std::string bytes = file_.code(stretch->low, stretch->high);
     for (size_t at = 0; at < bytes.size();) {
-        std::optional<X86Instruction> one = decode_x86(std::string_view(bytes).substr(at));
+        const std::optional<Instruction> one = file_.architecture().decode(std::string_view(bytes).substr(at));
         if (!one)
             break;
         at += one->length;
-        const bool by_rip = one->has_modrm && (one->modrm & 0xc7) == 5 && one->map == 0 && !one->is_vector;
-        const Address named = resolver + at + static_cast<Address>(one->displacement);
-        if (by_rip && one->opcode == 0x8d) // lea
+        const Address named = one->memory.address(resolver + at);
+        if (one->operation == Operation::Address && one->memory.is_fixed)
             add(named);
-        else if (by_rip && one->opcode == 0x8b) // mov, from a slot that the loader fills
+        else if (one->operation == Operation::Load && one->memory.is_fixed) // from a slot that the loader fills
             for_each_relocation(file_.elf(), [&](const Relocation& relocation) {
                 if (relocation.slot == named)
                     add(relocation.symbol.st_shndx != SHN_UNDEF ? relocation.symbol.st_value
                                                                 : static_cast<Address>(relocation.addend));
             });
-        else if (one->map == 0 && !one->is_vector &&
-                 ((one->opcode >= 0xb8 && one->opcode <= 0xbf) || one->opcode == 0xc7))
+        else if (one->operation == Operation::Constant)
             add(static_cast<Address>(one->immediate));
     }
     std::ranges::sort(out);

@@ -350,14 +350,15 @@ Location ParameterLocations::at_entry(const FunctionInstance& function, const Va
 }
 
 std::vector<PrologueState> ParameterLocations::first_block(const FunctionInstance& function) {
-    return follow_prologue(file_.code(function.entry, function.high), function.entry);
+    return follow_prologue(file_.architecture(), file_.code(function.entry, function.high), function.entry);
 }
 
 namespace {
 
 // Returns the state after the prologue, where the stack pointer is lowest.
 const PrologueState& lowered(const std::vector<PrologueState>& block) {
-    return *std::ranges::min_element(block, {}, [](const PrologueState& state) { return state.rsp.value_or(0); });
+    return *std::ranges::min_element(block, {},
+                                     [](const PrologueState& state) { return state.stack_pointer.value_or(0); });
 }
 
 } // namespace
@@ -365,7 +366,7 @@ const PrologueState& lowered(const std::vector<PrologueState>& block) {
 // LLVM often describes places in the frame relative to the stack pointer as it is after the prologue. At the entry,
 // such an offset would point above the return address.
 bool ParameterLocations::counts_from_lowered_stack(const Variable& parameter, const std::vector<PrologueState>& block) {
-    if (!has_single_place(parameter) || lowered(block).rsp == block.front().rsp)
+    if (!has_single_place(parameter) || lowered(block).stack_pointer == block.front().stack_pointer)
         return false;
     std::optional<RegisterOffset> first = register_offset(
                                       without_dereference(locations_.locate(parameter, block.front().address))),
@@ -386,7 +387,8 @@ Location ParameterLocations::described_at_entry(const FunctionInstance& function
         return place;
     constexpr int64_t return_address = 8;
     const bool has_distance = place.ops.size() > 2 && place.ops[1].code == LocationOp::Constant;
-    const int64_t distance = (has_distance ? place.ops[1].operand : 0) + lowered(block).rsp.value_or(INT32_MIN);
+    const int64_t distance =
+        (has_distance ? place.ops[1].operand : 0) + lowered(block).stack_pointer.value_or(INT32_MIN);
     std::vector<LocationOp> ops = {
         {LocationOp::Register, rsp}, {LocationOp::Constant, distance + return_address}, {LocationOp::Add}};
     ops.insert(ops.end(), place.ops.begin() + (has_distance ? 3 : 1), place.ops.end());
@@ -416,7 +418,9 @@ bool is_filled(const PrologueState& state, const Location& place, const Type* ty
     const std::optional<RegisterOffset> offset = register_offset(without_dereference(place));
     if (!offset || offset->reg < 0 || offset->reg > rip)
         return false;
-    const std::optional<int64_t> base = offset->reg == rsp ? state.rsp : offset->reg == rbp ? state.rbp : std::nullopt;
+    const std::optional<int64_t> base = offset->reg == rsp   ? state.stack_pointer
+                                        : offset->reg == rbp ? state.frame_pointer
+                                                             : std::nullopt;
     if (!base) // a pointer that the caller passed
         return offset->reg < rip && state.passed[offset->reg];
     const int64_t begin = *base + offset->bytes;
@@ -443,7 +447,8 @@ std::optional<Address> ParameterLocations::holds_from(const FunctionInstance& fu
     const bool by_lowered_stack = !listed && counts_from_lowered_stack(parameter, block);
     for (const PrologueState& state : block) {
         Location place = locations_.locate(parameter, state.address);
-        if (place.kind == Location::Unavailable || (by_lowered_stack && state.rsp != lowered(block).rsp))
+        if (place.kind == Location::Unavailable ||
+            (by_lowered_stack && state.stack_pointer != lowered(block).stack_pointer))
             continue;
         // A location list is exact, except in LLVM, whose lists can begin too early: at the entry, or before the
         // parameter is stored.
@@ -475,8 +480,9 @@ Location ParameterLocations::at_copy_entry(const Variable& parameter, Address en
     const std::optional<RegisterOffset> at = register_offset(place);
     if (file_.is_32_bit() || place.kind != Location::Memory || !at || !type || !has_single_place(parameter))
         return place;
-    const bool is_stored_later = writes_first(file_.code(entry, entry + most_bytes), static_cast<int>(at->reg),
-                                              at->bytes, at->bytes + static_cast<int64_t>(type->size));
+    const bool is_stored_later =
+        writes_first(file_.architecture(), file_.code(entry, entry + most_bytes), static_cast<int>(at->reg), at->bytes,
+                     at->bytes + static_cast<int64_t>(type->size));
     return is_stored_later ? unavailable("has a place only after the copy's first instructions") : place;
 }
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <string>
 
-#include "arch/x86_64/hazards.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
@@ -18,7 +17,6 @@
 namespace sonde {
 namespace {
 
-constexpr Address longest_instruction = 15;
 // Maximum amount of code that is searched for jumps. In larger programs, no other place is suggested.
 constexpr uint64_t most_code = 64 << 20;
 
@@ -27,10 +25,6 @@ template <typename T> T read(std::string_view bytes, size_t at) {
     if (at + sizeof out <= bytes.size())
         memcpy(&out, bytes.data() + at, sizeof out);
     return out;
-}
-
-bool is_indirect(const X86Instruction& one) {
-    return one.is_indirect_jump() || (!one.is_vector && one.map == 0 && one.opcode == 0xff && one.extension() == 5);
 }
 
 } // namespace
@@ -82,10 +76,15 @@ bool ProbeSafety::is_relocated(Address address, size_t length) {
     return after != text_relocations_->end() && *after < address + length;
 }
 
-Hazard ProbeSafety::hazard_at(Address address, const X86Instruction& instruction) {
-    if (is_relocated(address, instruction.length))
+// The bytes of the instruction at an address, and perhaps of others behind it.
+std::string ProbeSafety::code_at(Address address) const {
+    return file_.code(address, address + file_.architecture().longest_instruction());
+}
+
+Hazard ProbeSafety::hazard_at(Address address, std::string_view code, size_t length) {
+    if (is_relocated(address, length))
         return Hazard::Relocated;
-    const Hazard hazard = hazard_of(instruction);
+    const Hazard hazard = file_.architecture().hazard(code);
     return hazard == Hazard::RedZoneNop && is_entry(address) ? Hazard::None : hazard;
 }
 
@@ -95,16 +94,15 @@ const std::vector<Address>& ProbeSafety::jump_targets() {
     if (jump_targets_)
         return *jump_targets_;
     jump_targets_.emplace();
-    const X86Mode mode = file_.is_32_bit() ? X86Mode::Protected : X86Mode::Long;
     for (const ElfSection& section : file_.elf().sections()) {
         if (!(section.flags & SHF_EXECINSTR) || section.size > most_code)
             continue;
         const std::string_view code = file_.elf().section_data(section.name);
         for (size_t at = 0; at < code.size();) {
-            std::optional<X86Instruction> one = decode_x86(code.substr(at), mode);
+            const std::optional<Instruction> one = file_.architecture().decode(code.substr(at));
             at += one ? one->length : 1;
             if (one && one->is_direct_jump())
-                jump_targets_->push_back(section.address + at + static_cast<uint64_t>(one->immediate));
+                jump_targets_->push_back(one->target(section.address + at));
         }
     }
     std::ranges::sort(*jump_targets_);
@@ -119,11 +117,11 @@ bool ProbeSafety::is_reached_otherwise(const Stretch& stretch, Address address) 
         return true;
     const std::string code = file_.code(stretch.low, stretch.high);
     for (size_t i = 0; i < code.size();) {
-        std::optional<X86Instruction> one = decode_x86(std::string_view(code).substr(i));
-        if (!one || is_indirect(*one))
+        const std::optional<Instruction> one = file_.architecture().decode(std::string_view(code).substr(i));
+        if (!one || one->flow == Flow::IndirectJump || one->flow == Flow::FarJump)
             return true; // a switch may lead anywhere
         i += one->length;
-        if (one->is_direct_jump() && stretch.low + i + static_cast<uint64_t>(one->immediate) == address)
+        if (one->is_direct_jump() && one->target(stretch.low + i) == address)
             return true;
     }
     return false;
@@ -131,37 +129,41 @@ bool ProbeSafety::is_reached_otherwise(const Stretch& stretch, Address address) 
 
 // Looks at the next instructions for one without a hazard. It is equivalent to the first one as long as the
 // instructions between change nothing that a handler can read, and control only comes from there.
-void ProbeSafety::look_beyond(Address address, const X86Instruction& first, ProbeSafetyAt& out) {
+void ProbeSafety::look_beyond(Address address, std::string code, size_t length, ProbeSafetyAt& out) {
     const std::optional<Stretch> stretch = file_.is_32_bit() ? std::nullopt : code_.stretch_at(address);
     if (!stretch)
         return;
+    const Architecture& architecture = file_.architecture();
     constexpr int most_steps = 16;
-    bool same = is_tried_out(out.hazard) && leaves_state(first);
-    std::optional<X86Instruction> one = first;
-    for (int i = 0; i < most_steps && one; i++) {
-        address += one->length;
+    bool same = is_tried_out(out.hazard) && architecture.leaves_state(code);
+    for (int i = 0; i < most_steps; i++) {
+        address += length;
         if (address >= stretch->high)
             return;
         same = same && !is_reached_otherwise(*stretch, address);
-        one = decode_x86(file_.code(address, address + longest_instruction));
-        if (one && hazard_at(address, *one) == Hazard::None) {
+        code = code_at(address);
+        const std::optional<Instruction> one = architecture.decode(code);
+        if (!one)
+            return;
+        length = one->length;
+        if (hazard_at(address, code, length) == Hazard::None) {
             out.nearest = address;
             if (same)
                 out.instead = address;
             return;
         }
-        same = same && one && leaves_state(*one);
+        same = same && architecture.leaves_state(code);
     }
 }
 
 ProbeSafetyAt ProbeSafety::look_at(Address address) {
-    const std::optional<X86Instruction> one = decode_x86(file_.code(address, address + longest_instruction),
-                                                         file_.is_32_bit() ? X86Mode::Protected : X86Mode::Long);
+    std::string code = code_at(address);
+    const std::optional<Instruction> one = file_.architecture().decode(code);
     if (!one)
         return {Hazard::Unknown, {}, {}};
-    ProbeSafetyAt out{hazard_at(address, *one), {}, {}};
+    ProbeSafetyAt out{hazard_at(address, code, one->length), {}, {}};
     if (out.hazard != Hazard::None)
-        look_beyond(address, *one, out);
+        look_beyond(address, std::move(code), one->length, out);
     return out;
 }
 

@@ -1,15 +1,18 @@
 // Determines whether the kernel's uprobes execute the instruction at an address correctly, and suggests an equivalent
 // place if not.
 //
-// The instruction's class (arch/x86_64/hazards.h) decides, and the session tests at run time which classes the kernel
-// handles correctly. Some instructions are safe because of their place. For example, the kernel may replace a 5-byte
-// nop by a call, which overwrites memory below the stack pointer; at the beginning of a function this does no harm.
+// The instruction's class (arch/instruction_hazards.h) decides, and the session tests at run time which classes the
+// kernel handles correctly. Some instructions are safe because of their place. For example, the kernel may replace a
+// 5-byte nop by a call, which overwrites memory below the stack pointer; at the beginning of a function this does no
+// harm.
 //
 // A probe can be moved to the next instruction if the handler cannot see a difference. For this, the instruction must
 // not change anything that a handler can read. Control must reach the next instruction only from there.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "arch/instruction_hazards.h"
@@ -22,7 +25,6 @@ class ElfFile;
 class ProgramFile;
 class SymbolTables;
 struct Stretch;
-struct X86Instruction;
 
 // The answer for one address.
 struct ProbeSafetyAt {
@@ -43,11 +45,13 @@ class ProbeSafety {
     ProbeSafetyAt look_at(Address address);
 
   private:
-    Hazard hazard_at(Address address, const X86Instruction& instruction);
+    // `code` begins with the instruction at the address.
+    Hazard hazard_at(Address address, std::string_view code, size_t length);
     bool is_entry(Address address);
     bool is_relocated(Address address, size_t length);
+    std::string code_at(Address address) const;
     bool is_reached_otherwise(const Stretch& stretch, Address address);
-    void look_beyond(Address address, const X86Instruction& first, ProbeSafetyAt& out);
+    void look_beyond(Address address, std::string code, size_t length, ProbeSafetyAt& out);
     const std::vector<Address>& jump_targets();
 
     const ProgramFile& file_;

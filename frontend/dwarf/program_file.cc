@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/path.h"
 
 namespace sonde {
@@ -20,7 +21,9 @@ Result<ProgramFile> ProgramFile::open(const std::string& path, bool object) {
         return Error(
             fmt::format("cannot open `{}`: it is a 32-bit program of Go; only 64-bit ones can be probed", path),
             foreign_program);
-    ProgramFile out(*std::move(file));
+    const Architecture* architecture = architecture_of(file->machine(), file->is_32_bit());
+    CHECK(architecture); // ElfFile refuses other files
+    ProgramFile out(*std::move(file), *architecture);
     out.path_ = without_links(path);
     out.build_id_ = out.elf_.build_id();
     std::optional<ThreadBlock> block = out.is_32_bit() ? std::nullopt : find_thread_block(out.elf_);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/result.h"
 #include "frontend/machine/address.h"
@@ -30,6 +31,7 @@ class ProgramFile {
     int fd() const { return elf_.fd(); }
     bool position_independent() const { return elf_.is_dynamic(); }
     bool is_32_bit() const { return elf_.is_32_bit(); }
+    const Architecture& architecture() const { return *architecture_; }
 
     // Converts between executable addresses and file offsets. Returns nullopt if the address is not in an executable
     // segment.
@@ -53,9 +55,10 @@ class ProgramFile {
     const std::optional<ThreadSlot>& thread_slot() const { return thread_slot_; }
 
   private:
-    explicit ProgramFile(ElfFile elf) : elf_(std::move(elf)) {}
+    ProgramFile(ElfFile elf, const Architecture& architecture) : elf_(std::move(elf)), architecture_(&architecture) {}
 
     ElfFile elf_;
+    const Architecture* architecture_;
     std::string path_, build_id_;
     std::optional<int64_t> thread_distance_;
     std::optional<ThreadSlot> thread_slot_;

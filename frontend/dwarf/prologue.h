@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "frontend/machine/address.h"
 
 namespace sonde {
@@ -24,21 +25,21 @@ namespace sonde {
 struct PrologueState {
     Address address = 0; // of the next instruction
     // Whether a general purpose register contains a value that the caller passed in a register.
-    bool passed[16] = {};
+    bool passed[32] = {};
     // Bytes of the frame that contain such values: begin -> end, relative to the canonical frame address (CFA).
     std::map<int64_t, int64_t> filled;
     // The values of these registers relative to the CFA; nullopt if unknown.
-    std::optional<int64_t> rsp, rbp;
+    std::optional<int64_t> stack_pointer, frame_pointer;
 
     // Whether all bytes in [from, to) are filled.
     bool is_filled(int64_t from, int64_t to) const;
 };
 
 // Returns the state before each instruction of the first block, at most 128. `code` are the bytes at `entry`.
-std::vector<PrologueState> follow_prologue(std::string_view code, Address entry);
+std::vector<PrologueState> follow_prologue(const Architecture& architecture, std::string_view code, Address entry);
 
 // Whether the code, up to its first jump, call or change of the stack pointer, writes to [from, to) before it reads
 // there. The bytes are counted from the value of a register (its DWARF number).
-bool writes_first(std::string_view code, int reg, int64_t from, int64_t to);
+bool writes_first(const Architecture& architecture, std::string_view code, int reg, int64_t from, int64_t to);
 
 } // namespace sonde

@@ -19,113 +19,50 @@
 #include <cstring>
 #include <iterator>
 
-#include "arch/x86_64/decode.h"
-
 namespace sonde {
 namespace {
 
 constexpr size_t most_targets = 4096; // most elements of a jump table
 constexpr size_t near = 10;           // instructions before a jump that can prepare it
 
-bool is_nop(const X86Instruction& one) {
-    if (one.is_vector)
-        return false;
-    // `0f 1f` is the long nop; its operand is not read. `f3 0f 1e fa` is endbr64; all other codes 0f 1e are nops too.
-    return (one.map == 0 && one.opcode == 0x90) || (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x1e));
-}
-
-// push, pop, call, ret, leave, enter, or an instruction that may write to rsp. A wrong "yes" does no harm.
-bool may_move_stack(const X86Instruction& one) {
-    if (one.is_vector)
-        return false;
-    const bool stack =
-        one.map == 0 && ((one.opcode >= 0x50 && one.opcode <= 0x5f) || one.opcode == 0x68 || one.opcode == 0x6a ||
-                         one.opcode == 0x8f || one.opcode == 0x9c || one.opcode == 0x9d || one.opcode == 0xc8 ||
-                         one.opcode == 0xc9 || (one.opcode == 0xff && one.extension() == 6));
-    const bool names_rsp = one.has_modrm && (one.extension() == 4 || (one.modrm >> 6 == 3 && (one.modrm & 7) == 4));
-    return stack || one.is_call() || one.is_return() || names_rsp;
-}
-
-// ud2, ud1, hlt, int3: compilers put these after calls that do not return.
-bool never_returns(const X86Instruction& one) {
-    return !one.is_vector && ((one.map == 1 && (one.opcode == 0x0b || one.opcode == 0xb9)) ||
-                              (one.map == 0 && (one.opcode == 0xf4 || one.opcode == 0xcc)));
-}
-
-// Whether the instruction writes to its memory operand. Rare instructions are missing.
-bool writes_memory(const X86Instruction& one) {
-    if (!one.has_modrm || one.modrm >> 6 == 3)
-        return false;
-    if (one.map == 1 && (one.is_vector || one.opcode < 0x80))
-        return one.opcode == 0x11 || one.opcode == 0x13 || one.opcode == 0x17 || one.opcode == 0x29 ||
-               one.opcode == 0x2b || one.opcode == 0x7e || one.opcode == 0x7f;
-    if (one.is_vector || one.map != 0)
-        return !one.is_vector && one.map == 1 && (one.opcode == 0xd6 || one.opcode == 0xe7 || one.opcode >> 4 == 9);
-    const int group = one.extension();
-    switch (one.opcode) {
-    case 0x80:
-    case 0x81:
-    case 0x83:
-        return group != 7; // cmp
-    case 0xf6:
-    case 0xf7:
-        return group == 2 || group == 3; // not, neg
-    case 0xfe:
-    case 0xff:
-        return group <= 1; // inc, dec
-    case 0x86:
-    case 0x87:
-    case 0x88:
-    case 0x89:
-    case 0xc6:
-    case 0xc7:
-        return true;
-    default:
-        return (one.opcode < 0x38 && (one.opcode & 7) < 2) || one.opcode >> 1 == 0x60 || one.opcode >> 2 == 0x34;
-    }
-}
-
 // Computes FlowNode::effect: the address that is written or called, and in the low bits which of the two it is.
-uint64_t effect_of(const X86Instruction& one, Address next) {
-    constexpr int rsp = 4, rbp = 5;
+uint64_t effect_of(const Instruction& one, Address next, const RegisterFile& registers) {
     constexpr uint64_t written = 1, called = 2;
-    const auto operand = static_cast<uint64_t>(one.displacement);
-    if (one.is_call() && !one.has_modrm)
-        return (next + static_cast<Address>(one.immediate)) << 2 | called;
-    if (!one.is_call() && (!writes_memory(one) || (!one.is_relative() && (one.base == rsp || one.base == rbp))))
+    if (one.flow == Flow::Call)
+        return one.target(next) << 2 | called;
+    const bool in_frame = one.memory.base == registers.stack_pointer || one.memory.base == registers.frame_pointer;
+    if (!one.is_call() && (!one.memory.is_written || in_frame))
         return 0;
-    return (one.is_relative() ? next + operand : operand) << 2 | (one.is_call() ? called : written);
+    return one.memory.address(next) << 2 | (one.is_call() ? called : written);
 }
 
 // A call falls through, as if it always returned. If it never does, the edge after it is harmless.
-FlowNode node_of(const X86Instruction& one, Address at) {
+FlowNode node_of(const Instruction& one, Address at, const RegisterFile& registers) {
     FlowNode node;
     node.address = at;
     node.next = at + one.length;
     node.is_call = one.is_call();
     node.is_indirect_jump = one.is_indirect_jump();
-    node.does_nothing = is_nop(one);
-    node.moves_stack = may_move_stack(one);
-    node.effect = effect_of(one, node.next);
+    node.does_nothing = one.operation == Operation::Nothing;
+    node.moves_stack = one.moves_stack;
+    node.effect = effect_of(one, node.next, registers);
     node.is_jump = one.is_direct_jump();
-    if (node.is_jump) {
-        node.target = node.next + static_cast<Address>(one.immediate);
-        if (one.opcode >> 4 == 7 || one.map == 1)
-            node.condition = one.opcode & 0xf;
-        else if (one.opcode >> 2 == 0x38) // loop, jrcxz
-            node.condition = jumps_by_other;
-    }
-    const bool always = node.is_jump && node.condition == jumps_always;
-    node.falls_through = !always && !node.is_indirect_jump && !one.is_return() && !never_returns(one);
+    node.falls_through = !one.ends_flow();
+    if (node.is_jump)
+        node.target = one.target(node.next);
+    if (one.flow == Flow::ConditionalJump)
+        node.condition = one.condition;
+    else if (one.flow == Flow::CountingJump)
+        node.condition = jumps_by_other;
     return node;
 }
 
 } // namespace
 
-CodeFlow::CodeFlow(std::vector<Part> parts, const ReadData& read_data) {
+CodeFlow::CodeFlow(const Architecture& architecture, std::vector<Part> parts, const ReadData& read_data) {
     std::ranges::sort(parts, {}, &Part::low);
     for (const Part& part : parts)
-        decode(part);
+        decode(architecture, part);
     before_.resize(nodes_.size());
     after_.resize(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); i++) {
@@ -137,25 +74,22 @@ CodeFlow::CodeFlow(std::vector<Part> parts, const ReadData& read_data) {
     follow_tables(read_data);
 }
 
-void CodeFlow::decode(const Part& part) {
+void CodeFlow::decode(const Architecture& architecture, const Part& part) {
     for (size_t at = 0; at < part.bytes.size();) {
-        std::optional<X86Instruction> one = decode_x86(std::string_view(part.bytes).substr(at));
+        const std::optional<Instruction> one = architecture.decode(std::string_view(part.bytes).substr(at));
         if (!one) {
             cut_ = true;
             return;
         }
-        FlowNode node = node_of(*one, part.low + at);
-        const bool by_rip = !one->is_vector && one->has_modrm && (one->modrm & 0xc7) == 5;
-        if (one->map == 0 && one->opcode == 0x8d && by_rip)
-            tables_.emplace_back(nodes_.size(), node.next + static_cast<Address>(one->displacement));
-        if (!one->is_vector && one->map == 0 &&
-            (one->opcode == 0x83 || one->opcode == 0x81 || one->opcode == 0x3c || one->opcode == 0x3d ||
-             one->opcode == 0x80))
+        FlowNode node = node_of(*one, part.low + at, architecture.registers());
+        if (one->operation == Operation::Address && one->memory.is_relative)
+            tables_.emplace_back(nodes_.size(), one->memory.address(node.next));
+        if (one->operation == Operation::WithConstant)
             compared_.emplace_back(nodes_.size(), one->immediate);
         // `jmp *table(,%rax,8)`: the elements are addresses of 8 bytes. Programs that are not position-independent have
         // these.
-        if (node.is_indirect_jump && one->modrm >> 6 == 0 && (one->modrm & 7) == 4 && one->base < 0)
-            node.target = static_cast<Address>(one->displacement);
+        if (node.is_indirect_jump && one->memory.is_element_of_constant_table())
+            node.target = static_cast<Address>(one->memory.displacement);
         nodes_.push_back(node);
         at += one->length;
     }

@@ -1,4 +1,4 @@
-// The control-flow graph of x86-64 machine code: for each instruction, the instructions that can be executed next.
+// The control-flow graph of machine code: for each instruction, the instructions that can be executed next.
 //
 // A breakpoint counts executions of one instruction, but sonde wants to count calls of a function or of an inlined
 // copy. So it must know from which other instructions execution comes:
@@ -7,8 +7,8 @@
 // * Execution can enter an inlined copy at several instructions.
 //
 // An indirect jump of a `switch` gets an edge to each target in its jump table. The graph finds the table by the `lea`
-// before the jump, and the table's size by the comparison with a constant before the jump. Without such a comparison,
-// the table ends at the first element that does not lead to an instruction.
+// (Operation::Address) before the jump, and the table's size by the comparison with a constant before the jump. Without
+// such a comparison, the table ends at the first element that does not lead to an instruction.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "frontend/machine/address.h"
 
 namespace sonde {
@@ -26,15 +27,15 @@ struct FlowNode {
     Address target = 0;            // of a direct jump; 0: none, or no direct jump
     bool falls_through = true;     // execution can continue at `next`; a call continues there when it returns
     bool is_jump = false;          // direct
-    // When the jump is taken. 0 to 15: the condition code in its opcode, "tttn" in Intel SDM volume 2, appendix B. 16:
-    // always. 17: by something other than the flags (loop, jrcxz).
+    // When the jump is taken. Below 16: Instruction::condition. 16: always. 17: by something other than the flags
+    // (Flow::CountingJump).
     uint8_t condition = 16;
     bool is_call = false;
     bool is_indirect_jump = false;
-    bool does_nothing = false; // nop, endbr64
-    bool moves_stack = false;  // may change rsp
+    bool does_nothing = false; // Operation::Nothing
+    bool moves_stack = false;  // may change the stack pointer
     // Two instructions with the same number write to the same memory, or call the same function. 0: neither. Memory
-    // relative to rsp or rbp does not count, because compilers keep their own temporary values there.
+    // relative to the stack or frame pointer does not count, because compilers keep their own temporary values there.
     uint64_t effect = 0;
 };
 constexpr uint8_t jumps_always = 16, jumps_by_other = 17;
@@ -49,7 +50,7 @@ class CodeFlow {
     using ReadData = std::function<std::string(Address, size_t)>;
 
     // `parts` must not overlap. They may come in any order.
-    CodeFlow(std::vector<Part> parts, const ReadData& read_data);
+    CodeFlow(const Architecture& architecture, std::vector<Part> parts, const ReadData& read_data);
 
     // An instruction could not be decoded, so the graph lacks the rest of its part.
     bool is_cut() const { return cut_; }
@@ -62,13 +63,13 @@ class CodeFlow {
     const std::vector<size_t>& after(size_t node) const { return after_[node]; }
 
   private:
-    void decode(const Part& part);
+    void decode(const Architecture& architecture, const Part& part);
     void add_edge(size_t from, Address to);
     void follow_tables(const ReadData& read_data);
     std::vector<Address> table_at(Address table, size_t most, const ReadData& read_data) const;
 
     std::vector<FlowNode> nodes_;
-    // a `lea`, and the address that it gives: perhaps that of a jump table
+    // an instruction that computes an address, and the address: perhaps that of a jump table
     std::vector<std::pair<size_t, Address>> tables_;
     std::vector<std::pair<size_t, int64_t>> compared_; // an instruction that compares with a constant, and the constant
     std::vector<std::vector<size_t>> before_, after_;

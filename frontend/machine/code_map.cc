@@ -18,42 +18,10 @@
 #include <algorithm>
 
 namespace sonde {
-namespace {
 
-bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
-
-// Whether the bytes are an instruction that user programs do not contain, or zeros. Tables in the code often decode to
-// these.
-bool reads_as_data(const X86Instruction& one, std::string_view bytes) {
-    if (one.is_vector)
-        return false;
-    uint8_t op = one.opcode;
-    if (one.map == 0)
-        return bytes.starts_with(std::string_view("\0\0", 2)) || between(op, 0x6c, 0x6f) || between(op, 0xe4, 0xe7) ||
-               between(op, 0xec, 0xef) || between(op, 0xfa, 0xfb) || op == 0xf1 || op == 0xf4 || op == 0xcc ||
-               op == 0xca || op == 0xcb || op == 0xcf || op == 0x9b;
-    return one.map == 1 && (between(op, 0x06, 0x09) || between(op, 0x20, 0x23) || op == 0x30 || op == 0x32 ||
-                            op == 0x33 || op == 0x35 || op == 0x0f);
-}
-
-} // namespace
-
-bool ends_flow(const X86Instruction& one) {
-    if (one.is_vector)
-        return false;
-    if (one.map == 1) // ud2, ud1, ud0, sysret, sysexit
-        return one.opcode == 0x0b || one.opcode == 0xb9 || one.opcode == 0xff || one.opcode == 0x07 ||
-               one.opcode == 0x35;
-    if (one.map != 0)
-        return false;
-    bool far_jump = one.opcode == 0xff && one.extension() == 5;
-    bool jump = one.opcode == 0xe9 || one.opcode == 0xeb || one.is_indirect_jump() || far_jump;
-    bool far_return = one.opcode == 0xca || one.opcode == 0xcb || one.opcode == 0xcf;
-    return one.is_return() || jump || far_return || one.opcode == 0xf4 || one.opcode == 0xcc;
-}
-
-CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole, X86Mode mode)
-    : low_(low), code_(code), mode_(mode), bytes_(code.size(), Unknown) {
+CodeMap::CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole,
+                 const Architecture& architecture)
+    : low_(low), code_(code), architecture_(&architecture), bytes_(code.size(), Unknown) {
     follow(roots);
     for (size_t at = 0; whole && at < bytes_.size();) {
         if (bytes_[at] != Unknown) {
@@ -87,13 +55,13 @@ void CodeMap::follow(std::vector<Address> roots) {
         if (from < low_)
             continue;
         for (size_t at = from - low_; at < code_.size();) {
-            std::optional<X86Instruction> one = decode_x86(code_.substr(at), mode_);
+            const std::optional<Instruction> one = architecture_->decode(code_.substr(at));
             if (!one || !mark(at, one->length))
                 break;
             at += one->length;
             if (one->is_direct_jump())
-                roots.push_back(low_ + at + static_cast<uint64_t>(one->immediate));
-            if (ends_flow(*one))
+                roots.push_back(one->target(low_ + at));
+            if (one->ends_flow())
                 break;
         }
     }
@@ -104,12 +72,12 @@ void CodeMap::follow(std::vector<Address> roots) {
 bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& starts) const {
     std::vector<size_t> targets;
     for (size_t at = begin; at < end;) {
-        std::optional<X86Instruction> one = decode_x86(code_.substr(at, end - at), mode_);
-        if (!one || reads_as_data(*one, code_.substr(at)))
+        const std::optional<Instruction> one = architecture_->decode(code_.substr(at, end - at));
+        if (!one || one->is_uncommon)
             return false;
         starts.push_back(at);
         at += one->length;
-        size_t target = at + static_cast<size_t>(one->immediate);
+        const size_t target = one->target(at);
         if (one->is_direct_jump() && target < code_.size())
             targets.push_back(target);
     }
@@ -121,11 +89,10 @@ bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& start
 }
 
 void CodeMap::add_gap(size_t begin, size_t end) {
-    // `int3` is used only as padding.
-    while (begin < end && code_[begin] == '\xcc')
+    while (begin < end && architecture_->is_padding(code_[begin]))
         begin++;
     size_t last = end;
-    while (last > begin && code_[last - 1] == '\xcc')
+    while (last > begin && architecture_->is_padding(code_[last - 1]))
         last--;
     std::vector<size_t> starts;
     if (!reads_as_code(begin, last, starts)) {

@@ -1,4 +1,4 @@
-// Finds where instructions begin in a piece of x86-64 machine code.
+// Finds where instructions begin in a piece of machine code.
 //
 // A breakpoint must be at the first byte of an instruction. Anywhere else it changes what the program does, so this
 // must never guess. Code sections also contain data: jump tables, constants and padding.
@@ -12,13 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/x86_64/decode.h"
+#include "arch/architecture.h"
 #include "frontend/machine/address.h"
 
 namespace sonde {
-
-// Whether control never reaches the instruction after this one.
-bool ends_flow(const X86Instruction& one);
 
 // Keeps one byte for each byte of the code, and a view of the code itself, which must outlive the map.
 class CodeMap {
@@ -26,7 +23,7 @@ class CodeMap {
     // `code` begins at address `low`. `roots` are the known beginnings of instructions; those outside of the code are
     // ignored. `whole`: the piece is exactly one function; otherwise it only begins with one.
     CodeMap(Address low, std::string_view code, const std::vector<Address>& roots, bool whole,
-            X86Mode mode = X86Mode::Long);
+            const Architecture& architecture);
 
     // Whether an instruction begins at the address and no other instruction contains it. (A jump past a `lock` prefix
     // makes one instruction begin inside another.)
@@ -49,7 +46,7 @@ class CodeMap {
 
     Address low_;
     std::string_view code_;
-    X86Mode mode_;
+    const Architecture* architecture_;
     std::vector<unsigned char> bytes_;
 };
 

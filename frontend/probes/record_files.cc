@@ -1,13 +1,16 @@
 // Describes the probed instructions and files for the plan. The session reads the same bytes again before it attaches:
 // if they differ, the file is another build, and the plan's addresses are wrong for it.
 //
-// Each instruction also has a hash of its encoding: prefixes, opcode map, opcode and the opcode extension in ModRM.
-// Kernels decide by these how they execute a probed instruction. The session can therefore test one sample of each
+// Each instruction also has a hash of the parts of its encoding by which kernels decide how they execute a probed
+// instruction. The session can therefore test one sample of each
 // encoding instead of every instruction.
 #include "frontend/probes/record_files.h"
 
+#include <elf.h>
 #include <fcntl.h>
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,9 +20,8 @@
 
 #include <fmt/format.h>
 
-#include "arch/x86_64/hazards.h"
+#include "arch/architecture.h"
 #include "base/fd.h"
-#include "base/hash.h"
 #include "base/program_identity.h"
 #include "frontend/dwarf/probe_safety.h"
 
@@ -54,39 +56,25 @@ std::map<std::string, Places> find_places(const hir::Program& program) {
     return out;
 }
 
-// `is_32_bit`: the file is a 32-bit program.
-plan::ProbedCode describe(uint64_t offset, std::string bytes, bool is_32_bit) {
+plan::ProbedCode describe(uint64_t offset, std::string bytes, const Architecture& architecture) {
     plan::ProbedCode out;
     out.offset = offset;
     out.bytes = std::move(bytes);
-    const std::optional<X86Instruction> found = decode_x86(out.bytes, is_32_bit ? X86Mode::Protected : X86Mode::Long);
+    const std::optional<Instruction> found = architecture.decode(out.bytes);
     if (!found)
         return out;
     out.length = static_cast<uint8_t>(found->length);
-    constexpr std::string_view prefixes("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3", 11);
-    std::set<char> used;
-    for (char byte : out.bytes.substr(0, found->length)) {
-        if (prefixes.find(byte) == std::string_view::npos)
-            break;
-        used.insert(byte);
-    }
-    Hash hash;
-    for (char byte : used)
-        hash.add(static_cast<uint64_t>(static_cast<uint8_t>(byte)));
-    hash.add(uint64_t{found->is_vector} << 24 | uint64_t(found->map) << 16 | uint64_t{found->opcode} << 8 |
-             uint64_t{found->has_modrm} << 3 | static_cast<uint64_t>(found->extension()));
-    out.encoding = hash.value();
+    out.encoding = architecture.encoding(out.bytes);
     return out;
 }
 
 // Describes the instruction and possible problems of a probe there. Without a module, only the instruction's bytes are
 // known.
-plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module, bool is_32_bit) {
-    plan::ProbedCode out = describe(offset, std::move(bytes), is_32_bit);
+plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module, const Architecture& architecture) {
+    plan::ProbedCode out = describe(offset, std::move(bytes), architecture);
     std::optional<Address> address = module ? module->file().address_of_offset(offset) : std::nullopt;
     if (!address) {
-        const auto one = decode_x86(out.bytes, is_32_bit ? X86Mode::Protected : X86Mode::Long);
-        out.hazard = one ? hazard_of(*one) : Hazard::Unknown;
+        out.hazard = architecture.hazard(out.bytes);
         return out;
     }
     const ProbeSafetyAt found = module->safety().look_at(*address);
@@ -118,15 +106,18 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
                                      build, identity->build_id.empty() ? "none" : identity->build_id));
     plan::ProbedFile out{
         path, identity->build_id, identity->size, identity->hash, module && may_move(module->file().elf()), {}};
-    constexpr uint64_t class_at = 4; // offset of EI_CLASS
-    Result<std::string> word_size = read_at(fd, class_at, 1);
-    const bool is_32_bit = word_size && *word_size == "\x01"; // ELFCLASS32
-    std::map<uint64_t, plan::ProbedCode> code;                // by offset
+    Result<std::string> header = read_at(fd, 0, sizeof(Elf64_Ehdr));
+    Elf64_Ehdr fields{}; // `e_machine` is at the same place in both classes
+    if (header)
+        memcpy(&fields, header->data(), std::min(header->size(), sizeof fields));
+    const Architecture* found = architecture_of(fields.e_machine, fields.e_ident[EI_CLASS] == ELFCLASS32);
+    const Architecture& architecture = found ? *found : host_architecture();
+    std::map<uint64_t, plan::ProbedCode> code; // by offset
     for (uint64_t offset : places.code) {
         Result<std::string> bytes = read_at(fd, offset, plan::probed_bytes);
         if (!bytes)
             return std::move(bytes).error();
-        code[offset] = look_at(offset, *std::move(bytes), module, is_32_bit);
+        code[offset] = look_at(offset, *std::move(bytes), module, architecture);
     }
     std::set<uint64_t> others = places.counters;
     for (const auto& [offset, one] : code)
@@ -141,7 +132,7 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
             one.offset = offset;
             one.bytes = *std::move(bytes);
         } else if (one.bytes.empty()) {
-            one = describe(offset, *std::move(bytes), is_32_bit);
+            one = describe(offset, *std::move(bytes), architecture);
         }
     }
     for (auto& [offset, one] : code)

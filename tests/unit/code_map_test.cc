@@ -19,7 +19,7 @@ std::string bytes(std::string_view text) {
 // The offsets of all starts.
 std::vector<size_t> starts(std::string_view text, bool whole = true, const std::vector<Address>& roots = {low}) {
     std::string code = bytes(text);
-    CodeMap map(low, code, roots, whole);
+    CodeMap map(low, code, roots, whole, host_architecture());
     std::vector<size_t> out;
     for (size_t i = 0; i < code.size(); i++)
         if (map.is_start(low + i))
@@ -53,7 +53,7 @@ TEST(CodeMap, NoInstructionInAnInstruction) {
 
 TEST(CodeMap, Before) {
     std::string code = bytes("48 c7 c0 01 00 00 00 c3");
-    CodeMap map(low, code, {low}, true);
+    CodeMap map(low, code, {low}, true, host_architecture());
     EXPECT_EQ(map.start_before(low + 3), low);
     EXPECT_EQ(map.start_before(low + 7), low + 7);
     EXPECT_TRUE(map.is_code(low + 3));

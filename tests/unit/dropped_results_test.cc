@@ -8,7 +8,7 @@ using namespace sonde;
 
 // The code after a call, as bytes.
 static bool reads(std::initializer_list<unsigned char> code) {
-    return reads_result(std::string(code.begin(), code.end()));
+    return reads_result(host_architecture(), std::string(code.begin(), code.end()));
 }
 
 TEST(ReadsResult, OfIntegers) {
@@ -17,11 +17,11 @@ TEST(ReadsResult, OfIntegers) {
     EXPECT_FALSE(reads({0x31, 0xc0, 0x85, 0xc0}));                   // xor %eax,%eax first
     EXPECT_FALSE(reads({0x8b, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xc7})); // mov 0(%rip),%eax first
     EXPECT_FALSE(reads({0xc3}));
-    EXPECT_FALSE(reads({0x83, 0xc8, 0xff, 0x85, 0xc0}));   // or $-1,%eax first
-    EXPECT_FALSE(reads({0x83, 0xe0, 0x00, 0x85, 0xc0}));   // and $0,%eax first
-    EXPECT_TRUE(reads({0x83, 0xc8, 0x01}));                // or $1,%eax
-    EXPECT_TRUE(reads({0x50}));                            // push %rax
-    EXPECT_FALSE(reads_result("\x50\x31\xc0\x50", false)); // ... that only reserves space
+    EXPECT_FALSE(reads({0x83, 0xc8, 0xff, 0x85, 0xc0}));                        // or $-1,%eax first
+    EXPECT_FALSE(reads({0x83, 0xe0, 0x00, 0x85, 0xc0}));                        // and $0,%eax first
+    EXPECT_TRUE(reads({0x83, 0xc8, 0x01}));                                     // or $1,%eax
+    EXPECT_TRUE(reads({0x50}));                                                 // push %rax
+    EXPECT_FALSE(reads_result(host_architecture(), "\x50\x31\xc0\x50", false)); // ... that only reserves space
 }
 
 TEST(ReadsResult, VectorRegistersAreNotRax) {

@@ -14,7 +14,8 @@ std::string code(std::initializer_list<int> bytes) { return {bytes.begin(), byte
 
 TEST(Prologue, StoresOfArguments) {
     // endbr64; sub $24,%rsp; mov %edi,12(%rsp); lea 12(%rsp),%rax; jmp
-    auto states = follow_prologue(code({0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x18, 0x89, 0x7c, 0x24, 0x0c, 0x48,
+    auto states = follow_prologue(host_architecture(),
+                                  code({0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x18, 0x89, 0x7c, 0x24, 0x0c, 0x48,
                                         0x8d, 0x44, 0x24, 0x0c, 0xeb, 0xfe}),
                                   0x1000);
     ASSERT_EQ(states.size(), 5u);
@@ -23,17 +24,18 @@ TEST(Prologue, StoresOfArguments) {
     EXPECT_FALSE(states[2].is_filled(place, place + 4));
     EXPECT_TRUE(states[3].is_filled(place, place + 4));
     EXPECT_FALSE(states[3].is_filled(place, place + 8));
-    EXPECT_EQ(states[3].rsp, -32);
+    EXPECT_EQ(states[3].stack_pointer, -32);
     EXPECT_FALSE(states[4].passed[rax]);
 }
 
 TEST(Prologue, CopiesInRegistersAndTheFramePointer) {
     // push %rbp; mov %rsp,%rbp; push %rbx; mov %rdi,%rbx; movsd %xmm0,-24(%rbp); mov %esi,-28(%rbp); call
-    auto states = follow_prologue(code({0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x89, 0xfb, 0xf2, 0x0f, 0x11,
-                                        0x45, 0xe8, 0x89, 0x75, 0xe4, 0xe8, 0,    0,    0,    0}),
-                                  0);
+    auto states =
+        follow_prologue(host_architecture(), code({0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x89, 0xfb, 0xf2, 0x0f, 0x11,
+                                                   0x45, 0xe8, 0x89, 0x75, 0xe4, 0xe8, 0,    0,    0,    0}),
+                        0);
     ASSERT_EQ(states.size(), 7u);
-    EXPECT_EQ(states.back().rbp, -16);
+    EXPECT_EQ(states.back().frame_pointer, -16);
     EXPECT_FALSE(states[3].passed[rbx]);
     EXPECT_TRUE(states[4].passed[rbx]);
     EXPECT_TRUE(states.back().is_filled(-16 - 28, -16 - 16));
@@ -42,6 +44,7 @@ TEST(Prologue, CopiesInRegistersAndTheFramePointer) {
 TEST(Prologue, ChangedArgumentsAreNotArguments) {
     // add $1,%edi; mov %edi,-4(%rsp); movl $0,-8(%rsp); mov %esi,-8(%rsp); movl $0,-8(%rsp)
     auto states = follow_prologue(
+        host_architecture(),
         code({0x83, 0xc7, 0x01, 0x89, 0x7c, 0x24, 0xfc, 0x89, 0x74, 0x24, 0xf8, 0xc7, 0x44, 0x24, 0xf8, 0, 0, 0, 0}),
         0);
     ASSERT_EQ(states.size(), 5u);
@@ -57,11 +60,12 @@ TEST(WritesFirst, FindsStoresBeforeReads) {
                                      0xf3, 0x0f, 0x11, 0x44, 0x24, 0xfc}), // movss %xmm0,-4(%rsp)
         reads = code({0x8b, 0x44, 0x24, 0xfc}) + stores,                   // mov -4(%rsp),%eax
         calls = code({0xe8, 0, 0, 0, 0}) + stores, pushes = code({0x50}) + stores;
-    EXPECT_TRUE(writes_first(stores, rsp, -4, 0));
-    EXPECT_FALSE(writes_first(stores, rsp, -8, -4));
+    EXPECT_TRUE(writes_first(host_architecture(), stores, rsp, -4, 0));
+    EXPECT_FALSE(writes_first(host_architecture(), stores, rsp, -8, -4));
     for (const std::string& other : {reads, calls, pushes})
-        EXPECT_FALSE(writes_first(other, rsp, -4, 0));
-    EXPECT_TRUE(writes_first(code({0xc7, 0x44, 0x24, 0xf8, 1, 0, 0, 0}), rsp, -8, -4)); // movl $1,-8(%rsp)
+        EXPECT_FALSE(writes_first(host_architecture(), other, rsp, -4, 0));
+    EXPECT_TRUE(
+        writes_first(host_architecture(), code({0xc7, 0x44, 0x24, 0xf8, 1, 0, 0, 0}), rsp, -8, -4)); // movl $1,-8(%rsp)
 }
 
 } // namespace

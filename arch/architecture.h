@@ -1,0 +1,67 @@
+// Everything that sonde knows about a processor.
+//
+// Each architecture is a folder beside this file and implements this interface. No other code knows instruction
+// encodings, register numbers or calling conventions. So a new architecture is a new folder, and a row in
+// architecture.cc. A mode of a processor with its own encoding is an architecture too: i386 programs, which run on
+// x86-64 kernels, have one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "arch/instruction.h"
+#include "arch/instruction_hazards.h"
+#include "arch/registers.h"
+
+namespace sonde {
+
+class Architecture {
+  public:
+    Architecture() = default;
+    Architecture(const Architecture&) = delete;
+    Architecture& operator=(const Architecture&) = delete;
+    virtual ~Architecture() = default;
+
+    // The name in messages.
+    virtual const char* name() const = 0;
+    // The size of an address in bytes.
+    virtual int word_size() const = 0;
+    virtual const RegisterFile& registers() const = 0;
+    virtual const GoConvention& go() const = 0;
+
+    // ---- instructions
+
+    // The length of the longest instruction.
+    virtual size_t longest_instruction() const = 0;
+    // Decodes the instruction at the beginning of `code`. Returns nullopt if it is unknown or cut off.
+    virtual std::optional<Instruction> decode(std::string_view code) const = 0;
+    // Whether compilers fill gaps between functions with this byte, and the byte alone is an instruction that traps.
+    virtual bool is_padding(char byte) const = 0;
+
+    // The following functions expect an instruction that decode() knows at the beginning of `code`.
+    virtual Effect effect(std::string_view code) const = 0;
+    virtual ResultUse use_of_result(std::string_view code) const = 0;
+    // Returns the class of an instruction that the kernel's uprobes may execute wrongly. Hazard::Unknown if the
+    // instruction is unknown.
+    virtual Hazard hazard(std::string_view code) const = 0;
+    // Whether the instruction leaves everything that a handler can read unchanged (general registers, flags, memory and
+    // stack), and continues with the next instruction. Returns false in doubt.
+    virtual bool leaves_state(std::string_view code) const = 0;
+    // Returns a hash of everything by which kernels decide how to execute a probed instruction: instructions with equal
+    // hashes differ in operands only. Returns 0 if the instruction is unknown.
+    virtual uint64_t encoding(std::string_view code) const = 0;
+
+    // Finds all bytes that can be a direct jump or call with the longest distance, without decoding the code: this is
+    // fast, and misses none. A match may be a part of another instruction.
+    virtual void find_branches(std::string_view code,
+                               const std::function<void(const PossibleBranch&)>& visit) const = 0;
+};
+
+// The architecture of this build, whose programs the running kernel executes.
+const Architecture& host_architecture();
+// The architecture of a program, by `e_machine` and `EI_CLASS` of its ELF header. Null if sonde does not know it.
+const Architecture* architecture_of(uint16_t machine, bool is_32_bit);
+
+} // namespace sonde

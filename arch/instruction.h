@@ -1,0 +1,139 @@
+// One machine instruction, in terms that hold for every processor.
+//
+// The problem: sonde's analyses of machine code (Where does a function return? Is this address reached by a loop? Has
+// the argument been stored yet?) do not depend on a processor, but instructions are encoded differently on each. The
+// idea: Architecture::decode() reads the encoding once, and the analyses see only this structure. For example,
+// `cmp 0x10(%r14),%rsp` of x86-64 is
+//
+//     flow Next, operation Compare, to 7, memory {base 14, displacement 16}
+//
+// Registers are numbered as in DWARF. Only operations that an analysis needs have a name; all others are
+// Operation::Other. An architecture that cannot name an operation may always return Other: the analyses then know less,
+// and refuse a place or an optimization.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace sonde {
+
+// Where execution continues after an instruction.
+enum class Flow : uint8_t {
+    Next,            // at the next instruction
+    Jump,            // at the target
+    ConditionalJump, // at the target or at the next instruction; the flags decide
+    CountingJump,    // at the target or at the next instruction; a register decides (x86-64: loop, jrcxz)
+    IndirectJump,    // at an address in a register or in memory
+    FarJump,         // in another code segment (x86-64)
+    Call,            // at the target, and at the next instruction when the function returns
+    IndirectCall,    // the same, for an address in a register or in memory
+    Return,          // at the caller
+    Stop,            // nowhere: a trap, or an instruction that programs may not execute
+};
+
+enum class Operation : uint8_t {
+    Other,
+    Nothing,      // a nop, or a mark for the target of indirect jumps (endbr64)
+    Address,      // writes the address of the memory operand to `to`
+    Load,         // writes the memory operand, or the register `from`, to `to`
+    Constant,     // writes `immediate` to `to`, or to the memory operand if `to` is -1
+    Add,          // adds the memory operand or the register `from` to `to`
+    Compare,      // compares `to` with the memory operand or the register `from`
+    WithConstant, // computes something with `immediate`, or compares with it
+    Push,         // pushes the register `from` or, if it is -1, a constant
+};
+
+// The operand in memory, or the operand of Operation::Address.
+struct MemoryOperand {
+    bool exists = false;
+    int base = -1; // the base register; -1: none
+    int64_t displacement = 0;
+    bool is_fixed = false;    // a single place: neither a base nor an index
+    bool is_relative = false; // `displacement` counts from the next instruction
+    bool has_index = false;
+    // May be an element of a table: the encoding has room for an index. If the base is the stack pointer, x86-64 uses
+    // that encoding without an index, too.
+    bool may_be_element = false;
+    bool is_written = false; // rare instructions are missing
+
+    // The address of a fixed operand. `next` is the address of the next instruction.
+    uint64_t address(uint64_t next) const { return (is_relative ? next : 0) + static_cast<uint64_t>(displacement); }
+    // Whether the address is an element of a table whose address is `displacement`.
+    bool is_element_of_constant_table() const { return may_be_element && base < 0; }
+};
+
+struct Instruction {
+    size_t length = 0; // in bytes
+    Flow flow = Flow::Next;
+    Operation operation = Operation::Other;
+    // Of a conditional jump: its number, which Architecture::condition() explains. Toggling the lowest bit gives the
+    // opposite condition.
+    uint8_t condition = 0;
+    bool moves_stack = false; // may change the stack pointer
+    bool is_filling = false;  // compilers put it between functions, and after calls that do not return
+    bool is_uncommon = false; // programs do not contain it, but data that looks like code does
+    int to = -1, from = -1;   // registers of the operation; of an indirect jump, `from` has the target (-1: in memory)
+    int64_t distance = 0;     // of a direct jump or call: from the next instruction to the target
+    int64_t immediate = 0;    // of an operation with a constant
+    MemoryOperand memory;
+
+    // Returns the target of a direct jump or call. `next` is the address of the next instruction.
+    uint64_t target(uint64_t next) const { return next + static_cast<uint64_t>(distance); }
+
+    bool is_return() const { return flow == Flow::Return; }
+    bool is_call() const { return flow == Flow::Call || flow == Flow::IndirectCall; }
+    bool is_indirect_jump() const { return flow == Flow::IndirectJump; }
+    // A jump to a constant target, conditional or not.
+    bool is_direct_jump() const { return flow >= Flow::Jump && flow <= Flow::CountingJump; }
+    // A jump, call or return.
+    bool transfers() const { return flow != Flow::Next && flow != Flow::Stop && flow != Flow::FarJump; }
+    // Whether control never reaches the next instruction.
+    bool ends_flow() const {
+        return flow == Flow::Jump || flow == Flow::IndirectJump || flow == Flow::FarJump || flow == Flow::Return ||
+               flow == Flow::Stop;
+    }
+};
+
+// What an instruction does to the registers and to the frame, for analyses that follow values. Architecture::effect()
+// computes it when it is needed, because most instructions are decoded for their flow only.
+struct Effect {
+    enum Kind : uint8_t {
+        None,      // changes flags at most
+        Push,      // stores the register `from` (-1: a constant) in a new word at the end of the stack
+        Pop,       // reads `to` from there
+        Store,     // stores `size` bytes of the register `from` (-1: a constant) in the memory operand
+        Copy,      // copies the register `from` to `to`
+        MoveStack, // adds `distance` to the stack pointer
+        Change,    // anything else: see `changes`
+    };
+    Kind kind = Change;
+    int from = -1, to = -1;
+    bool from_vector = false; // `from` is the number of a vector register
+    bool whole = false;       // Copy: all bits
+    uint64_t size = 0;
+    std::optional<int64_t> distance = std::nullopt; // empty: unknown
+    // Change: sets of registers, with a bit for each number. In doubt, a register that the instruction names is
+    // changed.
+    uint32_t changes = 0;
+    uint32_t changes_vectors = 0;
+    uint32_t may_change = 0; // general registers that the instruction perhaps names; never those of the frame
+};
+
+// How an instruction uses the register in which functions return integers.
+enum class ResultUse : uint8_t {
+    None,
+    Read,
+    Write, // overwrites it without reading it
+    End,   // leaves the code, or passes control to a function
+};
+
+// Bytes that may be a direct jump or call, or a part of another instruction.
+struct PossibleBranch {
+    size_t operand = 0; // where the bytes of the distance begin
+    size_t end = 0;     // behind the instruction
+    int64_t distance = 0;
+    bool is_call = false;
+};
+
+} // namespace sonde

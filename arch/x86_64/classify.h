@@ -1,0 +1,16 @@
+// Translates decoded instructions to the terms of arch/instruction.h.
+#pragma once
+
+#include "arch/instruction.h"
+#include "arch/x86_64/decode.h"
+
+namespace sonde::x86 {
+
+// `mode`: that in which the instruction was decoded.
+Instruction classify(const X86Instruction& one, X86Mode mode);
+
+// See Architecture.
+Effect effect_of(const X86Instruction& one);
+ResultUse use_of_rax(const X86Instruction& one);
+
+} // namespace sonde::x86

@@ -1,0 +1,126 @@
+#include "arch/x86_64/x86_64.h"
+
+#include <cstring>
+#include <set>
+
+#include "arch/x86_64/classify.h"
+#include "arch/x86_64/hazards.h"
+#include "arch/x86_64/operands.h"
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace sonde {
+namespace x86 {
+namespace {
+
+// System V psABI, figure 3.36.
+constexpr RegisterNames names[] = {
+    {{"rax", "eax", "ax", "al", "ah"}},    {{"rdx", "edx", "dx", "dl", "dh"}},    {{"rcx", "ecx", "cx", "cl", "ch"}},
+    {{"rbx", "ebx", "bx", "bl", "bh"}},    {{"rsi", "esi", "si", "sil", ""}},     {{"rdi", "edi", "di", "dil", ""}},
+    {{"rbp", "ebp", "bp", "bpl", ""}},     {{"rsp", "esp", "sp", "spl", ""}},     {{"r8", "r8d", "r8w", "r8b", ""}},
+    {{"r9", "r9d", "r9w", "r9b", ""}},     {{"r10", "r10d", "r10w", "r10b", ""}}, {{"r11", "r11d", "r11w", "r11b", ""}},
+    {{"r12", "r12d", "r12w", "r12b", ""}}, {{"r13", "r13d", "r13w", "r13b", ""}}, {{"r14", "r14d", "r14w", "r14b", ""}},
+    {{"r15", "r15d", "r15w", "r15b", ""}}, {{"rip", "eip", "ip", "", ""}},
+};
+
+// Section 3.2.3 there.
+constexpr int arguments[] = {rdi, rsi, rdx, rcx, r8, r9};
+constexpr RegisterFile registers = {.names = names,
+                                    .stack_pointer = rsp,
+                                    .frame_pointer = rbp,
+                                    .instruction_pointer = rip,
+                                    .result = rax,
+                                    .arguments = arguments,
+                                    .vector_arguments = 8,
+                                    .vectors = 16};
+
+constexpr int go_integers[] = {rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11};
+constexpr uint8_t below_or_equal = 6;
+constexpr GoConvention go_convention = {.goroutine = r14,
+                                        .goroutine_in_assembly = rcx,
+                                        .stack_is_used_up = below_or_equal,
+                                        .integers = go_integers,
+                                        .floats = 15};
+
+// Prefixes, opcode map, opcode, and the part of the opcode in ModRM.
+uint64_t encoding_of(const X86Instruction& one, std::string_view code) {
+    constexpr std::string_view prefixes("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3", 11);
+    std::set<char> used;
+    for (char byte : code.substr(0, one.length)) {
+        if (prefixes.find(byte) == std::string_view::npos)
+            break;
+        used.insert(byte);
+    }
+    Hash hash;
+    for (char byte : used)
+        hash.add(static_cast<uint64_t>(static_cast<uint8_t>(byte)));
+    hash.add(uint64_t{one.is_vector} << 24 | uint64_t(one.map) << 16 | uint64_t{one.opcode} << 8 |
+             uint64_t{one.has_modrm} << 3 | static_cast<uint64_t>(one.extension()));
+    return hash.value();
+}
+
+class X86 : public Architecture {
+  public:
+    explicit X86(X86Mode mode) : mode_(mode) {}
+
+    const char* name() const override { return mode_ == X86Mode::Long ? "x86-64" : "i386"; }
+    int word_size() const override { return mode_ == X86Mode::Long ? 8 : 4; }
+    const RegisterFile& registers() const override { return x86::registers; }
+    const GoConvention& go() const override { return go_convention; }
+    size_t longest_instruction() const override { return 15; }
+
+    std::optional<Instruction> decode(std::string_view code) const override {
+        const std::optional<X86Instruction> one = decode_x86(code, mode_);
+        return one ? std::optional(classify(*one, mode_)) : std::nullopt;
+    }
+    bool is_padding(char byte) const override { return byte == '\xcc'; } // int3
+
+    Effect effect(std::string_view code) const override { return effect_of(known(code)); }
+    ResultUse use_of_result(std::string_view code) const override { return use_of_rax(known(code)); }
+    bool leaves_state(std::string_view code) const override { return sonde::leaves_state(known(code)); }
+    Hazard hazard(std::string_view code) const override {
+        const std::optional<X86Instruction> one = decode_x86(code, mode_);
+        return one ? hazard_of(*one) : Hazard::Unknown;
+    }
+    uint64_t encoding(std::string_view code) const override {
+        const std::optional<X86Instruction> one = decode_x86(code, mode_);
+        return one ? encoding_of(*one, code) : 0;
+    }
+
+    // e8, e9 or 0f 8x, and a distance of 4 bytes.
+    void find_branches(std::string_view code, const std::function<void(const PossibleBranch&)>& visit) const override {
+        for (size_t at = 0; at + 5 <= code.size(); at++) {
+            const auto byte = static_cast<uint8_t>(code[at]);
+            const bool conditional = byte >> 4 == 8 && at != 0 && code[at - 1] == '\x0f';
+            if (byte != 0xe8 && byte != 0xe9 && !conditional)
+                continue;
+            int32_t distance = 0;
+            std::memcpy(&distance, &code[at + 1], sizeof distance);
+            visit({at + 1, at + 5, distance, byte == 0xe8});
+        }
+    }
+
+  private:
+    X86Instruction known(std::string_view code) const {
+        const std::optional<X86Instruction> one = decode_x86(code, mode_);
+        CHECK(one);
+        return *one;
+    }
+
+    X86Mode mode_;
+};
+
+} // namespace
+} // namespace x86
+
+const Architecture& x86_64_architecture() {
+    static const x86::X86 architecture(X86Mode::Long);
+    return architecture;
+}
+
+const Architecture& i386_architecture() {
+    static const x86::X86 architecture(X86Mode::Protected);
+    return architecture;
+}
+
+} // namespace sonde
