@@ -9,13 +9,23 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "arch/instruction.h"
 #include "arch/instruction_hazards.h"
 #include "arch/registers.h"
+#include "arch/relocations.h"
+#include "arch/system_calls.h"
 
 namespace sonde {
+
+// A section with entries of the procedure linkage table.
+struct PltSection {
+    const char* name;
+    size_t entry_size;
+};
 
 class Architecture {
   public:
@@ -30,6 +40,17 @@ class Architecture {
     virtual int word_size() const = 0;
     virtual const RegisterFile& registers() const = 0;
     virtual const GoConvention& go() const = 0;
+    // Converts a register number in a program's debug information to that of registers(). Registers that a probe cannot
+    // read keep numbers of their own, for unreadable_register().
+    virtual uint64_t register_of(uint64_t dwarf_number) const = 0;
+    // Says why a probe cannot read a variable in the register: "is in ...".
+    virtual std::string unreadable_register(uint64_t number) const = 0;
+    // Numbers in the program's unwinding tables.
+    virtual UnwindColumns unwind_columns() const = 0;
+
+    // ---- the kernel's interface
+
+    virtual const SystemCalls& system_calls() const = 0;
 
     // ---- instructions
 
@@ -57,6 +78,20 @@ class Architecture {
     // fast, and misses none. A match may be a part of another instruction.
     virtual void find_branches(std::string_view code,
                                const std::function<void(const PossibleBranch&)>& visit) const = 0;
+
+    // ---- files
+
+    // Empty if entries of the procedure linkage table cannot be found.
+    virtual std::span<const PltSection> plt_sections() const = 0;
+    // Returns the address of the slot through which an entry at `address` jumps. Returns nullopt if `code` does not
+    // begin with an entry.
+    virtual std::optional<uint64_t> plt_slot(std::string_view code, uint64_t address) const = 0;
+    virtual DynamicRelocation dynamic_relocation(uint32_t type) const = 0;
+    // Applies a relocation of an object file.
+    virtual Relocated relocate(const CodeRelocation& relocation) const = 0;
+    // LLVM's names for the processor, for host code.
+    virtual const char* llvm_triple() const = 0;
+    virtual const char* llvm_processor() const = 0;
 };
 
 // The architecture of this build, whose programs the running kernel executes.

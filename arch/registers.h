@@ -14,25 +14,50 @@ struct RegisterNames {
     const char* names[widths]; // 64, 32, 16 bits, the low 8 bits, bits 8 to 15; "" if the part has no name
 };
 
-// The place of an argument of a system call: the register, and its offset in the saved registers (struct pt_regs).
-struct SyscallArgument {
-    int reg;
-    uint64_t offset;
+// A register without a number of DWARF that the kernel saves, too.
+struct StateRegister {
+    RegisterNames names;
+    int number;        // one of the numbers below
+    uint32_t saved_at; // offset in the kernel's struct pt_regs
+};
+// The numbers of state registers; an architecture need not have all of them.
+constexpr int syscall_number_register = -2, flags_register = -3, code_segment_register = -4,
+              stack_segment_register = -5;
+
+// Registers by their numbers in .eh_frame.
+struct UnwindColumns {
+    int stack_pointer, frame_pointer, return_address;
 };
 
 struct RegisterFile {
     // Names by number, for the general registers and then the instruction pointer.
     std::span<const RegisterNames> names;
     int stack_pointer, frame_pointer, instruction_pointer;
-    int result;                     // of a function: integers and pointers
-    std::span<const int> arguments; // of a function: integers and pointers, in order
-    int vector_arguments;           // the number of vector registers for arguments; they are the first ones
-    int vectors;                    // the number of vector registers that an Effect can name
+    std::span<const int> results;       // of a function: the registers of an integer or a pointer, the first part first
+    std::span<const int> arguments;     // of a function: integers and pointers, in order
+    int vector_arguments;               // the number of vector registers for arguments; they are the first ones
+    std::span<const uint32_t> saved_at; // offsets of the registers in the kernel's struct pt_regs, by number
+    std::span<const StateRegister> state;
 
     int count() const { return static_cast<int>(names.size()); }
+    int result() const { return results[0]; }
     // The name of the whole register. Returns "" for a number without a register.
-    std::string_view name(int number) const {
+    std::string_view name(int64_t number) const {
         return number >= 0 && number < count() ? names[static_cast<size_t>(number)].names[0] : std::string_view();
+    }
+    // A part of a register: its first bit, and its size in bytes.
+    struct Part {
+        int number;
+        uint32_t size, first_bit;
+    };
+    // Finds a register or a part by its name.
+    std::optional<Part> find(std::string_view name) const {
+        constexpr uint32_t sizes[RegisterNames::widths] = {8, 4, 2, 1, 1};
+        for (size_t i = 0; !name.empty() && i < names.size(); i++)
+            for (int width = 0; width < RegisterNames::widths; width++)
+                if (name == names[i].names[width])
+                    return Part{static_cast<int>(i), sizes[width], width == RegisterNames::widths - 1 ? 8u : 0u};
+        return std::nullopt;
     }
 };
 

@@ -31,6 +31,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "arch/architecture.h"
 #include "codegen/bpf/jumps.h"
 #include "codegen/bpf/kernel_calls.h"
 #include "codegen/bpf/sink_addresses.h"
@@ -68,7 +69,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std
         LLVMInitializeX86TargetMC();
         LLVMInitializeX86AsmPrinter();
     }
-    std::string triple = bpf ? "bpfel" : "x86_64-pc-linux-gnu";
+    std::string triple = bpf ? "bpfel" : host_architecture().llvm_triple();
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
     if (!target)
         return nullptr;
@@ -173,7 +174,7 @@ Backend::Backend(bool bpf) : bpf_(bpf) {}
 Backend::~Backend() = default;
 
 Result<void> Backend::begin(llvm::Module& module) {
-    machine_ = make_machine(bpf_, bpf_ ? "v3" : "x86-64", failure_);
+    machine_ = make_machine(bpf_, bpf_ ? "v3" : host_architecture().llvm_processor(), failure_);
     if (!machine_)
         return Error("internal: " + failure_);
     module.setTargetTriple(machine_->getTargetTriple().str());

@@ -4,43 +4,17 @@
 #include <set>
 
 #include "arch/x86_64/classify.h"
+#include "arch/x86_64/files.h"
 #include "arch/x86_64/hazards.h"
 #include "arch/x86_64/operands.h"
+#include "arch/x86_64/registers.h"
+#include "arch/x86_64/system_calls.h"
 #include "base/check.h"
 #include "base/hash.h"
 
 namespace sonde {
 namespace x86 {
 namespace {
-
-// System V psABI, figure 3.36.
-constexpr RegisterNames names[] = {
-    {{"rax", "eax", "ax", "al", "ah"}},    {{"rdx", "edx", "dx", "dl", "dh"}},    {{"rcx", "ecx", "cx", "cl", "ch"}},
-    {{"rbx", "ebx", "bx", "bl", "bh"}},    {{"rsi", "esi", "si", "sil", ""}},     {{"rdi", "edi", "di", "dil", ""}},
-    {{"rbp", "ebp", "bp", "bpl", ""}},     {{"rsp", "esp", "sp", "spl", ""}},     {{"r8", "r8d", "r8w", "r8b", ""}},
-    {{"r9", "r9d", "r9w", "r9b", ""}},     {{"r10", "r10d", "r10w", "r10b", ""}}, {{"r11", "r11d", "r11w", "r11b", ""}},
-    {{"r12", "r12d", "r12w", "r12b", ""}}, {{"r13", "r13d", "r13w", "r13b", ""}}, {{"r14", "r14d", "r14w", "r14b", ""}},
-    {{"r15", "r15d", "r15w", "r15b", ""}}, {{"rip", "eip", "ip", "", ""}},
-};
-
-// Section 3.2.3 there.
-constexpr int arguments[] = {rdi, rsi, rdx, rcx, r8, r9};
-constexpr RegisterFile registers = {.names = names,
-                                    .stack_pointer = rsp,
-                                    .frame_pointer = rbp,
-                                    .instruction_pointer = rip,
-                                    .result = rax,
-                                    .arguments = arguments,
-                                    .vector_arguments = 8,
-                                    .vectors = 16};
-
-constexpr int go_integers[] = {rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11};
-constexpr uint8_t below_or_equal = 6;
-constexpr GoConvention go_convention = {.goroutine = r14,
-                                        .goroutine_in_assembly = rcx,
-                                        .stack_is_used_up = below_or_equal,
-                                        .integers = go_integers,
-                                        .floats = 15};
 
 // Prefixes, opcode map, opcode, and the part of the opcode in ModRM.
 uint64_t encoding_of(const X86Instruction& one, std::string_view code) {
@@ -65,8 +39,18 @@ class X86 : public Architecture {
 
     const char* name() const override { return mode_ == X86Mode::Long ? "x86-64" : "i386"; }
     int word_size() const override { return mode_ == X86Mode::Long ? 8 : 4; }
-    const RegisterFile& registers() const override { return x86::registers; }
-    const GoConvention& go() const override { return go_convention; }
+    const RegisterFile& registers() const override {
+        return mode_ == X86Mode::Long ? wide_registers() : narrow_registers();
+    }
+    const GoConvention& go() const override { return go_convention(); }
+    uint64_t register_of(uint64_t number) const override {
+        return mode_ == X86Mode::Long ? number : register_of_i386(number);
+    }
+    std::string unreadable_register(uint64_t number) const override { return x86::unreadable_register(number); }
+    UnwindColumns unwind_columns() const override {
+        return mode_ == X86Mode::Long ? UnwindColumns{rsp, rbp, rip} : UnwindColumns{4, 5, 8};
+    }
+    const SystemCalls& system_calls() const override { return x86::system_calls(); }
     size_t longest_instruction() const override { return 15; }
 
     std::optional<Instruction> decode(std::string_view code) const override {
@@ -99,6 +83,20 @@ class X86 : public Architecture {
             visit({at + 1, at + 5, distance, byte == 0xe8});
         }
     }
+
+    std::span<const PltSection> plt_sections() const override {
+        return mode_ == X86Mode::Long ? x86::plt_sections() : std::span<const PltSection>();
+    }
+    std::optional<uint64_t> plt_slot(std::string_view code, uint64_t address) const override {
+        return x86::plt_slot(code, address);
+    }
+    // No code reads the relocations of 32-bit programs.
+    DynamicRelocation dynamic_relocation(uint32_t type) const override {
+        return mode_ == X86Mode::Long ? x86::dynamic_relocation(type) : DynamicRelocation::Other;
+    }
+    Relocated relocate(const CodeRelocation& relocation) const override { return x86::relocate(relocation); }
+    const char* llvm_triple() const override { return "x86_64-pc-linux-gnu"; }
+    const char* llvm_processor() const override { return "x86-64"; }
 
   private:
     X86Instruction known(std::string_view code) const {

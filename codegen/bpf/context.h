@@ -43,9 +43,6 @@ enum Helper : uint64_t {
     get_current_cgroup_id = 80, // 4.18, bpf: implement bpf_get_current_cgroup_id() helper
 };
 
-// DWARF register numbers (System V psABI, figure 3.36).
-constexpr int dwarf_rbp = 6, dwarf_rsp = 7, dwarf_r14 = 14, dwarf_rip = 16;
-
 // The state that all parts of the BPF target share. There is one object for each module; the second half of its members
 // belongs to the program that is being lowered, and BpfPrograms::begin() resets it.
 struct BpfContext {

@@ -22,7 +22,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/rtlib/pt_regs.h"
+#include "arch/pt_regs.h"
 
 namespace sonde {
 namespace {

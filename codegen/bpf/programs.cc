@@ -21,11 +21,11 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "arch/pt_regs.h"
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/bpf/parts.h"
 #include "codegen/bpf/points.h"
 #include "codegen/rtlib/fork.h"
-#include "codegen/rtlib/pt_regs.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/plan/saved_calls.h"
 

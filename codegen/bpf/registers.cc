@@ -19,33 +19,25 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "arch/architecture.h"
+#include "arch/pt_regs.h"
+#include "base/check.h"
 #include "codegen/bpf/parts.h"
-#include "codegen/rtlib/pt_regs.h"
 
 namespace sonde {
 namespace {
 
-// Offsets in pt_regs, by DWARF register number (System V psABI, figure 3.36): rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp,
-// r8 to r15, and the return address, which stands for rip.
-constexpr uint32_t register_offsets[17] = {
-    SONDE_REGS_AX,  SONDE_REGS_DX,  SONDE_REGS_CX,  SONDE_REGS_BX,  SONDE_REGS_SI,  SONDE_REGS_DI,
-    SONDE_REGS_BP,  SONDE_REGS_SP,  SONDE_REGS_R8,  SONDE_REGS_R9,  SONDE_REGS_R10, SONDE_REGS_R11,
-    SONDE_REGS_R12, SONDE_REGS_R13, SONDE_REGS_R14, SONDE_REGS_R15, SONDE_REGS_IP};
+static_assert(hir::Register::syscall_number == syscall_number_register && hir::Register::flags == flags_register &&
+              hir::Register::cs == code_segment_register && hir::Register::ss == stack_segment_register);
 
 // The offset in pt_regs of a register, by its DWARF number or by one of the numbers in hir::Register.
 int64_t offset_of(int number) {
-    switch (number) {
-    case hir::Register::syscall_number:
-        return SONDE_REGS_ORIG_AX;
-    case hir::Register::flags:
-        return SONDE_REGS_FLAGS;
-    case hir::Register::cs:
-        return SONDE_REGS_CS;
-    case hir::Register::ss:
-        return SONDE_REGS_SS;
-    default:
-        return register_offsets[number];
-    }
+    const RegisterFile& registers = host_architecture().registers();
+    if (number >= 0)
+        return registers.saved_at[static_cast<size_t>(number)];
+    const auto state = std::ranges::find(registers.state, number, &StateRegister::number);
+    CHECK(state != registers.state.end());
+    return state->saved_at;
 }
 
 } // namespace
@@ -72,8 +64,9 @@ void BpfRegisters::write(Environment& env, int number, llvm::Value* value) {
 }
 
 llvm::Value* BpfRegisters::argument(Environment& env, int number) {
-    // System V ABI: rdi, rsi, rdx, rcx, r8, r9, then the stack above the return address.
-    static constexpr int registers[] = {5, 4, 1, 2, 8, 9};
+    // The last arguments are on the stack, above the return address.
+    const RegisterFile& file = host_architecture().registers();
+    const std::span<const int> registers = file.arguments;
     bool result = number == hir::Argument::result;
     if (number == hir::Argument::call_registers) {
         if (env.call_registers)
@@ -110,12 +103,12 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
         break;
     }
     if (result)
-        return read(env, 0);
-    if (static_cast<size_t>(number) < std::size(registers))
-        return read(env, registers[number]);
+        return read(env, file.result());
+    if (static_cast<size_t>(number) < registers.size())
+        return read(env, registers[static_cast<size_t>(number)]);
     llvm::Value* value = e_.scratch("argument", 8);
-    auto above = 8 * (number - static_cast<int>(std::size(registers)) + 1);
-    helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(read(env, dwarf_rsp), e_.number(above))});
+    auto above = 8 * (number - static_cast<int>(registers.size()) + 1);
+    helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(read(env, file.stack_pointer), e_.number(above))});
     return e_.CreateLoad(e_.i64(), value);
 }
 
@@ -146,7 +139,7 @@ llvm::Value* BpfRegisters::kernel_function(Environment& env) {
         helper(e_, get_func_ip, {env.context}); // 0 for a breakpoint that is not at a function's entry
     if (!plan::is_kernel_breakpoint(bpf_.kind) || plan::traits(bpf_.kind).at_return)
         return function;
-    llvm::Value* behind_breakpoint = read(env, dwarf_rip);
+    llvm::Value* behind_breakpoint = read(env, host_architecture().registers().instruction_pointer);
     return e_.CreateSelect(e_.CreateICmpNE(function, e_.number(0)), function,
                            e_.CreateSub(behind_breakpoint, e_.number(1)));
 }

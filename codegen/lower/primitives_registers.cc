@@ -9,28 +9,21 @@
 #include <string>
 #include <string_view>
 
+#include "arch/architecture.h"
+#include "arch/pt_regs.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/registers.h"
-#include "codegen/rtlib/pt_regs.h"
 
 namespace sonde {
 namespace {
 
 constexpr const char* no_registers = "cannot access CPU registers in this context";
-// The registers of the first arguments (System V psABI 3.2.3).
-constexpr int argument_registers[] = {5, 4, 1, 2, 8, 9};
-// The registers of a system call's arguments. The kernel takes the fourth argument from r10; i386 uses ebx to ebp.
-struct SyscallArgument {
-    int dwarf;
-    uint64_t offset; // in struct pt_regs
-};
-constexpr SyscallArgument wide_call[] = {{5, 112}, {4, 104}, {1, 96}, {10, 56}, {8, 72}, {9, 64}};
-constexpr SyscallArgument narrow_call[] = {{3, 40}, {2, 88}, {1, 96}, {4, 104}, {5, 112}, {6, 32}};
-constexpr uint64_t syscall_result = 80;
+// The offset of a register in struct pt_regs.
+int64_t saved_at(int reg) { return host_architecture().registers().saved_at[static_cast<size_t>(reg)]; }
 
 bool has_registers(const Lowerer& l) { return plan::traits(l.root->kind).has_registers; }
 
@@ -51,52 +44,43 @@ bool sees_32_bit_calls(const Lowerer& l) {
 }
 
 // Both raw tracepoints pass the registers as the first argument.
-llvm::Value* syscall_register(Lowerer& l, uint64_t offset) {
+llvm::Value* syscall_register(Lowerer& l, int reg) {
     Emitter& e = l.e;
     llvm::Value* value = e.scratch("load", 8);
     e.CreateStore(e.number(0), value);
     llvm::Value* registers = l.target.registers().argument(l.env, 0);
-    l.target.memory().read(l.env, value, 8, e.CreateAdd(registers, e.number(static_cast<int64_t>(offset))), false);
+    l.target.memory().read(l.env, value, 8, e.CreateAdd(registers, e.number(saved_at(reg))), false);
     return e.CreateLoad(e.i64(), value);
 }
 
-llvm::Value* syscall_argument(Lowerer& l, const SyscallArgument& argument) {
-    return at_syscall(l) ? syscall_register(l, argument.offset) : l.target.registers().read(l.env, argument.dwarf);
+llvm::Value* syscall_argument(Lowerer& l, int reg) {
+    return at_syscall(l) ? syscall_register(l, reg) : l.target.registers().read(l.env, reg);
 }
 
+constexpr size_t widths = RegisterNames::widths;
+
+// A register that a script can name.
 struct RegisterRow {
-    const char* names[5]; // 64, 32, 16, low 8 bits, bits 8 to 15
-    int dwarf;
+    const RegisterNames* names;
+    int number; // as in hir::Register
 };
-constexpr RegisterRow register_rows[] = {
-    {{"rax", "eax", "ax", "al", "ah"}, 0},
-    {{"rdx", "edx", "dx", "dl", "dh"}, 1},
-    {{"rcx", "ecx", "cx", "cl", "ch"}, 2},
-    {{"rbx", "ebx", "bx", "bl", "bh"}, 3},
-    {{"rsi", "esi", "si", "sil", ""}, 4},
-    {{"rdi", "edi", "di", "dil", ""}, 5},
-    {{"rbp", "ebp", "bp", "bpl", ""}, 6},
-    {{"rsp", "esp", "sp", "spl", ""}, 7},
-    {{"r8", "r8d", "r8w", "r8b", ""}, 8},
-    {{"r9", "r9d", "r9w", "r9b", ""}, 9},
-    {{"r10", "r10d", "r10w", "r10b", ""}, 10},
-    {{"r11", "r11d", "r11w", "r11b", ""}, 11},
-    {{"r12", "r12d", "r12w", "r12b", ""}, 12},
-    {{"r13", "r13d", "r13w", "r13b", ""}, 13},
-    {{"r14", "r14d", "r14w", "r14b", ""}, 14},
-    {{"r15", "r15d", "r15w", "r15b", ""}, 15},
-    {{"rip", "eip", "ip", "", ""}, 16},
-    {{"rflags", "eflags", "flags", "", ""}, hir::Register::flags},
-    {{"cs", "xcs", "", "", ""}, hir::Register::cs},
-    {{"ss", "xss", "", "", ""}, hir::Register::ss},
-    {{"orig_rax", "orig_eax", "orig_ax", "", ""}, hir::Register::syscall_number},
-};
-constexpr size_t widths = std::size(register_rows[0].names);
+const std::vector<RegisterRow>& register_rows() {
+    static const std::vector<RegisterRow> rows = [] {
+        std::vector<RegisterRow> out;
+        const RegisterFile& file = host_architecture().registers();
+        for (const RegisterNames& names : file.names)
+            out.push_back({&names, static_cast<int>(out.size())});
+        for (const StateRegister& one : file.state)
+            out.push_back({&one.names, one.number});
+        return out;
+    }();
+    return rows;
+}
 
 // The index of a register's name in the order of the rows; nullopt if there is no such register.
 std::optional<size_t> register_number(std::string_view name) {
-    for (size_t i = 0; !name.empty() && i < std::size(register_rows) * widths; i++)
-        if (name == register_rows[i / widths].names[i % widths])
+    for (size_t i = 0; !name.empty() && i < register_rows().size() * widths; i++)
+        if (name == register_rows()[i / widths].names->names[i % widths])
             return i;
     return std::nullopt;
 }
@@ -104,7 +88,7 @@ std::optional<size_t> register_number(std::string_view name) {
 llvm::Value* numbered_register(Lowerer& l, size_t number, bool is_unsigned) {
     Emitter& e = l.e;
     const size_t width = number % widths;
-    llvm::Value* value = read_register(l, register_rows[number / widths].dwarf);
+    llvm::Value* value = read_register(l, register_rows()[number / widths].number);
     if (width == 0)
         return value;
     const bool high = width == 4;
@@ -119,8 +103,8 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
     // Rows without such a name get "-", which no other text in a script equals.
     std::string table;
     size_t count = 0;
-    for (const RegisterRow& row : register_rows)
-        for (const char* one : row.names) {
+    for (const RegisterRow& row : register_rows())
+        for (const char* one : row.names->names) {
             std::string cell = *one ? one : "-";
             cell.resize(name_cell);
             table += cell;
@@ -134,7 +118,7 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::BasicBlock *unknown = e.block("unknown_register"), *end = e.block("register");
     llvm::SwitchInst* which = e.CreateSwitch(found, unknown, static_cast<unsigned>(count));
     for (size_t i = 0; i < count; i++) {
-        if (!*register_rows[i / widths].names[i % widths])
+        if (!*register_rows()[i / widths].names->names[i % widths])
             continue;
         llvm::BasicBlock* one = e.block("named");
         which->addCase(e.getInt64(i), one);
@@ -156,7 +140,7 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
 // At a kernel breakpoint, the instruction pointer is after the breakpoint instruction, so the probed address is taken
 // instead.
 llvm::Value* read_register(Lowerer& l, int dwarf) {
-    constexpr int instruction_pointer = 16;
+    const int instruction_pointer = host_architecture().registers().instruction_pointer;
     const bool breakpoint = plan::is_kernel_breakpoint(l.root->kind) && !plan::traits(l.root->kind).at_return;
     return dwarf == instruction_pointer && breakpoint ? l.target.registers().kernel_function(l.env)
                                                       : l.target.registers().read(l.env, dwarf);
@@ -170,7 +154,7 @@ llvm::Value* is_64_bit(Lowerer& l) {
 
 llvm::Value* return_address(Lowerer& l) {
     Emitter& e = l.e;
-    constexpr int stack_pointer = 7;
+    const int stack_pointer = host_architecture().registers().stack_pointer;
     llvm::Value* word = e.scratch("load", 8);
     e.CreateStore(e.number(0), word);
     l.target.memory().read(l.env, word, 8, l.target.registers().read(l.env, stack_pointer), true);
@@ -179,7 +163,7 @@ llvm::Value* return_address(Lowerer& l) {
 
 llvm::Value* callers_stack(Lowerer& l) {
     Emitter& e = l.e;
-    constexpr int stack_pointer = 7;
+    const int stack_pointer = host_architecture().registers().stack_pointer;
     return e.CreateAdd(l.target.registers().read(l.env, stack_pointer),
                        e.CreateSelect(is_64_bit(l), e.number(8), e.number(4)));
 }
@@ -205,6 +189,8 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
         return value;
     }
     llvm::Value* result = e.stack(8);
+    const RegisterFile& registers = host_architecture().registers();
+    const SystemCalls& calls = host_architecture().system_calls();
     const bool in_call = at_syscall(l) || plan::is_about(kind, plan::Subject::SystemCall);
     llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, hir::TaskNumber::In32BitCall) : nullptr;
     // i386 passes arguments on the stack (its psABI, 2.2.3). Where they are depends on the instruction.
@@ -215,15 +201,17 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
     }
     llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
     llvm::SwitchInst* which = e.CreateSwitch(number, above, 6);
-    for (unsigned i = 0; i < 6; i++) {
+    const size_t in_registers = in_call ? calls.arguments.size() : registers.arguments.size();
+    for (size_t i = 0; i < in_registers; i++) {
         llvm::BasicBlock* one = e.block("register");
         which->addCase(e.getInt64(i + 1), one);
         e.SetInsertPoint(one);
-        llvm::Value* value =
-            in_call ? syscall_argument(l, wide_call[i]) : l.target.registers().read(l.env, argument_registers[i]);
+        llvm::Value* value = in_call ? syscall_argument(l, calls.arguments[i])
+                                     : l.target.registers().read(l.env, registers.arguments[i]);
         if (narrow)
             value = e.CreateSelect(e.CreateICmpNE(narrow, e.number(0)),
-                                   e.CreateAnd(syscall_argument(l, narrow_call[i]), e.number(0xffffffff)), value);
+                                   e.CreateAnd(syscall_argument(l, calls.narrow_arguments[i]), e.number(0xffffffff)),
+                                   value);
         e.CreateStore(value, result);
         e.CreateBr(end);
     }
@@ -232,10 +220,12 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
         raise(l, "cannot fetch argument number %#x", expr.range, number);
     } else {
         // Above the return address.
-        llvm::Value* place = e.CreateMul(e.CreateSub(number, e.number(6)), e.number(8));
+        llvm::Value* place =
+            e.CreateMul(e.CreateSub(number, e.number(static_cast<int64_t>(in_registers))), e.number(8));
         hir::Load read(expr.range, nullptr, 8, false);
         read.user = kind != Kprobe && kind != Kretprobe;
-        e.CreateStore(load(l, read, e.CreateAdd(l.target.registers().read(l.env, 7), place)), result);
+        e.CreateStore(load(l, read, e.CreateAdd(l.target.registers().read(l.env, registers.stack_pointer), place)),
+                      result);
         e.CreateBr(end);
     }
     e.SetInsertPoint(end);
@@ -246,11 +236,11 @@ llvm::Value* emit_result(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     using enum plan::ProbeKind;
     if (at_syscall(l))
-        return syscall_register(l, syscall_result);
+        return syscall_register(l, host_architecture().system_calls().result);
     if (l.root->kind == Fexit)
         return l.target.registers().argument(l.env, hir::Argument::result);
     if (has_registers(l))
-        return l.target.registers().read(l.env, 0);
+        return l.target.registers().read(l.env, host_architecture().registers().result());
     raise(l, no_registers, expr.range);
     e.SetInsertPoint(e.block("after_error"));
     return e.number(0);
@@ -263,13 +253,14 @@ llvm::Value* emit_uaddr(Lowerer& l, const hir::Intrinsic&) {
         return l.target.registers().user_address(l.env);
     if (l.at_exit) // as after the return
         return return_address(l);
-    return l.target.registers().read(l.env, 16);
+    return l.target.registers().read(l.env, host_architecture().registers().instruction_pointer);
 }
 
 llvm::Value* emit_addr(Lowerer& l, const hir::Intrinsic&) {
     if (plan::is_kernel_function(l.root->kind))
         return l.target.registers().kernel_function(l.env);
-    return has_registers(l) ? l.target.registers().read(l.env, 16) : l.e.number(0);
+    return has_registers(l) ? l.target.registers().read(l.env, host_architecture().registers().instruction_pointer)
+                            : l.e.number(0);
 }
 
 llvm::Value* emit_user_mode(Lowerer& l, const hir::Intrinsic&) { return l.target.registers().user_mode(l.env); }

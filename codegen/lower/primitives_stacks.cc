@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "arch/architecture.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/primitives.h"
@@ -30,8 +31,6 @@
 
 namespace sonde {
 namespace {
-
-constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF register numbers
 
 // Whether the script has a probe in kernel code.
 bool probes_kernel(const Lowerer& l) {
@@ -126,19 +125,20 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     llvm::Value* user = sample ? e.CreateNeg(l.target.registers().user_mode(l.env)) : nullptr;
     // Before an instruction that leaves a function, the stack is already described as after the return: the innermost
     // frame is the caller's.
+    const RegisterFile& registers = host_architecture().registers();
     auto value = [&](int number) {
-        if (l.at_exit && number == rip)
+        if (l.at_exit && number == registers.instruction_pointer)
             return return_address(l);
-        if (l.at_exit && number == rsp)
+        if (l.at_exit && number == registers.stack_pointer)
             return callers_stack(l);
         if (origin != SONDE_FROM_REGISTERS && !sample)
-            return number == rsp ? l.env.task : e.number(0);
+            return number == registers.stack_pointer ? l.env.task : e.number(0);
         llvm::Value* held = l.target.registers().read(l.env, number);
         return sample ? e.CreateAnd(held, user) : held;
     };
-    set(offsetof(sonde_stack, rip), value(rip));
-    set(offsetof(sonde_stack, rsp), value(rsp));
-    set(offsetof(sonde_stack, rbp), value(rbp));
+    set(offsetof(sonde_stack, rip), value(registers.instruction_pointer));
+    set(offsetof(sonde_stack, rsp), value(registers.stack_pointer));
+    set(offsetof(sonde_stack, rbp), value(registers.frame_pointer));
     set(offsetof(sonde_stack, from), sample ? e.CreateAdd(user, e.number(SONDE_FROM_ENTRY)) : e.number(origin));
     set(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), e.number(0));

@@ -16,6 +16,7 @@
 
 #include <dwarf.h>
 
+#include "arch/architecture.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/class_passing.h"
 #include "frontend/dwarf/debug_files.h"
@@ -74,8 +75,8 @@ bool is_class(const Type* type) { return type->kind == Type::Struct || type->kin
 // register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. Optimized
 // code does not return that address, but after the prologue it is still in the register.
 Location rust_result(const Type* type) {
-    constexpr int registers[] = {0, 1}; // rax, rdx
-    constexpr int first_argument = 5;   // rdi
+    const std::span<const int> registers = host_architecture().registers().results;
+    const int first_argument = host_architecture().registers().arguments[0];
     Location location;
     if (type->size > 16) {
         location.kind = Location::Memory;
@@ -84,7 +85,7 @@ Location rust_result(const Type* type) {
         return location;
     }
     Leaves leaves;
-    bool scalars = add_leaves(type, 0, leaves, 0) && !leaves.empty() && leaves.size() <= std::size(registers);
+    bool scalars = add_leaves(type, 0, leaves, 0) && !leaves.empty() && leaves.size() <= registers.size();
     if (!scalars && type->size <= 8)
         return in_register(registers[0]);
     if (!scalars || leaves.begin()->first != 0)
@@ -223,8 +224,8 @@ CallingConvention::Described CallingConvention::described(const FunctionInstance
 // Therefore each argument is compared with its own location in the debug information, and the first contradiction ends
 // the computation with a reason.
 Location CallingConvention::argument_location(const FunctionInstance& function, const Variable& argument) {
-    constexpr int integer_registers[] = {5, 4, 1, 2, 8, 9}; // rdi rsi rdx rcx r8 r9
-    constexpr size_t sse_registers = 8;
+    const std::span<const int> integer_registers = file_.architecture().registers().arguments;
+    const auto sse_registers = static_cast<size_t>(file_.architecture().registers().vector_arguments);
     if (function.is_go)
         return go_argument_location(units_, variables_, function, argument);
     size_t integers = 0, sses = 0;
@@ -246,8 +247,7 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         else
             classes = value_classes(types_, type);
         size_t integer = classes.registers(ValueClass::Integer), sse = classes.registers(ValueClass::Sse);
-        bool on_stack =
-            classes.memory || integers + integer > std::size(integer_registers) || sses + sse > sse_registers;
+        bool on_stack = classes.memory || integers + integer > integer_registers.size() || sses + sse > sse_registers;
         // Old versions of clang split such a number between a register and the stack, or do not align it.
         if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
             classes.doubt = "is or follows a number of 16 bytes on the stack, which compilers pass in different ways";

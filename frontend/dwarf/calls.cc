@@ -29,8 +29,7 @@ const std::map<Address, Address>& Calls::own_slots() {
     own_slots_.emplace();
     std::map<std::string_view, Address> own; // by name
     for_each_relocation(file_.elf(), [&](const Relocation& relocation) {
-        if ((relocation.type == R_X86_64_JUMP_SLOT || relocation.type == R_X86_64_GLOB_DAT) &&
-            relocation.symbol.st_shndx != SHN_UNDEF) {
+        if (relocation.is_to_symbol() && relocation.symbol.st_shndx != SHN_UNDEF) {
             own_slots_->emplace(relocation.slot, relocation.symbol.st_value);
             own.emplace(relocation.name, relocation.symbol.st_value);
         }

@@ -17,6 +17,7 @@
 
 #include <dwarf.h>
 
+#include "arch/architecture.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/program_file.h"
 
@@ -97,19 +98,18 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
             in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0 || (is_first && takes_a_register(child));
         } else {
             // A location relative to a register is valid from the beginning only if the caller passes an argument in
-            // that register. The prologue sets all other registers: rbp, or rbx if the frame is aligned and has a
-            // variable size (clang).
-            constexpr int arguments[] = {1, 2, 4, 5, 8, 9}; // rdx rcx rsi rdi r8 r9
-            in_frame =
-                ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
-                std::find(std::begin(arguments), std::end(arguments), base_register(ops[0])) == std::end(arguments);
+            // that register. The prologue sets all other registers: the frame pointer, or rbx if the frame is aligned
+            // and has a variable size (clang).
+            const std::span<const int> arguments = host_architecture().registers().arguments;
+            in_frame = ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
+                       std::ranges::find(arguments, base_register(ops[0])) == arguments.end();
         }
         return !in_frame;
     });
     if (parameters)
         return in_frame;
-    // Without parameters, only locals depend on the prologue. gcc stores its options in DW_AT_producer. clang uses rbp
-    // as the frame base only in unoptimized code.
+    // Without parameters, only locals depend on the prologue. gcc stores its options in DW_AT_producer. clang uses the
+    // frame pointer as the frame base only in unoptimized code.
     Dwarf_Die unit;
     const char* producer =
         dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
@@ -117,7 +117,8 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
         const char* level = strstr(producer, " -O");
         return !level || level[3] == '0';
     }
-    return base && base_length == 1 && base_register(base[0]) == 6 && producer && strstr(producer, "clang");
+    return base && base_length == 1 && base_register(base[0]) == host_architecture().registers().frame_pointer &&
+           producer && strstr(producer, "clang");
 }
 
 bool has_parameters(Dwarf_Die& die) {

@@ -11,6 +11,7 @@
 
 #include <dwarf.h>
 
+#include "arch/architecture.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/location_expression.h"
 #include "frontend/dwarf/unit_index.h"
@@ -18,10 +19,6 @@
 
 namespace sonde {
 namespace {
-
-// DWARF numbers of RAX, RBX, RCX, RDI, RSI, and R8 to R11.
-constexpr int integer_registers[] = {0, 3, 2, 5, 4, 8, 9, 10, 11};
-constexpr size_t float_registers = 15;
 
 // Assigns registers and stack slots to values, in the order of their declaration.
 class GoAssignment {
@@ -55,6 +52,8 @@ class GoAssignment {
     }
 
   private:
+    const GoConvention& convention_ = host_architecture().go();
+
     static uint64_t align(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
     static uint64_t size_of(const Type* type) {
@@ -86,7 +85,7 @@ class GoAssignment {
         switch (type->kind) {
         case Type::Float: // a complex number consists of two
             for (uint64_t part = type->size > 8 ? type->size / 2 : type->size, at = 0; at < type->size; at += part) {
-                if (floats_++ == float_registers)
+                if (floats_++ == convention_.floats)
                     return false;
                 pieces.push_back({static_cast<uint32_t>(part), unavailable(unreadable)});
             }
@@ -115,11 +114,11 @@ class GoAssignment {
             return true;
         }
         default:
-            if (!is_scalar(type) || type->size > 8 || integers_ == std::size(integer_registers))
+            if (!is_scalar(type) || type->size > 8 || integers_ == convention_.integers.size())
                 return false;
             Location location;
             location.kind = Location::Register;
-            location.reg = integer_registers[integers_++];
+            location.reg = convention_.integers[integers_++];
             pieces.push_back({static_cast<uint32_t>(type->size), std::move(location)});
             return true;
         }
@@ -151,7 +150,8 @@ bool passes_in_registers(UnitIndex& units, const FunctionInstance& function) {
 Location go_argument_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
                               const Variable& argument) {
     const bool in_registers = passes_in_registers(units, function);
-    GoAssignment assignment(in_registers ? (takes_dictionary(function.name) ? 1 : 0) : std::size(integer_registers));
+    GoAssignment assignment(in_registers ? (takes_dictionary(function.name) ? 1 : 0)
+                                         : host_architecture().go().integers.size());
     for (const Variable& one : variables.parameters(function)) {
         Location here = assignment.place(one.type, "is passed in a floating point register, which a probe cannot read");
         if (one.die == argument.die)

@@ -20,6 +20,7 @@
 #include <dwarf.h>
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/function_instances.h"
@@ -30,27 +31,8 @@ namespace {
 
 constexpr size_t max_operations = 1024;
 
-// Whether a probe can read the register: the general purpose registers and rip (System V ABI for AMD64, figure 3.36).
-bool is_readable(uint64_t reg) { return reg <= 16; }
-
-// Converts a register number of i386 (System V ABI for Intel386, table 2.14) to that of x86-64.
-uint64_t widen_register(uint64_t reg) {
-    constexpr uint64_t general[] = {0, 2, 1, 3, 7, 6, 4, 5, 16}; // eax ecx edx ebx esp ebp esi edi eip
-    constexpr uint64_t st0 = 11, xmm0 = 21, eight = 8, other = 64;
-    if (reg < std::size(general))
-        return general[reg];
-    if (reg >= st0 && reg < st0 + eight)
-        return 33 + reg - st0;
-    return reg >= xmm0 && reg < xmm0 + eight ? 17 + reg - xmm0 : other;
-}
-
-std::string unreadable_register(uint64_t reg) {
-    if (reg >= 17 && reg <= 32)
-        return fmt::format("is in the vector register xmm{}, which a probe cannot read", reg - 17);
-    if (reg >= 33 && reg <= 40)
-        return "is in a floating point register, which a probe cannot read";
-    return fmt::format("is in register {}, which a probe cannot read", reg);
-}
+// Whether a probe can read the register.
+bool is_readable(uint64_t reg) { return reg < static_cast<uint64_t>(host_architecture().registers().count()); }
 
 constexpr const char* optimized_out_here = "was optimized out at this address";
 
@@ -197,10 +179,10 @@ class LocationTranslator {
     }
 
     bool push_register(uint64_t reg, int64_t offset) {
-        if (context_.file.is_32_bit())
-            reg = widen_register(reg);
+        const Architecture& architecture = context_.file.architecture();
+        reg = architecture.register_of(reg);
         if (!is_readable(reg))
-            return fail(unreadable_register(reg));
+            return fail(architecture.unreadable_register(reg));
         return push(LocationOp::Register, static_cast<int64_t>(reg)) && add(offset);
     }
 
@@ -228,14 +210,14 @@ class LocationTranslator {
     bool finish_in_register(uint64_t reg) {
         if (!ops_.empty())
             return fail("has a corrupt location");
-        if (context_.file.is_32_bit())
-            reg = widen_register(reg);
+        const Architecture& architecture = context_.file.architecture();
+        reg = architecture.register_of(reg);
         done_ = true;
         if (is_readable(reg)) {
             result_.kind = Location::Register;
             result_.reg = static_cast<int>(reg);
         } else {
-            result_ = unavailable(unreadable_register(reg)); // other pieces may still be readable
+            result_ = unavailable(architecture.unreadable_register(reg)); // other pieces may still be readable
         }
         return true;
     }
@@ -451,7 +433,7 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     case DW_OP_plus_uconst:
         return add(static_cast<int64_t>(op.number));
     case DW_OP_deref:
-        return dereference(context_.file.is_32_bit() ? 4 : 8);
+        return dereference(context_.file.architecture().word_size());
     case DW_OP_deref_size:
         return dereference(op.number);
     case DW_OP_dup:
@@ -627,11 +609,11 @@ std::optional<RegisterOffset> register_offset(const Location& place) {
 }
 
 Location above_return_address(uint64_t offset, bool by_address) {
-    constexpr int rsp = 7; // DWARF number
+    const int stack_pointer = host_architecture().registers().stack_pointer;
     constexpr uint64_t return_address = 8;
     Location location;
     location.kind = Location::Memory;
-    location.ops = {{LocationOp::Register, rsp},
+    location.ops = {{LocationOp::Register, stack_pointer},
                     {LocationOp::Constant, static_cast<int64_t>(return_address + offset)},
                     {LocationOp::Add}};
     if (by_address)

@@ -102,11 +102,12 @@ struct FunctionExit {
 };
 
 // How to find the caller's frame at an instruction. The canonical frame address (CFA, the address after the return
-// address) is a register plus an offset. The register is rbp or rsp, by its DWARF number.
+// address) is a register plus an offset. The register is the stack or frame pointer, by its DWARF number.
 struct FrameRule {
     int cfa_register = 7;
     int64_t cfa_offset = 0;
-    std::optional<int64_t> saved_rbp; // offset of the caller's rbp from the CFA; nullopt if rbp still has this value
+    // Offset of the caller's frame pointer from the CFA; nullopt if the register still has this value.
+    std::optional<int64_t> saved_frame_pointer;
 
     bool operator==(const FrameRule&) const = default;
 };

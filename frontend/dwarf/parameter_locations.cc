@@ -20,6 +20,7 @@
 
 #include <dwarf.h>
 
+#include "arch/architecture.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/debug_files.h"
@@ -34,43 +35,40 @@
 namespace sonde {
 namespace {
 
-constexpr int rbp = 6, rsp = 7, rip = 16; // DWARF numbers
-
 bool is_readable(const Location& location) {
     if (location.kind == Location::Pieces)
         return std::ranges::all_of(location.pieces, [](const auto& piece) { return is_readable(piece.place); });
     return location.kind != Location::Unavailable;
 }
 
-bool is_passing_register(int64_t reg, bool is_32_bit) {
-    if (is_32_bit)
-        return reg >= 0 && reg <= 2;                // eax edx ecx, of functions with the attribute regparm
-    constexpr int registers[] = {1, 2, 4, 5, 8, 9}; // rdx rcx rsi rdi r8 r9
-    return std::ranges::find(registers, reg) != std::end(registers);
+bool is_passing_register(int64_t reg, const Architecture& architecture) {
+    return std::ranges::find(architecture.registers().arguments, reg) != architecture.registers().arguments.end();
 }
 
 // Whether a caller can have put an argument at this location: at the entry, nothing else is filled in yet.
-bool is_filled_by_caller(const Location& location, bool is_32_bit) {
+bool is_filled_by_caller(const Location& location, const Architecture& architecture) {
+    const RegisterFile& registers = architecture.registers();
     switch (location.kind) {
     case Location::Unavailable:
     case Location::Bytes:
         return true;
     case Location::Register:
-        return is_passing_register(location.reg, is_32_bit);
+        return is_passing_register(location.reg, architecture);
     case Location::Pieces:
         return std::ranges::all_of(location.pieces,
-                                   [&](const auto& piece) { return is_filled_by_caller(piece.place, is_32_bit); });
+                                   [&](const auto& piece) { return is_filled_by_caller(piece.place, architecture); });
     case Location::Memory:
     case Location::Value:
         break;
     }
     for (size_t i = 0; i < location.ops.size(); i++) {
         const LocationOp& op = location.ops[i];
-        if (op.code != LocationOp::Register || op.operand == rip || is_passing_register(op.operand, is_32_bit))
+        if (op.code != LocationOp::Register || op.operand == registers.instruction_pointer ||
+            is_passing_register(op.operand, architecture))
             continue;
         // The return address is on top of the stack; arguments are above it.
-        const int64_t return_address = is_32_bit ? 4 : 8;
-        const bool above = op.operand == rsp && i + 2 < location.ops.size() &&
+        const int64_t return_address = architecture.word_size();
+        const bool above = op.operand == registers.stack_pointer && i + 2 < location.ops.size() &&
                            location.ops[i + 1].code == LocationOp::Constant &&
                            location.ops[i + 1].operand >= return_address && location.ops[i + 2].code == LocationOp::Add;
         if (!above)
@@ -291,9 +289,10 @@ ParameterLocations::Compared ParameterLocations::compare(const FunctionInstance&
     const std::optional<RegisterOffset> stack = register_offset(without_dereference(out.described));
     if (out.described.kind == Location::Unavailable)
         out.agreement = Agreement::Missing;
-    else if (out.passed.kind == Location::Unavailable && stack && stack->reg == rsp && !is_odd)
+    else if (out.passed.kind == Location::Unavailable && stack &&
+             stack->reg == file_.architecture().registers().stack_pointer && !is_odd)
         out.agreement = Agreement::TooEarly;
-    else if (!is_filled_by_caller(out.described, file_.is_32_bit()))
+    else if (!is_filled_by_caller(out.described, file_.architecture()))
         out.agreement = Agreement::TooEarly;
     else if (agree(out.described, out.passed, type ? type->size : 0))
         out.agreement = Agreement::Same;
@@ -323,7 +322,7 @@ bool ParameterLocations::may_decide(const FunctionInstance& function, const Vari
 Location ParameterLocations::at_entry(const FunctionInstance& function, const Variable& parameter, Address address) {
     if (!calling_.keeps_to_abi(function)) {
         Location described = described_at_entry(function, parameter, address);
-        return is_filled_by_caller(described, file_.is_32_bit()) ? described : unavailable(too_early);
+        return is_filled_by_caller(described, file_.architecture()) ? described : unavailable(too_early);
     }
     const Compared both = compare(function, parameter, address);
     const bool is_passed = both.passed.kind != Location::Unavailable;
@@ -372,15 +371,17 @@ bool ParameterLocations::counts_from_lowered_stack(const Variable& parameter, co
                                       without_dereference(locations_.locate(parameter, block.front().address))),
                                   last = register_offset(
                                       without_dereference(locations_.locate(parameter, lowered(block).address)));
-    return first && last && first->reg == rsp && last->reg == rsp && first->bytes == last->bytes;
+    const int stack_pointer = file_.architecture().registers().stack_pointer;
+    return first && last && first->reg == stack_pointer && last->reg == stack_pointer && first->bytes == last->bytes;
 }
 
 // Returns the parameter's own location, as it would be at the entry.
 Location ParameterLocations::described_at_entry(const FunctionInstance& function, const Variable& parameter,
                                                 Address address) {
     Location place = calling_.corrected(parameter, address, locations_.at_entry(parameter, function.entry, address));
+    const int stack_pointer = file_.architecture().registers().stack_pointer;
     if (file_.is_32_bit() || place.kind != Location::Memory || place.ops.empty() ||
-        place.ops[0].code != LocationOp::Register || place.ops[0].operand != rsp)
+        place.ops[0].code != LocationOp::Register || place.ops[0].operand != stack_pointer)
         return place;
     const std::vector<PrologueState> block = first_block(function);
     if (!counts_from_lowered_stack(parameter, block))
@@ -390,7 +391,7 @@ Location ParameterLocations::described_at_entry(const FunctionInstance& function
     const int64_t distance =
         (has_distance ? place.ops[1].operand : 0) + lowered(block).stack_pointer.value_or(INT32_MIN);
     std::vector<LocationOp> ops = {
-        {LocationOp::Register, rsp}, {LocationOp::Constant, distance + return_address}, {LocationOp::Add}};
+        {LocationOp::Register, stack_pointer}, {LocationOp::Constant, distance + return_address}, {LocationOp::Add}};
     ops.insert(ops.end(), place.ops.begin() + (has_distance ? 3 : 1), place.ops.end());
     place.ops = std::move(ops);
     return place;
@@ -399,30 +400,32 @@ Location ParameterLocations::described_at_entry(const FunctionInstance& function
 namespace {
 
 // Whether the location of one part was already filled by the prologue or by the caller.
-bool is_filled(const PrologueState& state, const Location& place, const Type* type) {
+bool is_filled(const RegisterFile& registers, const PrologueState& state, const Location& place, const Type* type) {
+    const int instruction_pointer = registers.instruction_pointer;
     switch (place.kind) {
     case Location::Register:
-        return place.reg >= 0 && place.reg < 16 && state.passed[place.reg];
+        return place.reg >= 0 && place.reg < instruction_pointer && state.passed[place.reg];
     case Location::Memory:
         break;
     case Location::Pieces:
         return std::ranges::all_of(place.pieces, [&](const auto& piece) {
-            return piece.place.kind != Location::Memory && is_filled(state, piece.place, type);
+            return piece.place.kind != Location::Memory && is_filled(registers, state, piece.place, type);
         });
     default:
         return std::ranges::all_of(place.ops, [&](const LocationOp& op) {
-            return op.code != LocationOp::Register || op.operand == rip || op.operand == rsp ||
-                   (op.operand >= 0 && op.operand < 16 && state.passed[op.operand]);
+            return op.code != LocationOp::Register || op.operand == instruction_pointer ||
+                   op.operand == registers.stack_pointer ||
+                   (op.operand >= 0 && op.operand < instruction_pointer && state.passed[op.operand]);
         });
     }
     const std::optional<RegisterOffset> offset = register_offset(without_dereference(place));
-    if (!offset || offset->reg < 0 || offset->reg > rip)
+    if (!offset || offset->reg < 0 || offset->reg > instruction_pointer)
         return false;
-    const std::optional<int64_t> base = offset->reg == rsp   ? state.stack_pointer
-                                        : offset->reg == rbp ? state.frame_pointer
-                                                             : std::nullopt;
+    const std::optional<int64_t> base = offset->reg == registers.stack_pointer   ? state.stack_pointer
+                                        : offset->reg == registers.frame_pointer ? state.frame_pointer
+                                                                                 : std::nullopt;
     if (!base) // a pointer that the caller passed
-        return offset->reg < rip && state.passed[offset->reg];
+        return offset->reg < instruction_pointer && state.passed[offset->reg];
     const int64_t begin = *base + offset->bytes;
     if (begin >= 0) // above the frame
         // The parameter is in the frame. All bytes that have a value must have been stored.
@@ -453,8 +456,8 @@ std::optional<Address> ParameterLocations::holds_from(const FunctionInstance& fu
         // A location list is exact, except in LLVM, whose lists can begin too early: at the entry, or before the
         // parameter is stored.
         const bool has_begun = listed && place.kind != Location::Memory &&
-                               (state.address != function.entry || is_filled_by_caller(place, false));
-        if (has_begun || is_filled(state, place, parameter.type))
+                               (state.address != function.entry || is_filled_by_caller(place, file_.architecture()));
+        if (has_begun || is_filled(file_.architecture().registers(), state, place, parameter.type))
             return state.address;
     }
     return std::nullopt;

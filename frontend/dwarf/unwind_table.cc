@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 
+#include "arch/architecture.h"
 #include "base/debug/call_frames.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/program_file.h"
@@ -106,8 +107,8 @@ bool UnwindTable::is_entered_by_call(Address entry) {
 // one word. .eh_frame is asked first, since nearly all programs have it; .debug_frame has the rules of code without
 // unwind tables.
 StackAt UnwindTable::stack_at(Address address) {
-    const int stack = file_.is_32_bit() ? 4 : 7;
-    const int64_t word = file_.is_32_bit() ? 4 : 8;
+    const int stack = file_.architecture().unwind_columns().stack_pointer;
+    const int64_t word = file_.architecture().word_size();
     for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
         Dwarf_Frame* found = nullptr;
         if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
@@ -127,7 +128,7 @@ StackAt UnwindTable::stack_at(Address address) {
 
 // libdw may describe the CFA by any expression. Handlers only support "register plus offset".
 std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
-    constexpr int rbp = 6, rsp = 7;
+    const RegisterFile& registers = host_architecture().registers();
     for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
         Dwarf_Frame* found = nullptr;
         if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
@@ -141,14 +142,14 @@ std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
         bool any = ops->atom == DW_OP_bregx;
         rule.cfa_register = any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0;
         rule.cfa_offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
-        if (rule.cfa_register != rbp && rule.cfa_register != rsp)
+        if (rule.cfa_register != registers.frame_pointer && rule.cfa_register != registers.stack_pointer)
             return std::nullopt;
-        if (dwarf_frame_register(frame.get(), rbp, memory, &ops, &count) != 0)
+        if (dwarf_frame_register(frame.get(), registers.frame_pointer, memory, &ops, &count) != 0)
             return std::nullopt;
         // libdw expresses "at the CFA plus an offset" by these operations. No operations mean that the register is
         // unchanged.
         if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
-            rule.saved_rbp = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
+            rule.saved_frame_pointer = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
         else if (ops && count != 0)
             return std::nullopt;
         return rule;

@@ -40,7 +40,7 @@ std::optional<std::pair<uint64_t, int64_t>> distance_slot(const ElfFile& library
     std::optional<std::pair<uint64_t, int64_t>> found;
     for_each_relocation(library, [&](const Relocation& relocation) {
         bool own = relocation.name.empty() || relocation.symbol.st_shndx != SHN_UNDEF;
-        if (relocation.type == R_X86_64_TPOFF64 && own && !found)
+        if (relocation.kind == DynamicRelocation::ThreadDistance && own && !found)
             found.emplace(relocation.slot, static_cast<int64_t>(relocation.symbol.st_value) + relocation.addend);
     });
     return found;
@@ -58,8 +58,8 @@ std::optional<ErrnoPlace::Import> find_import(const ElfFile& file, const ElfFile
     std::map<std::string_view, uint64_t> pointers;
     for_each_relocation(file, [&](const Relocation& relocation) {
         auto at = exported.find(relocation.name);
-        if (relocation.type == R_X86_64_GLOB_DAT && relocation.symbol.st_shndx == SHN_UNDEF && at != exported.end() &&
-            at->second.size() == 1)
+        if (relocation.kind == DynamicRelocation::Pointer && relocation.symbol.st_shndx == SHN_UNDEF &&
+            at != exported.end() && at->second.size() == 1)
             pointers.emplace(relocation.name, relocation.slot);
     });
     if (pointers.empty())

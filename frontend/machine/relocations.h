@@ -1,5 +1,5 @@
 // The relocations of a program or library: the values that the loader writes into it. Sources: System V ABI, chapter 4,
-// "Relocation"; the x86-64 types are in psABI, section 4.4.1.
+// "Relocation".
 #pragma once
 
 #include <elf.h>
@@ -8,6 +8,7 @@
 #include <functional>
 #include <string_view>
 
+#include "arch/relocations.h"
 #include "base/elf_file.h"
 
 namespace sonde {
@@ -15,10 +16,13 @@ namespace sonde {
 // One relocation of the type RELA.
 struct Relocation {
     uint64_t slot = 0; // the address of the value, as linked
-    uint32_t type = 0; // R_X86_64_*
+    DynamicRelocation kind = DynamicRelocation::Other;
     int64_t addend = 0;
     Elf64_Sym symbol{};    // all zeros if the relocation has no symbol
     std::string_view name; // the symbol's name without a version, or ""; valid as long as the file
+
+    // Whether the value is the address of the symbol.
+    bool is_to_symbol() const { return kind == DynamicRelocation::Call || kind == DynamicRelocation::Pointer; }
 };
 
 // Visits the relocations in .rela.plt, then those in .rela.dyn.

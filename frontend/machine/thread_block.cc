@@ -6,6 +6,8 @@
 
 #include <gelf.h>
 
+#include "arch/architecture.h"
+
 namespace sonde {
 
 std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
@@ -47,6 +49,9 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
 
 std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
     std::optional<ThreadSlot> found;
+    const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
+    if (!architecture)
+        return found;
     for (const ElfSection& section : file.sections()) {
         if (section.type != SHT_RELA)
             continue;
@@ -60,14 +65,15 @@ std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
         GElf_Rela entry;
         for (int i = 0; gelf_getrela(data, i, &entry); i++) {
             uint64_t type = GELF_R_TYPE(entry.r_info), index = GELF_R_SYM(entry.r_info);
-            if (type != R_X86_64_TPOFF64 && type != R_X86_64_DTPMOD64)
+            const DynamicRelocation kind = architecture->dynamic_relocation(static_cast<uint32_t>(type));
+            if (kind != DynamicRelocation::ThreadDistance && kind != DynamicRelocation::ThreadModule)
                 continue;
             GElf_Sym symbol{};
             if (index != 0 && (!symbols || !gelf_getsym(symbols, static_cast<int>(index), &symbol) ||
                                symbol.st_shndx == SHN_UNDEF)) // defined in another module
                 continue;
             // Prefer a distance: it needs one read at run time, a module index needs three.
-            bool distance = type == R_X86_64_TPOFF64;
+            bool distance = kind == DynamicRelocation::ThreadDistance;
             if (!found || (distance && !found->distance))
                 found = ThreadSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};
         }

@@ -21,37 +21,6 @@
 namespace sonde {
 namespace {
 
-struct RegisterName {
-    int dwarf;
-    uint32_t size;
-    uint32_t shift; // 8 for ah, bh, ch, dh: the second byte
-};
-
-std::optional<RegisterName> find_register(std::string_view name) {
-    static const std::map<std::string, RegisterName, std::less<>> names = [] {
-        std::map<std::string, RegisterName, std::less<>> out;
-        const char* const legacy[][4] = {{"rax", "eax", "ax", "al"},  {"rdx", "edx", "dx", "dl"},
-                                         {"rcx", "ecx", "cx", "cl"},  {"rbx", "ebx", "bx", "bl"},
-                                         {"rsi", "esi", "si", "sil"}, {"rdi", "edi", "di", "dil"},
-                                         {"rbp", "ebp", "bp", "bpl"}, {"rsp", "esp", "sp", "spl"}};
-        for (int i = 0; i < 8; i++)
-            for (int size = 0; size < 4; size++)
-                out[legacy[i][size]] = {i, 8u >> size, 0};
-        const char* const high[] = {"ah", "dh", "ch", "bh"};
-        for (int i = 0; i < 4; i++)
-            out[high[i]] = {i, 1, 8};
-        for (int i = 8; i < 16; i++) {
-            const char* const suffixes[] = {"", "d", "w", "b"};
-            for (int size = 0; size < 4; size++)
-                out[fmt::format("r{}{}", i, suffixes[size])] = {i, 8u >> size, 0};
-        }
-        out["rip"] = {16, 8, 0};
-        return out;
-    }();
-    auto found = names.find(name);
-    return found == names.end() ? std::nullopt : std::optional(found->second);
-}
-
 // Reads a number at the beginning of the text, and removes it from the text.
 std::optional<int64_t> take_number(std::string_view& text) {
     std::string_view rest = text;
@@ -73,23 +42,25 @@ std::optional<int64_t> take_number(std::string_view& text) {
 
 void push(Location& location, LocationOp::Code code, int64_t operand = 0) { location.ops.push_back({code, operand}); }
 
-Location in_register(const RegisterName& reg) {
+Location in_register(const RegisterFile::Part& reg) {
     Location out;
-    if (reg.shift == 0) {
+    if (reg.first_bit == 0) {
         out.kind = Location::Register;
-        out.reg = reg.dwarf;
+        out.reg = reg.number;
         return out;
     }
     out.kind = Location::Value;
-    push(out, LocationOp::Register, reg.dwarf);
-    push(out, LocationOp::Constant, reg.shift);
+    push(out, LocationOp::Register, reg.number);
+    push(out, LocationOp::Constant, reg.first_bit);
     push(out, LocationOp::Shr);
     return out;
 }
 
 // Parses disp(%base,%index,scale). Each part is optional; disp is a number, a symbol, or a symbol plus a number.
 Location in_memory(std::string_view text, uint64_t address,
-                   const std::function<std::optional<uint64_t>(std::string_view)>& symbol, bool is_32_bit) {
+                   const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
+                   const Architecture& architecture) {
+    const RegisterFile& registers = architecture.registers();
     Location bad = unavailable(fmt::format("is at `{}`, a place that a probe cannot read", text));
     size_t open = text.find('(');
     std::string_view displacement = text.substr(0, std::min(open, text.size()));
@@ -117,7 +88,7 @@ Location in_memory(std::string_view text, uint64_t address,
         displacement.remove_prefix(name.size());
     }
     if (linked) { // relative to the marker itself
-        push(out, LocationOp::Register, 16);
+        push(out, LocationOp::Register, registers.instruction_pointer);
         constant -= static_cast<int64_t>(address);
     }
     push(out, LocationOp::Constant, constant);
@@ -125,7 +96,7 @@ Location in_memory(std::string_view text, uint64_t address,
         push(out, LocationOp::Add);
     // Addresses in i386 code wrap at 4 GB.
     auto finished = [&] {
-        if (is_32_bit) {
+        if (architecture.word_size() == 4) {
             push(out, LocationOp::Constant, 0xffffffff);
             push(out, LocationOp::And);
         }
@@ -153,17 +124,17 @@ Location in_memory(std::string_view text, uint64_t address,
         }
         if (piece.empty())
             continue;
-        std::optional<RegisterName> reg = piece[0] == '%' ? find_register(piece.substr(1)) : std::nullopt;
-        if (!reg || reg->size != (is_32_bit ? 4 : 8) || part > 2)
+        const std::optional<RegisterFile::Part> reg = piece[0] == '%' ? registers.find(piece.substr(1)) : std::nullopt;
+        if (!reg || reg->size != static_cast<uint32_t>(architecture.word_size()) || part > 2)
             return bad;
-        if (reg->dwarf == 16) {
+        if (reg->number == registers.instruction_pointer) {
             // A number relative to rip counts from the next instruction. The assembler converts symbols to such
             // numbers, but the note still has the symbol.
             if (!linked)
-                push(out, LocationOp::Register, 16), push(out, LocationOp::Add);
+                push(out, LocationOp::Register, reg->number), push(out, LocationOp::Add);
             continue;
         }
-        push(out, LocationOp::Register, reg->dwarf);
+        push(out, LocationOp::Register, reg->number);
         push(out, LocationOp::Add);
     }
     return finished();
@@ -175,7 +146,7 @@ Location in_memory(std::string_view text, uint64_t address,
 // The operand is in the syntax of the GNU assembler: `$5`, `%rdi`, or `8(%rbp)`.
 UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
                                  const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
-                                 bool is_32_bit) {
+                                 const Architecture& architecture) {
     UsdtArgument out;
     std::string_view rest = text;
     std::optional<int64_t> size = take_number(rest);
@@ -203,14 +174,14 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
             return out;
         }
     } else if (rest.starts_with("%")) {
-        if (std::optional<RegisterName> reg = find_register(rest.substr(1))) {
+        if (const std::optional<RegisterFile::Part> reg = architecture.registers().find(rest.substr(1))) {
             out.location = in_register(*reg);
             return out;
         }
         out.location = unavailable(fmt::format("is in the register {}, which a probe cannot read", rest.substr(1)));
         return out;
     } else if (!rest.empty()) {
-        out.location = in_memory(rest, address, symbol, is_32_bit);
+        out.location = in_memory(rest, address, symbol, architecture);
         return out;
     }
     out.location = unavailable(fmt::format("is `{}` in the mark's note, an operand that a probe cannot read", text));
@@ -219,7 +190,9 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
 
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
     std::vector<UsdtMark> marks;
-    const bool is_32_bit = file.machine() == EM_386;
+    const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
+    if (!architecture)
+        return marks;
     const ElfSection* base_section = file.find_section(".stapsdt.base");
     std::map<std::string, uint64_t, std::less<>> symbols;
     bool symbols_read = false;
@@ -249,7 +222,7 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         notes.remove_prefix(padded(head[0]) + padded(head[1]));
         // The addresses of the marker, of .stapsdt.base when the code was assembled, and of the semaphore.
         uint64_t words[3] = {};
-        const size_t word = is_32_bit ? 4 : 8;
+        const auto word = static_cast<size_t>(architecture->word_size());
         if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < std::size(words) * word)
             continue;
         for (uint64_t& one : words) {
@@ -279,7 +252,7 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
             size_t end = std::min(arguments.find(' '), arguments.size());
             if (end > 0)
                 mark.arguments.push_back(
-                    parse_usdt_argument(arguments.substr(0, end), mark.address, symbol, is_32_bit));
+                    parse_usdt_argument(arguments.substr(0, end), mark.address, symbol, *architecture));
             arguments.remove_prefix(std::min(end + 1, arguments.size()));
         }
         marks.push_back(std::move(mark));

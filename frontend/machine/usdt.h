@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "frontend/machine/location.h"
 
@@ -35,11 +36,11 @@ struct UsdtMark {
 // Returns the markers of an ELF file, in their order. Skips malformed notes.
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file);
 
-// Parses an argument such as "-4@-20(%rbp)". `address` is the marker's, for operands relative to rip. `symbol` returns
-// the linked address of a symbol. With `is_32_bit`, the code is i386 code with 4-byte addresses. If the operand cannot
-// be parsed, the location is Unavailable with a reason.
+// Parses an argument such as "-4@-20(%rbp)". `address` is the marker's, for operands relative to the instruction
+// pointer. `symbol` returns the linked address of a symbol. If the operand cannot be parsed, the location is
+// Unavailable with a reason.
 UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
                                  const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
-                                 bool is_32_bit = false);
+                                 const Architecture& architecture);
 
 } // namespace sonde

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/check.h"
 #include "base/debug_file.h"
 #include "base/glob.h"
@@ -22,9 +23,6 @@
 
 namespace sonde {
 namespace {
-
-// From this number on, a call has the same number in all architectures, and a function with its name.
-constexpr int first_of_all_architectures = 424;
 
 // Returns the encoded places of a call's arguments in a 32-bit program (see syscalls_32.def). By default they are in
 // the registers, in order, and a `long` is extended by sign.
@@ -54,27 +52,28 @@ uint64_t narrow_arguments(std::string_view parameters, std::string_view sources)
 }
 
 std::vector<Syscall> make_syscalls() {
-    std::vector<Syscall> all = {
-#define SYSCALL(number, name, parameters, text) {number, name, parameters, text},
-#include "arch/x86_64/syscalls.def"
-#undef SYSCALL
-    };
+    const SystemCalls& calls = host_architecture().system_calls();
+    std::vector<Syscall> all;
+    for (const SystemCallRow& row : calls.rows)
+        all.push_back({row.number, row.name, row.parameters, row.text});
     auto add = [&](int64_t number, std::string_view name, std::string_view sources) {
         const auto call = std::ranges::find(all, name, &Syscall::name);
         CHECK(call != all.end());
         call->narrow_calls.push_back({number, narrow_arguments(call->parameters, sources)});
     };
-    for (const Syscall& call : all)
-        if (call.number >= first_of_all_architectures)
-            add(call.number, call.name, "");
-#define SAME(number, name) add(number, name, "");
-#define SAME_FROM(number, name, sources) add(number, name, sources);
-#define CALL(number, name, parameters, text, sources)                                                                  \
-    all.push_back({-1, name, parameters, text, {{number, narrow_arguments(parameters, sources)}}});
-#include "arch/x86_64/syscalls_32.def"
-#undef SAME
-#undef SAME_FROM
-#undef CALL
+    if (!calls.narrow_rows.empty())
+        for (const Syscall& call : all)
+            if (call.number >= first_of_all_architectures)
+                add(call.number, call.name, "");
+    for (const NarrowCallRow& row : calls.narrow_rows)
+        if (row.parameters)
+            all.push_back({-1,
+                           row.name,
+                           row.parameters,
+                           row.text,
+                           {{row.number, narrow_arguments(row.parameters, row.sources)}}});
+        else
+            add(row.number, row.name, row.sources);
     return all;
 }
 const std::vector<Syscall>& all_syscalls() {
@@ -100,17 +99,12 @@ constexpr const char* no_code = "ni_syscall";
 // The last number also stands for all greater ones (codegen/bpf/points.cc). No kernel has so many system calls.
 constexpr int beyond_table = 511;
 
-// Calls that are internal to the kernel or too new for SystemTap, and have no row.
-constexpr std::pair<int, std::string_view> unnamed[] = {
-    {335, "uretprobe"}, {336, "uprobe"}, {453, "map_shadow_stack"}, {470, "listns"}, {471, "rseq_slice_yield"},
-};
-
 // Maps each call's name to whether its kernel function does anything. For calls that a kernel can be built without,
 // there is a weak function that does nothing (COND_SYSCALL in arch/x86/include/asm/syscall_wrapper.h).
 using CallFunctions = std::map<std::string, bool, std::less<>>;
 
 CallFunctions find_call_functions(const ProbeEnvironment& env) {
-    constexpr std::string_view prefix = "__x64_sys_";
+    const std::string_view prefix = host_architecture().system_calls().function_prefix;
     CallFunctions out;
     const Result<std::string>& list = env.kernel_symbols();
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
@@ -155,11 +149,12 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
     };
     std::vector<Syscall> out;
     const std::vector<Syscall>& all = all_syscalls();
+    const auto unnamed = host_architecture().system_calls().unnamed;
     for (int number = 0; number <= beyond_table; number++) {
         const auto known = std::ranges::find(all, number, &Syscall::number);
-        const auto* own = std::ranges::find(unnamed, number, &std::pair<int, std::string_view>::first);
+        const auto own = std::ranges::find(unnamed, number, &std::pair<int, std::string_view>::first);
         if (known != all.end() ? is_missing(number, known->name)
-                               : own == std::end(unnamed) || !functions.contains(own->second))
+                               : own == unnamed.end() || !functions.contains(own->second))
             out.push_back({number, no_code, "", ""});
         // Functions for calls that only 32-bit programs can make are not checked.
         const auto narrow = std::ranges::find_if(all, [&](const Syscall& one) {

@@ -7,16 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
+
 namespace sonde {
 namespace {
 
-constexpr int rbp = 6, rsp = 7;
-
-// DWARF register numbers: System V ABI for AMD64, figure 3.36.
 std::string register_text(int64_t number) {
-    static constexpr const char* names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-                                            "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
-    return number >= 0 && number <= 16 ? names[number] : fmt::format("register {}", number);
+    const std::string_view name = host_architecture().registers().name(number);
+    return name.empty() ? fmt::format("register {}", number) : std::string(name);
 }
 
 const char* operator_text(LocationOp::Code code) {
@@ -102,7 +100,9 @@ std::string formula(const std::vector<LocationOp>& ops) {
 bool is_on_stack(const std::vector<LocationOp>& ops) {
     bool simple =
         ops.size() == 1 || (ops.size() == 3 && ops[1].code == LocationOp::Constant && ops[2].code == LocationOp::Add);
-    return simple && ops[0].code == LocationOp::Register && (ops[0].operand == rsp || ops[0].operand == rbp);
+    const RegisterFile& registers = host_architecture().registers();
+    return simple && ops[0].code == LocationOp::Register &&
+           (ops[0].operand == registers.stack_pointer || ops[0].operand == registers.frame_pointer);
 }
 
 std::string memory_text(const std::vector<LocationOp>& ops) {

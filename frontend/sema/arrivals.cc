@@ -9,6 +9,7 @@
 // (dwarf/function_entries.cc, arrivals_from()).
 #include "frontend/sema/arrivals.h"
 
+#include "arch/architecture.h"
 #include "frontend/hir/jump_condition.h"
 #include "frontend/machine/code_flow.h"
 
@@ -20,7 +21,7 @@ class NoteBuilder {
     NoteBuilder(Body& body, int64_t which, Range range) : b_(body), which_(which), range_(range) {}
 
     hir::Element* note() {
-        constexpr int dwarf_rsp = 7;
+        const int stack_pointer = host_architecture().registers().stack_pointer;
         hir::Global*& notes = b_.notes.arrivals;
         if (!notes) {
             notes = b_.make<hir::Global>();
@@ -34,7 +35,8 @@ class NoteBuilder {
         }
         hir::Expr* thread = b_.make<hir::Intrinsic>(range_, "tid", hir::ValueType::Long, std::vector<hir::Expr*>());
         return b_.make<hir::Element>(
-            range_, notes, std::vector<hir::Expr*>{thread, b_.make<hir::Register>(range_, dwarf_rsp), number(which_)});
+            range_, notes,
+            std::vector<hir::Expr*>{thread, b_.make<hir::Register>(range_, stack_pointer), number(which_)});
     }
 
     hir::Expr* number(int64_t value) { return b_.make<hir::ConstLong>(range_, value); }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
@@ -215,15 +216,16 @@ hir::Expr* build_probewrite(Body& b, const ast::AtOperatorExpr& expr) {
     return b.make<hir::ConstLong>(expr.range, written);
 }
 
-// Builds @uregister(N) and @kregister(N). The numbers are those of DWARF for x86-64 (System V ABI, section on DWARF).
+// Builds @uregister(N) and @kregister(N). The numbers are those of DWARF.
 hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
-    constexpr int64_t last = 16;
+    const Architecture& architecture = host_architecture();
+    const int64_t last = architecture.registers().count() - 1;
     bool of_kernel = expr.name == "@kregister";
     int64_t number = ast::as<ast::NumberExpr>(*expr.args[0]).value;
     if (number < 0 || number > last) {
-        b.context.report_once(
-            DiagId::UnknownVariable, expr.args[0]->range,
-            fmt::format("register {} does not exist: the DWARF numbers of x86-64 are 0 to {}", number, last));
+        b.context.report_once(DiagId::UnknownVariable, expr.args[0]->range,
+                              fmt::format("register {} does not exist: the DWARF numbers of {} are 0 to {}", number,
+                                          architecture.name(), last));
         return b.zero(expr.range);
     }
     if (of_kernel && b.point && plan::is_trampoline(b.point->kind)) {

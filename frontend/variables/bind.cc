@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "frontend/variables/bases.h"
 #include "frontend/variables/components.h"
 #include "frontend/variables/layout.h"
@@ -134,7 +135,7 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
     if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
-    constexpr int rsp = 7;
+    const int stack_pointer = host_architecture().registers().stack_pointer;
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);
@@ -145,8 +146,8 @@ hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnos
     if (point.plt || point.entry_address == point.function.entry ||
         point.module->cheap_entry(point.function) == point.entry_address) {
         if (!point.module->file().is_32_bit() || is_on_top)
-            return arena.make<hir::Register>(Range(), rsp);
-        return evaluate(b, {{LocationOp::Register, rsp}, {LocationOp::Constant, -4}, {LocationOp::Add}});
+            return arena.make<hir::Register>(Range(), stack_pointer);
+        return evaluate(b, {{LocationOp::Register, stack_pointer}, {LocationOp::Constant, -4}, {LocationOp::Add}});
     }
     Location location = point.module->return_address(point.entry_address);
     if (is_on_top)

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/check.h"
 #include "frontend/variables/binding.h"
 #include "frontend/variables/text.h"
@@ -28,8 +29,12 @@ using hir::ValueType;
 
 namespace {
 
-// Offsets of rdi, rsi, rdx, r10, r8 and r9 in x86-64's struct pt_regs (arch/x86/include/asm/ptrace.h).
-constexpr int64_t argument_offsets[] = {112, 104, 96, 56, 72, 64};
+// The offset of an argument of a system call in the kernel's struct pt_regs.
+int64_t argument_offset(int64_t index) {
+    const Architecture& architecture = host_architecture();
+    const int reg = architecture.system_calls().arguments[static_cast<size_t>(index)];
+    return architecture.registers().saved_at[static_cast<size_t>(reg)];
+}
 
 // The format of an item in a word.
 constexpr int64_t item_bits = 16, items_in_word = 4, words_of_call = 2;
@@ -144,7 +149,8 @@ std::vector<TextItem> text_items(std::string_view row) {
 }
 
 hir::Expr* call_register(Binding& b, hir::Expr* registers, size_t index) {
-    auto* at = b.make<hir::Load>(b.expr.range, b.plus(registers, argument_offsets[index]), 8u, false);
+    auto* at =
+        b.make<hir::Load>(b.expr.range, b.plus(registers, argument_offset(static_cast<int64_t>(index))), 8u, false);
     at->user = false;
     return at;
 }
@@ -243,7 +249,8 @@ hir::Expr* CallTexts::text(Binding& b, const std::vector<TextItem>& items) {
     if (fresh) {
         int64_t words[words_of_call] = {};
         for (size_t i = 0; i < items.size(); i++) {
-            int64_t item = number_of(b, items[i]) | argument_offsets[items[i].arguments[0]] / where_unit << number_bits;
+            int64_t item = number_of(b, items[i]) |
+                           argument_offset(static_cast<int64_t>(items[i].arguments[0])) / where_unit << number_bits;
             if (i > 0 && !items[i].gives_separator)
                 item |= with_comma;
             words[i / items_in_word] |=

@@ -1,4 +1,5 @@
 // The condition of .callee() points: the callee was called by the function through which the script found it.
+#include "arch/architecture.h"
 #include "frontend/variables/variables.h"
 
 namespace sonde {
@@ -13,12 +14,13 @@ class FrameWalk {
     FrameWalk(Arena& arena, Range range, Address here) : arena_(arena), range_(range), here_(here) {}
 
     // Whether a function whose frame is found by `rule` was called by one of `callers`.
-    hir::Expr* called_by(const std::vector<Caller>& callers, const FrameRule& rule, hir::Expr* rsp, hir::Expr* rbp) {
-        constexpr int dwarf_rsp = 7, rip = 16;
-        hir::Expr* cfa = plus(rule.cfa_register == dwarf_rsp ? rsp : rbp, rule.cfa_offset);
-        hir::Expr* callers_rbp = rule.saved_rbp ? load(plus(cfa, *rule.saved_rbp)) : rbp;
+    hir::Expr* called_by(const std::vector<Caller>& callers, const FrameRule& rule, hir::Expr* stack,
+                         hir::Expr* frame) {
+        hir::Expr* cfa = plus(rule.cfa_register == registers_.stack_pointer ? stack : frame, rule.cfa_offset);
+        hir::Expr* callers_frame = rule.saved_frame_pointer ? load(plus(cfa, *rule.saved_frame_pointer)) : frame;
         // The distance from the probed instruction does not depend on where the module is loaded.
-        hir::Expr* distance = binary(BinaryOp::Sub, load(plus(cfa, -8)), arena_.make<hir::Register>(range_, rip));
+        hir::Expr* distance = binary(BinaryOp::Sub, load(plus(cfa, -8)),
+                                     arena_.make<hir::Register>(range_, registers_.instruction_pointer));
         hir::Expr* any = nullptr;
         for (const Caller& caller : callers) {
             hir::Expr* here = nullptr;
@@ -26,7 +28,7 @@ class FrameWalk {
                 here = either(here, binary(BinaryOp::Eq, distance, number(static_cast<int64_t>(address - here_))));
             if (!caller.callers.empty())
                 here = arena_.make<hir::Logical>(range_, true, here,
-                                                 called_by(caller.callers, caller.frame, cfa, callers_rbp));
+                                                 called_by(caller.callers, caller.frame, cfa, callers_frame));
             any = either(any, here);
         }
         return any;
@@ -46,19 +48,21 @@ class FrameWalk {
     Arena& arena_;
     Range range_;
     Address here_;
+    const RegisterFile& registers_ = host_architecture().registers();
 };
 
 } // namespace
 
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder) {
-    constexpr int rbp = 6, rsp = 7;
+    const RegisterFile& registers = host_architecture().registers();
     Address here = point.is_return ? point.entry_address : point.address;
     std::optional<FrameRule> rule = point.callers.empty() ? std::nullopt : point.module->frame_rule(here);
     if (!rule)
         return nullptr;
     FrameWalk walk(binder.arena, range, point.jump.value_or(here));
-    hir::Expr* called = walk.called_by(point.callers, *rule, binder.arena.make<hir::Register>(range, rsp),
-                                       binder.arena.make<hir::Register>(range, rbp));
+    hir::Expr* called =
+        walk.called_by(point.callers, *rule, binder.arena.make<hir::Register>(range, registers.stack_pointer),
+                       binder.arena.make<hir::Register>(range, registers.frame_pointer));
     return point.is_return && binder.at_entry ? binder.at_entry(called) : called;
 }
 

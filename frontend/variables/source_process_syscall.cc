@@ -1,12 +1,12 @@
 // `$syscall`, `$arg1` to `$arg6` and `$return` at a system call.
 //
-// For the registers see the System V psABI for x86-64, A.2.1 ("Calling Conventions" of the Linux kernel). Calls of
-// 32-bit programs use i386's registers and have other numbers.
+// Calls of 32-bit programs use other registers and have other numbers.
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/architecture.h"
 #include "frontend/variables/sources.h"
 
 namespace sonde {
@@ -14,19 +14,20 @@ namespace {
 
 struct Register {
     const char* name;
-    int number; // as in hir::Register
+    int number; // of an argument, from 0; or one of the following
     bool at_entry, at_return;
-    int narrow = -1; // for calls of 32-bit programs; -1: the same
 };
+constexpr int syscall_number = -1, syscall_result = -2;
+
 constexpr Register registers[] = {
-    {"$syscall", hir::Register::syscall_number, true, true},
-    {"$arg1", 5, true, false, 3},
-    {"$arg2", 4, true, false, 2},
-    {"$arg3", 1, true, false, 1},
-    {"$arg4", 10, true, false, 4},
-    {"$arg5", 8, true, false, 5},
-    {"$arg6", 9, true, false, 6},
-    {"$return", 0, false, true},
+    {"$syscall", syscall_number, true, true},
+    {"$arg1", 0, true, false},
+    {"$arg2", 1, true, false},
+    {"$arg3", 2, true, false},
+    {"$arg4", 3, true, false},
+    {"$arg5", 4, true, false},
+    {"$arg6", 5, true, false},
+    {"$return", syscall_result, false, true},
 };
 
 std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
@@ -39,12 +40,17 @@ std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
 
 hir::Expr* read(Binding& b, const Register& one) {
     const Range range = b.expr.range;
-    hir::Expr* wide = b.make<hir::Register>(range, one.number);
-    if (one.narrow < 0)
-        return wide;
+    const SystemCalls& calls = host_architecture().system_calls();
+    if (one.number == syscall_number)
+        return b.make<hir::Register>(range, hir::Register::syscall_number);
+    if (one.number == syscall_result)
+        return b.make<hir::Register>(range, calls.result);
+    const auto argument = static_cast<size_t>(one.number);
+    hir::Expr* wide = b.make<hir::Register>(range, calls.arguments[argument]);
     hir::Expr* is_narrow =
         b.make<hir::Intrinsic>(range, "__in_32_bit_call", hir::ValueType::Long, std::vector<hir::Expr*>());
-    hir::Expr* narrow = b.make<hir::Retype>(range, b.make<hir::Register>(range, one.narrow), 4u, false);
+    hir::Expr* narrow =
+        b.make<hir::Retype>(range, b.make<hir::Register>(range, calls.narrow_arguments[argument]), 4u, false);
     return b.make<hir::Ternary>(range, is_narrow, narrow, wide);
 }
 

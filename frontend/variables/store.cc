@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "frontend/variables/bind.h"
 #include "frontend/variables/layout.h"
 #include "frontend/variables/reading.h"
@@ -19,11 +20,9 @@
 namespace sonde {
 namespace {
 
-// System V ABI, figure 3.36.
-const char* register_name(int number) {
-    static constexpr const char* names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-                                            "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
-    return number >= 0 && number <= 16 ? names[number] : "a register";
+std::string_view register_name(int number) {
+    const std::string_view name = host_architecture().registers().name(number);
+    return name.empty() ? "a register" : name;
 }
 
 bool can_write_registers(Binding& b) {
@@ -39,7 +38,8 @@ std::optional<int> register_to_write(Binding& b, const Place& place) {
         part.expr->kind != hir::ExprKind::Register)
         return std::nullopt;
     const int number = hir::as<hir::Register>(*part.expr).number;
-    return number >= 0 && number < 16 ? std::optional(number) : std::nullopt;
+    return number >= 0 && number < host_architecture().registers().instruction_pointer ? std::optional(number)
+                                                                                       : std::nullopt;
 }
 
 // Reports why a value that is not in memory cannot be written.

@@ -21,14 +21,13 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "runtime/plan/host_api.h"
 
 namespace sonde {
 namespace {
 
 constexpr uint64_t page = 4096, most_bytes = 1u << 30;
-
-bool is_int32(uint64_t value) { return static_cast<uint64_t>(int64_t{static_cast<int32_t>(value)}) == value; }
 
 Error broken() { return Error("the host code is truncated or corrupt"); }
 
@@ -79,7 +78,8 @@ Result<void> Linker::read_sections() {
     if (!is_inside(0, sizeof(Elf64_Ehdr)))
         return broken();
     const auto header = read<Elf64_Ehdr>(0);
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_REL || header.e_machine != EM_X86_64)
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_REL ||
+        architecture_of(header.e_machine, false) != &host_architecture())
         return Error("the host code was made for another machine");
     if (header.e_shentsize != sizeof(Elf64_Shdr) ||
         !is_inside(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)))
@@ -206,47 +206,28 @@ Result<void> Linker::relocate_all() {
     return {};
 }
 
-// Applies one relocation. A value that does not fit into 32 bits is an error, not truncated.
+// Applies one relocation.
 Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
     const uint64_t index = ELF64_R_SYM(rela.r_info), room = sections_[section].sh_size;
-    const auto type = static_cast<uint32_t>(ELF64_R_TYPE(rela.r_info));
-    const bool wide =
-        type == R_X86_64_64 || type == R_X86_64_PC64 || type == R_X86_64_GOTOFF64 || type == R_X86_64_GOTPC64;
-    const uint64_t width = wide ? 8 : 4;
-    if (index >= values_.size() || !values_[index] || room < width || rela.r_offset > room - width)
+    if (index >= values_.size() || !values_[index] || rela.r_offset > room)
         return broken();
-    uint8_t* place = base_ + offsets_[section] + rela.r_offset;
-    // The names in the psABI: S + A is the target, P the place, GOT the address of the table.
-    const uint64_t addend = static_cast<uint64_t>(rela.r_addend), target = *values_[index] + addend;
-    const uint64_t here = reinterpret_cast<uint64_t>(place), got = reinterpret_cast<uint64_t>(base_);
-    uint64_t value = 0;
-    switch (type) {
-    case R_X86_64_NONE:
+    const CodeRelocation relocation{.type = static_cast<uint32_t>(ELF64_R_TYPE(rela.r_info)),
+                                    .place = base_ + offsets_[section] + rela.r_offset,
+                                    .room = room - rela.r_offset,
+                                    .symbol = *values_[index],
+                                    .addend = rela.r_addend,
+                                    .table = reinterpret_cast<uint64_t>(base_)};
+    switch (host_architecture().relocate(relocation)) {
+    case Relocated::Done:
         return {};
-    case R_X86_64_64:
-    case R_X86_64_32:
-    case R_X86_64_32S:
-        value = target;
-        break;
-    case R_X86_64_PC64:
-    case R_X86_64_PC32:
-    case R_X86_64_PLT32:
-        value = target - here;
-        break;
-    case R_X86_64_GOTOFF64:
-        value = target - got;
-        break;
-    case R_X86_64_GOTPC64:
-    case R_X86_64_GOTPC32:
-        value = got + addend - here;
-        break;
-    default:
-        return Error(fmt::format("the host code has a relocation of type {}", type));
-    }
-    if (!wide && !(type == R_X86_64_32 ? value <= UINT32_MAX : is_int32(value)))
+    case Relocated::TooLong:
+        return broken();
+    case Relocated::OutOfReach:
         return Error("the host code refers to something out of reach");
-    std::memcpy(place, &value, width);
-    return {};
+    case Relocated::Unknown:
+        break;
+    }
+    return Error(fmt::format("the host code has a relocation of type {}", relocation.type));
 }
 
 // Makes the code executable and read-only. Data stays writable.

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "arch/calls_32.h"
 #include "options/translate.h"
 #include "runtime/plan/batch.h"
-#include "runtime/plan/calls_32.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/quantile.h"

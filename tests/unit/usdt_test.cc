@@ -10,9 +10,10 @@ namespace sonde {
 namespace {
 
 std::string describe(const char* text) {
-    UsdtArgument argument = parse_usdt_argument(text, 0x1000, [](std::string_view name) -> std::optional<uint64_t> {
+    const auto symbol = [](std::string_view name) {
         return name == "counter" ? std::optional<uint64_t>(0x4010) : std::nullopt;
-    });
+    };
+    UsdtArgument argument = parse_usdt_argument(text, 0x1000, symbol, host_architecture());
     std::string out = fmt::format("{}{}", argument.is_signed ? "s" : "u", argument.size);
     const Location& location = argument.location;
     switch (location.kind) {
