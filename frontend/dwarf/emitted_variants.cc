@@ -91,11 +91,17 @@ bool EmittedVariants::runs_another(Address entry) {
 }
 
 // A thunk without the code ends in a jump to the function or, if it adjusts the result, calls the function. The jump
-// may be through memory, and then nothing shows its target. But such a thunk has no return instruction.
+// may be through the global offset table, and then nothing shows its target. But such a thunk has no return
+// instruction. A jump through a variable is part of the function's code, which calls a function pointer last.
 bool EmittedVariants::has_own_code(const CodeSymbol& thunk, const std::string& target) {
     bool jumps = false, returns = false;
-    const bool is_decoded = for_each_instruction(file_, thunk, [&](const Instruction& one, Address) {
-        jumps = jumps || one.is_indirect_jump();
+    const auto goes_through_variable = [&](const Instruction& jump, Address next) {
+        const bool is_fixed = jump.memory.exists && jump.memory.is_fixed;
+        const ElfSection* section = is_fixed ? file_.section_at(jump.memory.address(next)) : nullptr;
+        return section && !section->name.starts_with(".got");
+    };
+    const bool is_decoded = for_each_instruction(file_, thunk, [&](const Instruction& one, Address next) {
+        jumps = jumps || (one.is_indirect_jump() && !goes_through_variable(one, next));
         returns = returns || one.is_return();
     });
     std::vector<std::string> names = variants_run_by(target);

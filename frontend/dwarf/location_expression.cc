@@ -592,20 +592,26 @@ Location translate_expression(const ExpressionContext& context, Address address,
     return LocationTranslator(context, address, subprogram).translate(attribute, ops, count);
 }
 
+int64_t constants_added(const std::vector<LocationOp>& ops, size_t& at) {
+    int64_t sum = 0;
+    for (; at + 1 < ops.size() && ops[at].code == LocationOp::Constant; at += 2)
+        if (ops[at + 1].code == LocationOp::Add)
+            sum += ops[at].operand;
+        else if (ops[at + 1].code == LocationOp::Sub)
+            sum -= ops[at].operand;
+        else
+            break;
+    return sum;
+}
+
 std::optional<RegisterOffset> register_offset(const Location& place) {
     if (place.kind != Location::Memory || place.ops.empty() || place.ops[0].code != LocationOp::Register)
         return std::nullopt;
-    RegisterOffset offset{.reg = place.ops[0].operand, .bytes = 0};
-    for (size_t i = 1; i < place.ops.size(); i += 2) {
-        bool steps = i + 1 < place.ops.size() && place.ops[i].code == LocationOp::Constant;
-        if (steps && place.ops[i + 1].code == LocationOp::Add)
-            offset.bytes += place.ops[i].operand;
-        else if (steps && place.ops[i + 1].code == LocationOp::Sub)
-            offset.bytes -= place.ops[i].operand;
-        else
-            return std::nullopt;
-    }
-    return offset;
+    size_t next = 1;
+    const int64_t bytes = constants_added(place.ops, next);
+    if (next != place.ops.size())
+        return std::nullopt;
+    return RegisterOffset{.reg = place.ops[0].operand, .bytes = bytes};
 }
 
 Location above_return_address(uint64_t offset, bool by_address) {

@@ -44,6 +44,9 @@ struct RegisterOffset {
     int64_t reg = -1; // DWARF number
     int64_t bytes = 0;
 };
+// Returns the sum of the constants that operations add to a value, from number `at` on. Sets `at` to the first
+// operation that does something else.
+int64_t constants_added(const std::vector<LocationOp>& ops, size_t& at);
 // Returns nullopt for a location of another form.
 std::optional<RegisterOffset> register_offset(const Location& place);
 

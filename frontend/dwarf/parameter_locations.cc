@@ -68,9 +68,9 @@ bool is_filled_by_caller(const Location& location, const Architecture& architect
             continue;
         // The return address is on top of the stack; arguments are above it.
         const int64_t return_address = architecture.word_size();
-        const bool above = op.operand == registers.stack_pointer && i + 2 < location.ops.size() &&
-                           location.ops[i + 1].code == LocationOp::Constant &&
-                           location.ops[i + 1].operand >= return_address && location.ops[i + 2].code == LocationOp::Add;
+        size_t next = i + 1;
+        const bool above =
+            op.operand == registers.stack_pointer && constants_added(location.ops, next) >= return_address;
         if (!above)
             return false;
     }
@@ -328,8 +328,8 @@ Location ParameterLocations::at_entry(const FunctionInstance& function, const Va
     const bool is_passed = both.passed.kind != Location::Unavailable;
     switch (both.agreement) {
     case Agreement::Same:
-        return is_passed && is_readable(both.passed) ? both.passed : both.described;
-    case Agreement::Missing: // callers that know that the parameter is unused pass anything (LLVM)
+        return is_passed && is_readable(both.passed) && is_readable(both.described) ? both.passed : both.described;
+    case Agreement::Missing: // callers that know that the parameter, or a part of it, is unused pass anything (LLVM)
         return both.described;
     // The parameter will be stored in its own location later; until then only the caller's location is right.
     case Agreement::TooEarly:
@@ -475,17 +475,18 @@ bool ParameterLocations::has_changed(const FunctionInstance& function, const Var
     return state != block.end() && !state->passed[place.reg];
 }
 
-// A single location in the frame ignores that the copy's first instructions store the parameter there.
+// A location in the frame ignores that the copy's first instructions store the parameter there. gcc omits a store whose
+// value is overwritten before it is read, but keeps the location.
 Location ParameterLocations::at_copy_entry(const Variable& parameter, Address entry) {
     constexpr Address most_bytes = 512;
     Location place = calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
     const Type* type = strip(parameter.type);
     const std::optional<RegisterOffset> at = register_offset(place);
-    if (file_.is_32_bit() || place.kind != Location::Memory || !at || !type || !has_single_place(parameter))
+    if (file_.is_32_bit() || place.kind != Location::Memory || !at || !type)
         return place;
     const bool is_stored_later =
-        writes_first(file_.architecture(), file_.code(entry, entry + most_bytes), static_cast<int>(at->reg), at->bytes,
-                     at->bytes + static_cast<int64_t>(type->size));
+        may_write_first(file_.architecture(), file_.code(entry, entry + most_bytes), static_cast<int>(at->reg),
+                        at->bytes, at->bytes + static_cast<int64_t>(type->size));
     return is_stored_later ? unavailable("has a place only after the copy's first instructions") : place;
 }
 

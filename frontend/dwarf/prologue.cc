@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 namespace sonde {
 namespace {
@@ -167,23 +168,55 @@ std::vector<PrologueState> follow_prologue(const Architecture& architecture, std
     return states;
 }
 
-bool writes_first(const Architecture& architecture, std::string_view code, int reg, int64_t from, int64_t to) {
-    for (size_t i = 0; i < most_instructions; i++) {
-        const std::optional<Instruction> one = architecture.decode(code);
-        if (!one || one->transfers())
-            return false;
-        const Effect effect = architecture.effect(code);
-        if (effect.kind == Effect::Push || effect.kind == Effect::Pop || effect.kind == Effect::MoveStack)
-            return false;
-        const MemoryOperand& memory = one->memory;
-        if (memory.exists && one->operation != Operation::Address && memory.base == reg && !memory.has_index) {
-            const bool is_store = effect.kind == Effect::Store;
-            constexpr int64_t most_bytes = 16;
-            const int64_t at = memory.displacement;
-            if (at < to && at + (is_store ? static_cast<int64_t>(effect.size) : most_bytes) > from)
-                return is_store;
+namespace {
+
+// What an instruction does with a place in memory, which is relative to a register.
+enum class Access : uint8_t { None, Reads, MayWrite };
+
+Access access_of(const RegisterFile& registers, const Instruction& one, const Effect& effect, int reg, int64_t from,
+                 int64_t to) {
+    const MemoryOperand& memory = one.memory;
+    if (!memory.exists || one.operation == Operation::Address || memory.base < 0)
+        return Access::None;
+    const bool is_store = effect.kind == Effect::Store;
+    constexpr int64_t most_bytes = 16;
+    const int64_t at = memory.displacement, size = is_store ? static_cast<int64_t>(effect.size) : most_bytes;
+    if (memory.base == reg && !memory.has_index && at < to && at + size > from)
+        return is_store ? Access::MayWrite : Access::Reads;
+    // Another register can have the address of the place.
+    const bool is_elsewhere =
+        memory.base != reg && memory.base != registers.stack_pointer && memory.base != registers.frame_pointer;
+    return is_elsewhere && is_store && size <= to - from ? Access::MayWrite : Access::None;
+}
+
+bool moves_stack(const Effect& effect) {
+    return effect.kind == Effect::Push || effect.kind == Effect::Pop || effect.kind == Effect::MoveStack;
+}
+
+} // namespace
+
+bool may_write_first(const Architecture& architecture, std::string_view code, int reg, int64_t from, int64_t to) {
+    std::set<size_t> seen;
+    std::vector<size_t> ways = {0};
+    while (!ways.empty()) {
+        size_t at = ways.back();
+        ways.pop_back();
+        while (at < code.size() && seen.size() < most_instructions && seen.insert(at).second) {
+            const std::optional<Instruction> one = architecture.decode(code.substr(at));
+            if (!one || one->is_call())
+                break;
+            const Effect effect = architecture.effect(code.substr(at));
+            const Access access = access_of(architecture.registers(), *one, effect, reg, from, to);
+            if (access == Access::MayWrite)
+                return true;
+            if (access == Access::Reads || moves_stack(effect))
+                break;
+            at += one->length;
+            if (one->is_direct_jump())
+                ways.push_back(at + static_cast<size_t>(one->distance)); // before the code: a huge number
+            if (one->ends_flow())
+                break;
         }
-        code.remove_prefix(std::min(one->length, code.size()));
     }
     return false;
 }

@@ -38,8 +38,9 @@ struct PrologueState {
 // Returns the state before each instruction of the first block, at most 128. `code` are the bytes at `entry`.
 std::vector<PrologueState> follow_prologue(const Architecture& architecture, std::string_view code, Address entry);
 
-// Whether the code, up to its first jump, call or change of the stack pointer, writes to [from, to) before it reads
-// there. The bytes are counted from the value of a register (its DWARF number).
-bool writes_first(const Architecture& architecture, std::string_view code, int reg, int64_t from, int64_t to);
+// Whether the code may write to [from, to) before it reads there: on one of its ways, and also through a register that
+// may point there. The bytes are counted from the value of a register (its DWARF number). Each way ends at a call or a
+// change of the stack pointer.
+bool may_write_first(const Architecture& architecture, std::string_view code, int reg, int64_t from, int64_t to);
 
 } // namespace sonde

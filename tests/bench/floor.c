@@ -1,9 +1,10 @@
-/* Runs a program with an empty BPF program at a place. This is the least overhead that any tracer has there.
+/* Runs a program with an empty BPF program at one place or two. This is the least overhead that any tracer has there.
  *
- *   floor multi|perf_event|return|session|refused PROGRAM OFFSET ARGUMENT
+ *   floor multi|perf_event|return|session|refused PROGRAM OFFSET[,OFFSET] ARGUMENT
  *
  * multi is a uprobe_multi link (Linux 6.6), and perf_event the older mechanism. return is a multi link at the function's
- * return. session is one at both (6.13), and refused is a session link whose program rejects the return. */
+ * return. session is one at both (6.13), and refused is a session link whose program rejects the return. Only a multi
+ * link can have two places. */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -31,7 +32,8 @@ int main(int argc, char** argv) {
     int multi = strcmp(how, "perf_event") != 0;
     uint32_t attach = session ? 57 /* BPF_TRACE_UPROBE_SESSION */ : 48 /* BPF_TRACE_UPROBE_MULTI */;
     const char* program = argv[2];
-    uint64_t offset = strtoull(argv[3], NULL, 0);
+    char* second = strchr(argv[3], ',');
+    uint64_t offsets[2] = {strtoull(argv[3], NULL, 0), second ? strtoull(second + 1, NULL, 0) : 0};
 
     struct bpf_insn empty[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = strcmp(how, "refused") == 0},
                                {.code = BPF_JMP | BPF_EXIT}};
@@ -53,8 +55,8 @@ int main(int argc, char** argv) {
         } link = {.program = (uint32_t)loaded,
                   .type = attach,
                   .path = (uintptr_t)program,
-                  .offsets = (uintptr_t)&offset,
-                  .count = 1,
+                  .offsets = (uintptr_t)offsets,
+                  .count = second ? 2 : 1,
                   .multi_flags = strcmp(how, "return") == 0};
         must(syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link), "BPF_LINK_CREATE");
     } else {
@@ -67,7 +69,7 @@ int main(int argc, char** argv) {
         event.size = sizeof event;
         event.type = (uint32_t)type;
         event.config1 = (uintptr_t)program;
-        event.config2 = offset;
+        event.config2 = offsets[0];
         int fd = must(syscall(SYS_perf_event_open, &event, -1, 0, -1, PERF_FLAG_FD_CLOEXEC), "perf_event_open");
         must(ioctl(fd, PERF_EVENT_IOC_SET_BPF, loaded), "PERF_EVENT_IOC_SET_BPF");
         must(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), "PERF_EVENT_IOC_ENABLE");

@@ -60,12 +60,21 @@ TEST(WritesFirst, FindsStoresBeforeReads) {
                                      0xf3, 0x0f, 0x11, 0x44, 0x24, 0xfc}), // movss %xmm0,-4(%rsp)
         reads = code({0x8b, 0x44, 0x24, 0xfc}) + stores,                   // mov -4(%rsp),%eax
         calls = code({0xe8, 0, 0, 0, 0}) + stores, pushes = code({0x50}) + stores;
-    EXPECT_TRUE(writes_first(host_architecture(), stores, rsp, -4, 0));
-    EXPECT_FALSE(writes_first(host_architecture(), stores, rsp, -8, -4));
+    const auto may_write = [](const std::string& bytes, int64_t from, int64_t to) {
+        return may_write_first(host_architecture(), bytes, rsp, from, to);
+    };
+    EXPECT_TRUE(may_write(stores, -4, 0));
+    EXPECT_FALSE(may_write(stores, -8, -4));
     for (const std::string& other : {reads, calls, pushes})
-        EXPECT_FALSE(writes_first(host_architecture(), other, rsp, -4, 0));
-    EXPECT_TRUE(
-        writes_first(host_architecture(), code({0xc7, 0x44, 0x24, 0xf8, 1, 0, 0, 0}), rsp, -8, -4)); // movl $1,-8(%rsp)
+        EXPECT_FALSE(may_write(other, -4, 0));
+    EXPECT_TRUE(may_write(code({0xc7, 0x44, 0x24, 0xf8, 1, 0, 0, 0}), -8, -4)); // movl $1,-8(%rsp)
+    const std::string loop = code({0xff, 0xc8, 0x75, 0xfc}), leaves = code({0xff, 0xc8, 0x75, 0x40}), // dec %eax; jne
+        by_address = code({0xf3, 0x41, 0x0f, 0x11, 0x04, 0x24}); // movss %xmm0,(%r12)
+    EXPECT_TRUE(may_write(loop + stores, -4, 0));
+    EXPECT_TRUE(may_write(leaves + stores, -4, 0));
+    EXPECT_FALSE(may_write(leaves + reads, -4, 0));
+    EXPECT_TRUE(may_write(by_address, -4, 0));
+    EXPECT_FALSE(may_write(by_address, -2, 0)); // a smaller variable
 }
 
 } // namespace
