@@ -241,7 +241,11 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
         return out;
     const Copy copy(flow, units_.ranges(die).ranges);
     const FunctionInstance* outer = instances_.of(around);
-    std::optional<size_t> first = outer ? flow.index_of(outer->entry) : std::nullopt;
+    // A thunk of clang has no name in the debug information, so it is no instance.
+    Dwarf_Die thunk;
+    Dwarf_Addr begin = 0;
+    const bool is_known = outer || (die_of(around, &thunk) && dwarf_entrypc(&thunk, &begin) == 0);
+    const std::optional<size_t> first = is_known ? flow.index_of(outer ? outer->entry : begin) : std::nullopt;
     Ways ways = ways_into(copy, first);
     // If the compiler has marked the entries, the marks are better than the graph.
     if (const FlowNodes marks = marked_entries(copy, function, ref); !marks.empty()) {
