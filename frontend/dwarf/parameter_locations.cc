@@ -475,8 +475,8 @@ bool ParameterLocations::has_changed(const FunctionInstance& function, const Var
     return state != block.end() && !state->passed[place.reg];
 }
 
-// A location in the frame ignores that the copy's first instructions store the parameter there. gcc omits a store whose
-// value is overwritten before it is read, but keeps the location.
+// A location in the frame ignores that the copy's first instructions store the parameter there. gcc may even omit the
+// store, if the value is overwritten before it is read.
 Location ParameterLocations::at_copy_entry(const Variable& parameter, Address entry) {
     constexpr Address most_bytes = 512;
     Location place = calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
