@@ -1,8 +1,8 @@
 // Most analyses need only the flow of an instruction, and some of them decode all code of a program. So this looks at
 // each instruction's opcode a few times and at nothing else.
 //
-// The order of the questions is the order in which encodings are ambiguous. For example, opcode 0xff is an increment, a
-// call, a jump or a push, by a field of ModRM; and the same byte after a vector prefix is none of these.
+// An opcode alone does not name an instruction, so the prefix and the opcode map are checked first. For example, 0xff
+// is an increment, a call, a jump or a push. A field of ModRM decides. After a vector prefix, 0xff is none of these.
 #include "arch/x86_64/classify.h"
 
 #include "arch/x86_64/operands.h"
