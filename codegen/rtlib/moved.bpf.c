@@ -12,8 +12,8 @@
  * The program is also attached to the first instruction of each probed program. There a new process waits until the
  * session has attached it to the two functions in the libraries of this process. A waiting handler can block the
  * session: before Linux 6.13, a handler holds a lock that other sessions need to probe the same instruction, and those
- * hold a lock that all probes by perf events need (event_mutex). So if the session works on it for too long, the process
- * is stopped here, too.
+ * hold a lock that all probes by perf events need (event_mutex). So if the session works on it for more than a second
+ * there, the process is stopped, too.
  *
  * All programs of this file are linked. */
 #include "../../runtime/plan/moved_text_event.h"
@@ -89,7 +89,8 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
 {
     enum { stop = 19, force_wakeup = 2 }; /* SIGSTOP, BPF_RB_FORCE_WAKEUP */
     u32 process = (u32)(bpf_get_current_pid_tgid() >> 32), key = process;
-    u64 at = bpf_get_attach_cookie(context), now = bpf_ktime_get_ns(), state;
+    u64 cookie = bpf_get_attach_cookie(context), at = cookie & ~(u64)SONDE_HOLDS_LOCK, now = bpf_ktime_get_ns(), state;
+    u64 most = cookie & SONDE_HOLDS_LOCK ? SONDE_MOVED_MOST_WITH_LOCK_NS : SONDE_MOVED_MOST_NS;
     struct sonde_moved moved = {SONDE_MOVED_WAITS, 0, 0, 0, 0};
     u32 record[4] = {MOVED_TEXT, 0, 0, 0};
     if (at == SONDE_AT_BEGIN)
@@ -97,9 +98,8 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
     if ((sonde_rt_filter && !is_target(process)) || !describe(context, at, &moved) ||
         bpf_map_update_elem(&sonde_moved, &key, &moved, 0) != 0)
         return 0;
-    struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &key), now + SONDE_MOVED_MOST_NS,
-                        now + (at == SONDE_AT_BEGIN ? SONDE_MOVED_SILENCE_NS : SONDE_MOVED_MOST_NS),
-                        context[SONDE_REGS_IP / 8]};
+    struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &key), now + most,
+                        now + (at == SONDE_AT_BEGIN ? SONDE_MOVED_MOST_NS : most), context[SONDE_REGS_IP / 8]};
     if (!w.moved)
         return 0;
     bpf_ringbuf_output(&sonde_control, record, sizeof record, force_wakeup); /* wakes the session */

@@ -148,7 +148,10 @@ Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, cons
     return out;
 }
 
-Result<std::unique_ptr<Attachment>> MovedText::attach(const UprobeTargets& targets) const {
+Result<std::unique_ptr<Attachment>> MovedText::attach(UprobeTargets targets) const {
+    if (handlers_hold_lock_)
+        for (uint64_t& cookie : targets.cookies)
+            cookie |= SONDE_HOLDS_LOCK;
     return uprobe_multi_ ? attach_uprobe_multi(kernel_.program_fd(targets.program), targets)
                          : attach_perf_event(kernel_.object(), targets);
 }
@@ -169,7 +172,7 @@ Result<void> MovedText::catch_beginning(const plan::ProbedFile& file) {
     targets.cookies = {SONDE_AT_BEGIN};
     targets.ref_ctr_offsets = {0};
     targets.names = {fmt::format("the first instruction of {}", file.path)};
-    Result<std::unique_ptr<Attachment>> attached = attach(targets);
+    Result<std::unique_ptr<Attachment>> attached = attach(std::move(targets));
     if (!attached)
         return std::move(attached).error();
     beginnings_.push_back(*std::move(attached));
@@ -192,7 +195,7 @@ Result<void> MovedText::follow(int64_t process) {
         targets.process = process;
         if (targets.offsets.empty())
             continue;
-        Result<std::unique_ptr<Attachment>> attached = attach(targets);
+        Result<std::unique_ptr<Attachment>> attached = attach(std::move(targets));
         if (!attached && (attached.error().os_error == ESRCH || !is_process(process)))
             break; // it has ended
         if (!attached)

@@ -13,10 +13,10 @@
 // the first instruction of a probed program, where it waits for this. Programs that do not call the two functions are
 // not followed (plan::ProbedFile::may_move).
 //
-// Limits: if this takes more than a second, for example because the session is stopped itself, the process gets
-// SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. If the session does not answer for five seconds, a
-// process at its first instruction goes on and is followed later: if it has moved its code by then, SIGTRAP ends it.
-// Shared libraries do not move their code.
+// Limits: if this takes more than five seconds (before Linux 6.13, one), for example because the session is stopped
+// itself, the process gets SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. If the session does not
+// answer for five seconds, a process at its first instruction goes on and is followed later: if it has moved its code
+// by then, SIGTRAP ends it. Shared libraries do not move their code.
 #pragma once
 
 #include <atomic>
@@ -29,6 +29,7 @@
 
 #include "base/result.h"
 #include "runtime/attach/attach.h"
+#include "runtime/kernel/uprobe_session.h"
 #include "runtime/load/load.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/plan.h"
@@ -51,7 +52,8 @@ class MovedText {
   private:
     MovedText(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files, bool uprobe_multi)
         : plan_(plan), kernel_(kernel), files_(files), uprobe_multi_(uprobe_multi) {}
-    Result<std::unique_ptr<Attachment>> attach(const UprobeTargets& targets) const;
+    // `cookies`: for each offset, where it is (SONDE_AT_*).
+    Result<std::unique_ptr<Attachment>> attach(UprobeTargets targets) const;
     // Attaches to the first instruction of a program. Does nothing if it cannot be read.
     Result<void> catch_beginning(const plan::ProbedFile& file);
     // Attaches to the two functions in the process. Does nothing if it runs no program that may move its code.
@@ -72,6 +74,9 @@ class MovedText {
     const KernelObject& kernel_;
     const ProbedFiles& files_;
     bool uprobe_multi_;
+    // A kernel without session links calls handlers with the uprobe's register_rwsem held. Both changed in 6.13
+    // ("uprobes: travers uprobe's consumer list locklessly under SRCU protection").
+    bool handlers_hold_lock_ = !has_uprobe_session();
     Attachments beginnings_;
     std::map<int64_t, Attachments> followed_; // by process
     Attachments dropped_;                     // to be detached

@@ -19,10 +19,10 @@ enum sonde_moved_state {
      * session had taken it; otherwise it runs although it is not followed yet. The session deletes this. */
     SONDE_MOVED_TIMED_OUT = 4,
 };
-/* Maximum time in nanoseconds that a process waits, and that it waits at its first instruction for a session that does
- * not answer. */
-#define SONDE_MOVED_MOST_NS 1000000000ull
-#define SONDE_MOVED_SILENCE_NS 5000000000ull
+/* Maximum time in nanoseconds that a process waits. It is the shorter one if a waiting handler holds a lock that the
+ * session may need, unless the process is at its first instruction and the session has not answered yet. */
+#define SONDE_MOVED_MOST_NS 5000000000ull
+#define SONDE_MOVED_MOST_WITH_LOCK_NS 1000000000ull
 
-/* The program's cookie: where it is attached. */
-enum { SONDE_AT_MPROTECT = 1, SONDE_AT_MREMAP = 2, SONDE_AT_BEGIN = 3 };
+/* The program's cookie: where it is attached, and whether its handler holds a lock. */
+enum { SONDE_AT_MPROTECT = 1, SONDE_AT_MREMAP = 2, SONDE_AT_BEGIN = 3, SONDE_HOLDS_LOCK = 4 };
