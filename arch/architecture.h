@@ -58,13 +58,12 @@ class Architecture {
     virtual size_t longest_instruction() const = 0;
     // Decodes the instruction at the beginning of `code`. Returns nullopt if it is unknown or cut off.
     virtual std::optional<Instruction> decode(std::string_view code) const = 0;
+    // Also finds the instruction's changes of registers and of the frame. This is slower.
+    virtual std::optional<AnalyzedInstruction> analyze(std::string_view code) const = 0;
     // Whether compilers fill gaps between functions with this byte, and the byte alone is an instruction that traps.
     virtual bool is_padding(char byte) const = 0;
 
-    // The following functions expect an instruction that decode() knows at the beginning of `code`.
-    virtual Effect effect(std::string_view code) const = 0;
-    virtual ResultUse use_of_result(std::string_view code) const = 0;
-    // Returns the class of an instruction that the kernel's uprobes may execute wrongly. Hazard::Unknown if the
+    // Returns the class of an instruction that the kernel's uprobes may execute wrongly. Returns Hazard::Unknown if the
     // instruction is unknown.
     virtual Hazard hazard(std::string_view code) const = 0;
     // Whether the instruction leaves everything that a handler can read unchanged (general registers, flags, memory and

@@ -95,8 +95,7 @@ struct Instruction {
     }
 };
 
-// What an instruction does to the registers and to the frame, for analyses that follow values. Architecture::effect()
-// computes it when it is needed, because most instructions are decoded for their flow only.
+// Changes of the registers and of the frame by an instruction, for analyses that follow values.
 struct Effect {
     enum Kind : uint8_t {
         None,      // changes flags at most
@@ -126,6 +125,13 @@ enum class ResultUse : uint8_t {
     Read,
     Write, // overwrites it without reading it
     End,   // leaves the code, or passes control to a function
+};
+
+// Most instructions are decoded for their flow only, so the other facts are not members of Instruction.
+struct AnalyzedInstruction {
+    Instruction instruction;
+    Effect effect;
+    ResultUse result_use = ResultUse::None;
 };
 
 // Bytes that may be a direct jump or call, or a part of another instruction.

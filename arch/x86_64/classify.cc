@@ -1,23 +1,26 @@
-// Most analyses need only the flow of an instruction, and some of them decode all code of a program. So this looks at
-// each instruction's opcode a few times and at nothing else.
+// Some analyses decode all code of a program, so this must be fast. Nearly all answers depend only on the opcode map,
+// the opcode and the extension. The extension is the field of ModRM that is part of some opcodes: 0xff is an increment,
+// a call, a jump or a push. The functions below compute such answers at compile time, for a table with a byte for each
+// combination. The other conditions are checked when the table is used: whether the operand is in memory, and the
+// registers.
 //
-// An opcode alone does not name an instruction, so the prefix and the opcode map are checked first. For example, 0xff
-// is an increment, a call, a jump or a push. A field of ModRM decides. After a vector prefix, 0xff is none of these.
+// The table has the maps of opcodes with one byte and after 0f. Instructions of other maps continue with the next one,
+// and so do vector instructions. Only their memory operands matter.
 #include "arch/x86_64/classify.h"
+
+#include <array>
 
 #include "arch/x86_64/operands.h"
 
 namespace sonde::x86 {
 namespace {
 
-bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
+constexpr bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
 
 // Opcodes after 0f that end the flow: ud2, ud1, ud0, sysret, sysexit.
-bool stops(uint8_t op) { return op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35; }
+constexpr bool stops(uint8_t op) { return op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35; }
 
-Flow flow_of(const X86Instruction& one) {
-    if (one.is_vector || one.map > 1)
-        return Flow::Next;
+constexpr Flow flow_of(const X86Instruction& one) {
     if (one.map == 1)
         return between(one.opcode, 0x80, 0x8f) ? Flow::ConditionalJump : stops(one.opcode) ? Flow::Stop : Flow::Next;
     switch (one.opcode) {
@@ -50,15 +53,16 @@ Flow flow_of(const X86Instruction& one) {
     }
 }
 
-// Whether the instruction writes to its memory operand. Rare instructions are missing.
-bool writes_memory(const X86Instruction& one) {
-    if (!has_memory(one))
-        return false;
-    if (one.map == 1 && (one.is_vector || one.opcode < 0x80))
-        return one.opcode == 0x11 || one.opcode == 0x13 || one.opcode == 0x17 || one.opcode == 0x29 ||
-               one.opcode == 0x2b || one.opcode == 0x7e || one.opcode == 0x7f;
-    if (one.is_vector || one.map != 0)
-        return !one.is_vector && one.map == 1 && (one.opcode == 0xd6 || one.opcode == 0xe7 || one.opcode >> 4 == 9);
+// Whether an instruction with this opcode after 0f or after a vector prefix writes to its memory operand.
+constexpr bool moves_to_memory(uint8_t opcode) {
+    return opcode == 0x11 || opcode == 0x13 || opcode == 0x17 || opcode == 0x29 || opcode == 0x2b || opcode == 0x7e ||
+           opcode == 0x7f;
+}
+
+// Whether the instruction writes to its memory operand, if it has one. Rare instructions are missing.
+constexpr bool writes_memory(const X86Instruction& one) {
+    if (one.map == 1)
+        return moves_to_memory(one.opcode) || one.opcode == 0xd6 || one.opcode == 0xe7 || one.opcode >> 4 == 9;
     const int group = one.extension();
     switch (one.opcode) {
     case 0x80:
@@ -83,51 +87,80 @@ bool writes_memory(const X86Instruction& one) {
     }
 }
 
-MemoryOperand memory_of(const X86Instruction& one, X86Mode mode) {
-    MemoryOperand out;
-    out.exists = has_memory(one);
-    if (!out.exists)
-        return out;
+// push, pop, call, ret, leave, enter.
+constexpr bool uses_stack(const X86Instruction& one) {
+    const uint8_t op = one.opcode;
+    const bool stack =
+        one.map == 0 && (between(op, 0x50, 0x5f) || op == 0x68 || op == 0x6a || op == 0x8f || op == 0x9c ||
+                         op == 0x9d || op == 0xc8 || op == 0xc9 || (op == 0xff && one.extension() == 6));
+    return stack || one.is_call() || one.is_return();
+}
+
+// Nops, int3 and ud2.
+constexpr bool is_filling(const X86Instruction& one) {
+    return one.map == 0 ? one.opcode == 0x90 || one.opcode == 0xcc : one.opcode == 0x1f || one.opcode == 0x0b;
+}
+
+// Instructions that are for the kernel only.
+constexpr bool is_uncommon(const X86Instruction& one) {
+    const uint8_t op = one.opcode;
+    if (one.map == 0)
+        return between(op, 0x6c, 0x6f) || between(op, 0xe4, 0xe7) || between(op, 0xec, 0xef) ||
+               between(op, 0xfa, 0xfb) || op == 0xf1 || op == 0xf4 || op == 0xcc || op == 0xca || op == 0xcb ||
+               op == 0xcf || op == 0x9b;
+    return between(op, 0x06, 0x09) || between(op, 0x20, 0x23) || op == 0x30 || op == 0x32 || op == 0x33 || op == 0x35 ||
+           op == 0x0f;
+}
+
+// A byte of the table: the flow in the lower bits, and these.
+enum : uint8_t { FlowMask = 0x0f, WritesMemory = 0x10, UsesStack = 0x20, Filling = 0x40, Uncommon = 0x80 };
+
+constexpr int extensions = 8, opcodes = 256;
+using Traits = std::array<uint8_t, size_t{opcodes} * extensions>;
+
+consteval Traits traits_of_map(int map) {
+    Traits out{};
+    for (int i = 0; i < opcodes * extensions; i++) {
+        X86Instruction one;
+        one.map = map;
+        one.opcode = static_cast<uint8_t>(i / extensions);
+        one.modrm = static_cast<uint8_t>(i % extensions << 3);
+        out[static_cast<size_t>(i)] = static_cast<uint8_t>(
+            static_cast<int>(flow_of(one)) | (writes_memory(one) ? WritesMemory : 0) |
+            (uses_stack(one) ? UsesStack : 0) | (is_filling(one) ? Filling : 0) | (is_uncommon(one) ? Uncommon : 0));
+    }
+    return out;
+}
+
+constexpr Traits traits[] = {traits_of_map(0), traits_of_map(1)};
+
+uint8_t traits_of(const X86Instruction& one) {
+    if (one.is_vector)
+        return one.map == 1 && moves_to_memory(one.opcode) ? WritesMemory : 0;
+    if (one.map > 1)
+        return 0;
+    return traits[one.map][static_cast<size_t>(one.opcode * extensions + one.extension())];
+}
+
+// Whether ModRM may name rsp as the operand that is written. A wrong "yes" does no harm.
+bool may_name_rsp(const X86Instruction& one) {
+    return one.has_modrm && !one.is_vector && (one.extension() == 4 || (one.modrm >> 6 == 3 && (one.modrm & 7) == 4));
+}
+
+bool is_zeros(const X86Instruction& one) {
+    return one.opcode == 0 && one.modrm == 0 && one.length == 2 && is_plain(one);
+}
+
+// Sets the members of `out`, which is fresh.
+void set_memory(const X86Instruction& one, X86Mode mode, bool is_written, MemoryOperand& out) {
+    out.exists = true;
     out.base = dwarf_number(one.base);
     out.displacement = one.displacement;
     out.is_fixed = one.is_relative();
     out.is_relative = out.is_fixed && mode == X86Mode::Long;
     out.has_index = one.index >= 0;
     out.may_be_element = one.has_sib;
-    out.is_written = writes_memory(one);
-    return out;
-}
-
-// push, pop, call, ret, leave, enter, or an instruction that may write to rsp. A wrong "yes" does no harm.
-bool may_move_stack(const X86Instruction& one) {
-    if (one.is_vector)
-        return false;
-    const uint8_t op = one.opcode;
-    const bool stack =
-        one.map == 0 && (between(op, 0x50, 0x5f) || op == 0x68 || op == 0x6a || op == 0x8f || op == 0x9c ||
-                         op == 0x9d || op == 0xc8 || op == 0xc9 || (op == 0xff && one.extension() == 6));
-    const bool names_rsp = one.has_modrm && (one.extension() == 4 || (one.modrm >> 6 == 3 && (one.modrm & 7) == 4));
-    return stack || one.is_call() || one.is_return() || names_rsp;
-}
-
-// Nops, int3 and ud2.
-bool is_filling(const X86Instruction& one) {
-    return !one.is_vector && ((one.map == 0 && (one.opcode == 0x90 || one.opcode == 0xcc)) ||
-                              (one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x0b)));
-}
-
-// Zeros, and instructions that are for the kernel only.
-bool is_uncommon(const X86Instruction& one) {
-    if (one.is_vector)
-        return false;
-    const uint8_t op = one.opcode;
-    const bool is_zeros = op == 0 && one.modrm == 0 && one.length == 2;
-    if (one.map == 0)
-        return is_zeros || between(op, 0x6c, 0x6f) || between(op, 0xe4, 0xe7) || between(op, 0xec, 0xef) ||
-               between(op, 0xfa, 0xfb) || op == 0xf1 || op == 0xf4 || op == 0xcc || op == 0xca || op == 0xcb ||
-               op == 0xcf || op == 0x9b;
-    return one.map == 1 && (between(op, 0x06, 0x09) || between(op, 0x20, 0x23) || op == 0x30 || op == 0x32 ||
-                            op == 0x33 || op == 0x35 || op == 0x0f);
+    out.is_written = is_written;
 }
 
 // Sets the operation of an instruction with an opcode of one byte, and its registers.
@@ -180,14 +213,15 @@ void set_operation(const X86Instruction& one, Instruction& out) {
 
 } // namespace
 
-Instruction classify(const X86Instruction& one, X86Mode mode) {
-    Instruction out;
+void classify(const X86Instruction& one, X86Mode mode, Instruction& out) {
+    const uint8_t traits = traits_of(one);
     out.length = one.length;
-    out.flow = flow_of(one);
-    out.memory = memory_of(one, mode);
-    out.moves_stack = may_move_stack(one);
-    out.is_filling = is_filling(one);
-    out.is_uncommon = is_uncommon(one);
+    out.flow = static_cast<Flow>(traits & FlowMask);
+    if (has_memory(one))
+        set_memory(one, mode, traits & WritesMemory, out.memory);
+    out.moves_stack = (traits & UsesStack) || may_name_rsp(one);
+    out.is_filling = traits & Filling;
+    out.is_uncommon = (traits & Uncommon) || is_zeros(one);
     out.immediate = one.immediate;
     if (out.flow == Flow::ConditionalJump)
         out.condition = one.opcode & 0xf;
@@ -198,7 +232,6 @@ Instruction classify(const X86Instruction& one, X86Mode mode) {
     // `0f 1f` is the long nop; its operand is not read. `f3 0f 1e fa` is endbr64; all other codes 0f 1e are nops too.
     else if (!one.is_vector && one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x1e))
         out.operation = Operation::Nothing;
-    return out;
 }
 
 } // namespace sonde::x86

@@ -6,8 +6,8 @@
 
 namespace sonde::x86 {
 
-// `mode`: that in which the instruction was decoded.
-Instruction classify(const X86Instruction& one, X86Mode mode);
+// `mode`: that in which the instruction was decoded. `out` must be fresh.
+void classify(const X86Instruction& one, X86Mode mode, Instruction& out);
 
 // See Architecture.
 Effect effect_of(const X86Instruction& one);

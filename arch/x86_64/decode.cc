@@ -29,9 +29,13 @@ class Reader {
     int64_t number(size_t size) {
         if (size == 0)
             return 0;
+        good_ = good_ && size <= code_.size() - at_;
+        if (!good_)
+            return 0;
         uint64_t value = 0;
         for (size_t i = 0; i < size; i++)
-            value |= static_cast<uint64_t>(byte()) << (8 * i);
+            value |= static_cast<uint64_t>(static_cast<uint8_t>(code_[at_ + i])) << (8 * i);
+        at_ += size;
         size_t unused = 64 - 8 * size;
         return static_cast<int64_t>(value << unused) >> unused;
     }
@@ -55,10 +59,12 @@ struct Prefixes {
     uint8_t pp() const { return repeat == 0xf2 ? 3 : repeat == 0xf3 ? 2 : operand16 ? 1 : 0; }
 };
 
-bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
+constexpr bool between(uint8_t value, uint8_t low, uint8_t high) { return value >= low && value <= high; }
+
+// ---- tables
 
 // Legacy prefixes. REX, which follows them, is not included.
-bool is_prefix(uint8_t byte) {
+constexpr bool is_legacy_prefix(uint8_t byte) {
     switch (byte) {
     case 0x26:
     case 0x2e:
@@ -78,10 +84,45 @@ bool is_prefix(uint8_t byte) {
 }
 
 // One-byte opcodes that do not exist in 64-bit mode.
-bool is_invalid(uint8_t op) {
+constexpr bool is_invalid(uint8_t op) {
     constexpr uint8_t invalid[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37,
                                    0x3f, 0x60, 0x61, 0x82, 0x9a, 0xce, 0xd4, 0xd5, 0xd6, 0xea};
     return std::ranges::find(invalid, op) != std::end(invalid);
+}
+
+constexpr bool is_followed_by_modrm(int map, uint8_t op, bool is_32_bit) {
+    if (map == 1)
+        return !(between(op, 0x05, 0x0b) || op == 0x0e || between(op, 0x30, 0x37) || op == 0x77 ||
+                 between(op, 0x80, 0x8f) || between(op, 0xa0, 0xa2) || between(op, 0xa8, 0xaa) ||
+                 between(op, 0xc8, 0xcf));
+    if (op < 0x40)
+        return op % 8 < 4;
+    if (is_32_bit && (op == 0x62 || op == 0xc4 || op == 0xc5)) // bound, les, lds
+        return true;
+    return op == 0x63 || op == 0x69 || op == 0x6b || between(op, 0x80, 0x8f) || op == 0xc0 || op == 0xc1 ||
+           op == 0xc6 || op == 0xc7 || between(op, 0xd0, 0xd3) || between(op, 0xd8, 0xdf) || op == 0xf6 || op == 0xf7 ||
+           op == 0xfe || op == 0xff;
+}
+
+// The answers of the functions above, for each byte: some analyses decode all code of a program.
+enum : uint8_t { Prefix = 1, Invalid = 2, Modrm = 4, ModrmIn32Bit = 8, ModrmAfter0f = 16 };
+
+constexpr auto byte_facts = [] {
+    std::array<uint8_t, 256> out{};
+    for (size_t i = 0; i < out.size(); i++) {
+        const auto byte = static_cast<uint8_t>(i);
+        out[i] = static_cast<uint8_t>((is_legacy_prefix(byte) ? Prefix : 0) | (is_invalid(byte) ? Invalid : 0) |
+                                      (is_followed_by_modrm(0, byte, false) ? Modrm : 0) |
+                                      (is_followed_by_modrm(0, byte, true) ? ModrmIn32Bit : 0) |
+                                      (is_followed_by_modrm(1, byte, false) ? ModrmAfter0f : 0));
+    }
+    return out;
+}();
+
+bool is_prefix(uint8_t byte) { return byte_facts[byte] & Prefix; }
+
+bool has_modrm(int map, uint8_t op, bool is_32_bit) {
+    return map >= 2 || (byte_facts[op] & (map == 1 ? ModrmAfter0f : is_32_bit ? ModrmIn32Bit : Modrm));
 }
 
 // ---- opcodes of more bytes ------------------------------------------------------------------------------------------
@@ -121,28 +162,24 @@ constexpr KnownOpcodes known_opcodes[] = {
 #undef OPCODES
 };
 
+// The row in known_opcodes for each encoding, map and prefix, or no_row.
+constexpr uint8_t no_row = 0xff;
+constexpr int map_limit = 32, prefix_limit = 4;
+constexpr size_t row_index(Encoding encoding, int map, uint8_t pp) {
+    return static_cast<size_t>((encoding * map_limit + map) * prefix_limit + pp);
+}
+constexpr auto rows_of_known_opcodes = [] {
+    std::array<uint8_t, row_index(Xop, map_limit - 1, prefix_limit - 1) + 1> out{};
+    out.fill(no_row);
+    for (size_t i = 0; i < std::size(known_opcodes); i++)
+        out[row_index(known_opcodes[i].encoding, known_opcodes[i].map, known_opcodes[i].pp)] = static_cast<uint8_t>(i);
+    return out;
+}();
+
 // XOP instructions have no prefix that is part of the opcode.
 bool is_known(Encoding encoding, int map, uint8_t pp, uint8_t opcode) {
-    for (const KnownOpcodes& known : known_opcodes)
-        if (known.encoding == encoding && known.map == map && known.pp == pp)
-            return known.opcodes[opcode / 64] >> opcode % 64 & 1;
-    return false;
-}
-
-bool has_modrm(int map, uint8_t op, bool is_32_bit) {
-    if (map >= 2)
-        return true;
-    if (map == 1)
-        return !(between(op, 0x05, 0x0b) || op == 0x0e || between(op, 0x30, 0x37) || op == 0x77 ||
-                 between(op, 0x80, 0x8f) || between(op, 0xa0, 0xa2) || between(op, 0xa8, 0xaa) ||
-                 between(op, 0xc8, 0xcf));
-    if (op < 0x40)
-        return op % 8 < 4;
-    if (is_32_bit && (op == 0x62 || op == 0xc4 || op == 0xc5)) // bound, les, lds
-        return true;
-    return op == 0x63 || op == 0x69 || op == 0x6b || between(op, 0x80, 0x8f) || op == 0xc0 || op == 0xc1 ||
-           op == 0xc6 || op == 0xc7 || between(op, 0xd0, 0xd3) || between(op, 0xd8, 0xdf) || op == 0xf6 || op == 0xf7 ||
-           op == 0xfe || op == 0xff;
+    const uint8_t row = rows_of_known_opcodes[row_index(encoding, map, pp)];
+    return row != no_row && (known_opcodes[row].opcodes[opcode / 64] >> opcode % 64 & 1);
 }
 
 // Returns the size of the immediate after a one-byte opcode. `enter` has two immediates; the caller adds the second.
@@ -294,7 +331,7 @@ bool read_plain(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
             out.opcode = reader.byte();
         if (!is_known(Legacy, out.map, out.pp, out.opcode))
             return false;
-    } else if (!prefixes.is_32_bit && is_invalid(out.opcode)) {
+    } else if (!prefixes.is_32_bit && (byte_facts[out.opcode] & Invalid)) {
         return false;
     }
     if (has_modrm(out.map, out.opcode, prefixes.is_32_bit))

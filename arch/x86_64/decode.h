@@ -38,9 +38,11 @@ struct X86Instruction {
     uint8_t rex = 0;
 
     // `ret`, with or without a number of bytes to pop.
-    bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
+    constexpr bool is_return() const { return !is_vector && map == 0 && (opcode == 0xc3 || opcode == 0xc2); }
     // `call`, direct or indirect (near only).
-    bool is_call() const { return !is_vector && map == 0 && (opcode == 0xe8 || (opcode == 0xff && extension() == 2)); }
+    constexpr bool is_call() const {
+        return !is_vector && map == 0 && (opcode == 0xe8 || (opcode == 0xff && extension() == 2));
+    }
     // A direct jump, conditional or not; its target is `immediate` bytes after the instruction.
     bool is_direct_jump() const {
         return !is_vector &&
@@ -56,7 +58,7 @@ struct X86Instruction {
     // The memory operand is relative to the next instruction (in 64-bit code).
     bool is_relative() const { return has_modrm && (modrm & 0xc7) == 5; }
     // For an opcode that several instructions share: the number of the instruction.
-    int extension() const { return modrm >> 3 & 7; }
+    constexpr int extension() const { return modrm >> 3 & 7; }
     // A near or short conditional jump with that condition (0x6 is "below or equal").
     bool is_jump_if(uint8_t condition) const {
         return !is_vector && ((map == 0 && opcode == (0x70 | condition)) || (map == 1 && opcode == (0x80 | condition)));

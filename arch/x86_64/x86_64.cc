@@ -9,7 +9,6 @@
 #include "arch/x86_64/operands.h"
 #include "arch/x86_64/registers.h"
 #include "arch/x86_64/system_calls.h"
-#include "base/check.h"
 #include "base/hash.h"
 
 namespace sonde {
@@ -54,14 +53,26 @@ class X86 : public Architecture {
     size_t longest_instruction() const override { return 15; }
 
     std::optional<Instruction> decode(std::string_view code) const override {
-        const std::optional<X86Instruction> one = decode_x86(code, mode_);
-        return one ? std::optional(classify(*one, mode_)) : std::nullopt;
+        std::optional<Instruction> out;
+        if (const std::optional<X86Instruction> one = decode_x86(code, mode_))
+            classify(*one, mode_, out.emplace());
+        return out;
+    }
+    std::optional<AnalyzedInstruction> analyze(std::string_view code) const override {
+        std::optional<AnalyzedInstruction> out;
+        if (const std::optional<X86Instruction> one = decode_x86(code, mode_)) {
+            classify(*one, mode_, out.emplace().instruction);
+            out->effect = effect_of(*one);
+            out->result_use = use_of_rax(*one);
+        }
+        return out;
     }
     bool is_padding(char byte) const override { return byte == '\xcc'; } // int3
 
-    Effect effect(std::string_view code) const override { return effect_of(known(code)); }
-    ResultUse use_of_result(std::string_view code) const override { return use_of_rax(known(code)); }
-    bool leaves_state(std::string_view code) const override { return sonde::leaves_state(known(code)); }
+    bool leaves_state(std::string_view code) const override {
+        const std::optional<X86Instruction> one = decode_x86(code, mode_);
+        return one && sonde::leaves_state(*one);
+    }
     Hazard hazard(std::string_view code) const override {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
         return one ? hazard_of(*one) : Hazard::Unknown;
@@ -99,12 +110,6 @@ class X86 : public Architecture {
     const char* llvm_processor() const override { return "x86-64"; }
 
   private:
-    X86Instruction known(std::string_view code) const {
-        const std::optional<X86Instruction> one = decode_x86(code, mode_);
-        CHECK(one);
-        return *one;
-    }
-
     X86Mode mode_;
 };
 

@@ -34,14 +34,15 @@ constexpr size_t longest_call = 8;
 
 bool reads_result(const Architecture& architecture, std::string_view code, bool with_push) {
     for (size_t i = 0; i < most_instructions && !code.empty(); i++) {
-        const std::optional<Instruction> one = architecture.decode(code);
-        if (!one)
+        const std::optional<AnalyzedInstruction> analyzed = architecture.analyze(code);
+        if (!analyzed)
             return false;
-        const bool is_push = one->operation == Operation::Push && one->from >= 0;
-        const ResultUse use = is_push && !with_push ? ResultUse::None : architecture.use_of_result(code);
+        const Instruction& one = analyzed->instruction;
+        const bool is_push = one.operation == Operation::Push && one.from >= 0;
+        const ResultUse use = is_push && !with_push ? ResultUse::None : analyzed->result_use;
         if (use != ResultUse::None)
             return use == ResultUse::Read;
-        code.remove_prefix(std::min(one->length, code.size()));
+        code.remove_prefix(std::min(one.length, code.size()));
     }
     return false;
 }

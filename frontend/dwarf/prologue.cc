@@ -160,8 +160,8 @@ std::vector<PrologueState> follow_prologue(const Architecture& architecture, std
     std::vector<PrologueState> states = {follower.state()};
     while (states.size() < most_instructions) {
         const std::string_view rest = code.substr(std::min<size_t>(states.back().address - entry, code.size()));
-        const std::optional<Instruction> one = architecture.decode(rest);
-        if (!one || !follower.step(*one, architecture.effect(rest)))
+        const std::optional<AnalyzedInstruction> one = architecture.analyze(rest);
+        if (!one || !follower.step(one->instruction, one->effect))
             break;
         states.push_back(follower.state());
     }
@@ -202,19 +202,19 @@ bool may_write_first(const Architecture& architecture, std::string_view code, in
         size_t at = ways.back();
         ways.pop_back();
         while (at < code.size() && seen.size() < most_instructions && seen.insert(at).second) {
-            const std::optional<Instruction> one = architecture.decode(code.substr(at));
-            if (!one || one->is_call())
+            const std::optional<AnalyzedInstruction> analyzed = architecture.analyze(code.substr(at));
+            if (!analyzed || analyzed->instruction.is_call())
                 break;
-            const Effect effect = architecture.effect(code.substr(at));
-            const Access access = access_of(architecture.registers(), *one, effect, reg, from, to);
+            const auto& [one, effect, unused] = *analyzed;
+            const Access access = access_of(architecture.registers(), one, effect, reg, from, to);
             if (access == Access::MayWrite)
                 return true;
             if (access == Access::Reads || moves_stack(effect))
                 break;
-            at += one->length;
-            if (one->is_direct_jump())
-                ways.push_back(at + static_cast<size_t>(one->distance)); // before the code: a huge number
-            if (one->ends_flow())
+            at += one.length;
+            if (one.is_direct_jump())
+                ways.push_back(at + static_cast<size_t>(one.distance)); // before the code: a huge number
+            if (one.ends_flow())
                 break;
         }
     }

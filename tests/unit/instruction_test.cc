@@ -25,7 +25,13 @@ Instruction decoded(std::string_view text, const Architecture& architecture = x8
     return one.value_or(Instruction());
 }
 
-Effect effect(std::string_view text) { return x86_64().effect(bytes(text)); }
+AnalyzedInstruction analyzed(std::string_view text) {
+    const std::optional<AnalyzedInstruction> one = x86_64().analyze(bytes(text));
+    EXPECT_TRUE(one) << text;
+    return one.value_or(AnalyzedInstruction());
+}
+
+Effect effect(std::string_view text) { return analyzed(text).effect; }
 
 TEST(Architecture, IsThatOfTheFile) {
     EXPECT_EQ(architecture_of(EM_AARCH64, false), nullptr);
@@ -104,6 +110,38 @@ TEST(Effect, OfPrologues) {
     EXPECT_EQ(effect("48 f7 f1").changes, 1u << 0 | 1u << 1 | 1u << 2); // div %rcx: rax and rdx, and rcx in doubt
     EXPECT_EQ(effect("0f 57 c0").changes, 0u);                          // xorps %xmm0,%xmm0
     EXPECT_EQ(effect("0f 57 c0").changes_vectors, 1u);
+}
+
+TEST(Instruction, UncommonOnesAndFilling) {
+    for (const char* text : {"00 00", "fa", "0f 30", "cc"}) // zeros, cli, wrmsr, int3
+        EXPECT_TRUE(decoded(text).is_uncommon) << text;
+    for (const char* text : {"00 01", "90", "0f 1f 00", "c5 f9 6f c1"}) // add %al,(%rcx); nops; vmovdqa
+        EXPECT_FALSE(decoded(text).is_uncommon) << text;
+    for (const char* text : {"90", "cc", "0f 1f 00", "0f 0b"})
+        EXPECT_TRUE(decoded(text).is_filling) << text;
+    EXPECT_FALSE(decoded("c5 f8 90 c1").is_filling);       // kmovw has the opcode byte of nop
+    EXPECT_TRUE(decoded("c5 f9 7f 07").memory.is_written); // vmovdqa %xmm0,(%rdi)
+}
+
+TEST(Instruction, BytesThatAreNone) {
+    const std::string cut = bytes("48 8b 44"), invalid = bytes("06"); // mov without its displacement; push %es
+    for (const std::string& code : {std::string(), cut, invalid}) {
+        EXPECT_FALSE(x86_64().decode(code));
+        EXPECT_FALSE(x86_64().analyze(code));
+        EXPECT_FALSE(x86_64().leaves_state(code));
+        EXPECT_EQ(x86_64().hazard(code), Hazard::Unknown);
+    }
+}
+
+TEST(Instruction, UseOfResult) {
+    const std::pair<const char*, ResultUse> all[] = {
+        {"31 c0", ResultUse::Write}, // xor %eax,%eax
+        {"85 c0", ResultUse::Read},  // test %eax,%eax
+        {"89 fb", ResultUse::None},
+        {"c3", ResultUse::End},
+    };
+    for (const auto& [text, use] : all)
+        EXPECT_EQ(static_cast<int>(analyzed(text).result_use), static_cast<int>(use)) << text;
 }
 
 TEST(Architecture, FindsBranchesInBytes) {
