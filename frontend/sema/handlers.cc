@@ -390,8 +390,8 @@ class Handlers::OneProbe {
             if (!add(resolved))
                 return; // the other points would give the same errors
         // Every point as written must keep at least one place.
-        for (const auto& [expansion, first] : first_left_out_)
-            if (!built_.contains(expansion)) {
+        for (const Expander::Resolved* first : first_left_out_)
+            if (!built_.contains(first->expansion)) {
                 handlers_.build_handler(probe_, file_, *first); // reports why
                 return;
             }
@@ -428,7 +428,10 @@ class Handlers::OneProbe {
             return false;
         if (!handler) {
             left_out_.emplace_back(place_of(point), why);
-            first_left_out_.try_emplace(resolved.expansion, &resolved);
+            if (std::ranges::none_of(first_left_out_, [&](const Expander::Resolved* first) {
+                    return first->expansion == resolved.expansion;
+                }))
+                first_left_out_.push_back(&resolved);
             return true;
         }
         built_.insert(resolved.expansion);
@@ -439,7 +442,7 @@ class Handlers::OneProbe {
         handlers_.keep_arrival_notes(probe_, file_, resolved, *handler, notes_);
         hir::Handler& shared = share(*handler, key, point);
         if (point.is_among_many)
-            among_many_[&shared].emplace_back(&resolved, key);
+            add_among_many(shared, resolved, key);
         return true;
     }
 
@@ -501,6 +504,13 @@ class Handlers::OneProbe {
         return *shared;
     }
 
+    void add_among_many(hir::Handler& handler, Expander::Resolved& resolved, const SharingKey& key) {
+        auto found = std::ranges::find(among_many_, &handler, &AmongMany::handler);
+        if (found == among_many_.end())
+            found = among_many_.insert(found, AmongMany{&handler, {}});
+        found->points.emplace_back(&resolved, key);
+    }
+
     // The verifier checks the routine for many calls again in every handler that contains it. For only a few calls,
     // separate code is cheaper.
     void separate_few() {
@@ -515,7 +525,8 @@ class Handlers::OneProbe {
             }
         }
         std::erase_if(in_.program.handlers, [&](const hir::Handler* handler) {
-            return among_many_.contains(const_cast<hir::Handler*>(handler)) && handler->points.empty();
+            return handler->points.empty() &&
+                   std::ranges::find(among_many_, handler, &AmongMany::handler) != among_many_.end();
         });
     }
 
@@ -530,11 +541,18 @@ class Handlers::OneProbe {
     // By key, and the text of the code or its HIR.
     std::map<std::pair<SharingKey, std::string>, hir::Handler*> by_code_, by_body_;
     std::map<std::string, hir::Handler*> notes_; // of arrivals
-    std::map<hir::Handler*, std::vector<std::pair<Expander::Resolved*, SharingKey>>> among_many_;
+    // A handler of some of many system calls, and its points.
+    struct AmongMany {
+        hir::Handler* handler;
+        std::vector<std::pair<Expander::Resolved*, SharingKey>> points;
+    };
+    // This and first_left_out_ are in the order of the script. In a map by address, the order of handlers and messages
+    // would depend on the memory allocator.
+    std::vector<AmongMany> among_many_;
     std::set<const Expansion*> built_;
     std::vector<std::pair<std::string, std::string>> left_out_; // places, with the reasons
     // For each point as written, the first place that was left out.
-    std::map<const Expansion*, Expander::Resolved*> first_left_out_;
+    std::vector<const Expander::Resolved*> first_left_out_;
 };
 
 void Handlers::build_probe(const ast::Probe& probe, FileId file) {
