@@ -57,7 +57,9 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     Watchdog watchdog;
     hooks.turned = [&] { watchdog.feed(); };
     bool reloads = false;
-    hooks.hung_up = [&] { reloads = is_service(); };
+    // With -F, the session is not the manager's main process. To start again, -F would start another process, whose
+    // number nobody knows.
+    hooks.hung_up = [&] { reloads = is_service() && !options.driver.background; };
     const auto run_once = [&](const plan::Plan& one) {
         return run_session(one, options.session, options.translate, hooks);
     };
