@@ -106,7 +106,7 @@ class Reader {
     Reader(std::string name, const ToolHead& head, const std::vector<std::string>& words)
         : name_(std::move(name)), head_(head), words_(words) {}
 
-    // Returns sonde's own words. Errors: a word is wrong.
+    // Returns sonde's own words, or nothing if a word asks about the tool (wanted()). Errors: a word is wrong.
     Result<std::vector<std::string>> read() {
         bool ended = false; // by --
         for (at_ = 1; at_ < words_.size(); at_++) {
@@ -119,6 +119,8 @@ class Reader {
                 arguments_.push_back(word);
             else if (Result<void> read = word[1] == '-' ? read_long(word) : read_short(word); !read)
                 return std::move(read).error();
+            if (wanted_ != Wanted::Session)
+                return std::vector<std::string>();
         }
         for (const auto& [option, word] : given_) {
             Result<std::string> value = convert(option->type, word, target_);
@@ -141,7 +143,19 @@ class Reader {
         return std::move(out_);
     }
 
+    enum class Wanted : uint8_t { Session, Help, Source };
+    Wanted wanted() const { return wanted_; }
+
   private:
+    // Handles the options that ask about the tool. Returns false for others.
+    bool asks(std::string_view option) {
+        if (option == "-h" || option == "--help")
+            wanted_ = Wanted::Help;
+        if (option == "--source")
+            wanted_ = Wanted::Source;
+        return wanted_ != Wanted::Session;
+    }
+
     // Returns the next word, which is the value of the option.
     Result<std::string> next_word(const std::string& option, const std::string& placeholder) {
         if (at_ + 1 >= words_.size())
@@ -185,6 +199,8 @@ class Reader {
     Result<void> read_long(const std::string& word) {
         size_t equals = word.find('=');
         std::string name = word.substr(0, equals);
+        if (asks(word))
+            return {};
         const ToolOption* option = find([&](const ToolOption& one) { return "--" + one.name == name; });
         if (option && option->type == ToolValue::Flag && equals != std::string::npos)
             return Error(fmt::format("{} takes no value", name));
@@ -209,6 +225,8 @@ class Reader {
     Result<void> read_short(const std::string& word) {
         for (size_t letter = 1; letter < word.size(); letter++) {
             std::string name{'-', word[letter]};
+            if (asks(name))
+                return {};
             const ToolOption* option = find([&](const ToolOption& one) { return one.letter == word[letter]; });
             const OptionRow* own = option || !is_option_of_tools(name) ? nullptr : find_option(name);
             if (!option && !own)
@@ -274,6 +292,7 @@ class Reader {
     const ToolHead& head_;
     const std::vector<std::string>& words_;
     size_t at_ = 0;
+    Wanted wanted_ = Wanted::Session;
     PointTarget target_;
     std::vector<std::pair<const ToolOption*, std::string>> given_;
     std::vector<std::string> arguments_, out_;
@@ -410,13 +429,12 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
     if (name == "tools")
         return list_tools(words);
     const ToolHead head = read_tool_head(script);
-    const auto options_end = std::ranges::find(words, "--");
-    const auto has = [&](std::string_view word) { return std::find(words.begin(), options_end, word) != options_end; };
-    if (has("-h") || has("--help"))
+    Reader reader(name, head, words);
+    Result<std::vector<std::string>> read = reader.read();
+    if (reader.wanted() == Reader::Wanted::Help)
         return fmt::print("{}", describe_tool(name, head)), 0;
-    if (has("--source"))
+    if (reader.wanted() == Reader::Wanted::Source)
         return fmt::print("{}", script), 0;
-    Result<std::vector<std::string>> read = Reader(name, head, words).read();
     if (read)
         return *std::move(read);
     return fail(fmt::format("{}\n  {}\nSee sonde {} --help.", read.error().message, tool_usage(name, head), name));
