@@ -1,8 +1,8 @@
 // Constant texts that are chosen at run time.
 //
 // Handlers cannot format texts, but can copy them. So texts are constant tables, and the number of a row or site
-// selects one. Cells have a constant size, which makes the address a multiplication. Texts that are longer than a cell
-// are cut.
+// selects one. All cells of a table have the same size, which makes the address a multiplication. Texts of rows
+// determine this size. Messages of sites that are longer than a cell are cut.
 //
 // Texts of keys are different: there can be thousands, of any length. They are stored one after the other, and a second
 // table has their offsets (numbered_text()).
@@ -37,6 +37,30 @@ llvm::GlobalVariable* declare_table(llvm::Module& module, llvm::Type* type, cons
 // The number of cells in the tables of rows' texts: a power of two.
 uint64_t row_cells(Emitter& e) { return std::bit_ceil(std::max<uint64_t>(e.state().plan.rows.size(), 1)); }
 
+// The texts of rows: for each row, one of each kind (hir::PointText).
+std::vector<std::string> row_texts(const plan::Plan& plan) {
+    std::vector<std::string> out;
+    for (const plan::Point& row : plan.rows) {
+        out.push_back(row.pp);
+        out.push_back(row.pn);
+        out.push_back(row.function);
+        out.push_back("");
+    }
+    for (const plan::Probe& probe : plan.probes)
+        for (const plan::Point& point : probe.points)
+            out[4 * point.row + 3] = plan::type_at(probe.kind, point);
+    return out;
+}
+
+// The size of a cell that has room for each text of a row, or for the longest string that a script can have.
+uint64_t row_text_bytes(const plan::Plan& plan) {
+    uint64_t most = least_row_text;
+    for (const plan::Point& row : plan.rows)
+        for (const std::string* text : {&row.pp, &row.pn, &row.function})
+            most = std::max<uint64_t>(most, text->size() + 1);
+    return std::min<uint64_t>((most + 7) / 8 * 8, std::max<uint64_t>(plan.max_string, least_row_text));
+}
+
 // A table of texts, each in a cell of constant size.
 llvm::Constant* cells(Emitter& e, const std::vector<std::string>& texts, uint64_t cell) {
     std::string all;
@@ -59,8 +83,9 @@ llvm::Value* site_message(Emitter& e, llvm::Value* site) {
 llvm::Value* row_text(Emitter& e, llvm::Value* row, hir::PointText text) {
     llvm::Value* table = declare_table(e.module(), e.getInt8Ty(), "sonde_row_texts");
     llvm::Value* safe = e.masked(e.CreateZExt(row, e.i64()), row_cells(e) - 1);
-    llvm::Value* at = e.CreateAdd(e.CreateMul(safe, e.number(4 * row_text_bytes)),
-                                  e.number((static_cast<int64_t>(text) - 1) * static_cast<int64_t>(row_text_bytes)));
+    const auto cell = static_cast<int64_t>(row_text_bytes(e.state().plan));
+    llvm::Value* at =
+        e.CreateAdd(e.CreateMul(safe, e.number(4 * cell)), e.number((static_cast<int64_t>(text) - 1) * cell));
     return e.CreateGEP(e.getInt8Ty(), table, at);
 }
 
@@ -143,19 +168,10 @@ void define_constants(Emitter& e) {
         define("sonde_site_texts", cells(e, texts, site_text_bytes));
     }
     if (e.module().getNamedGlobal("sonde_row_texts")) {
-        std::vector<std::string> texts;
-        for (const plan::Point& row : e.state().plan.rows) {
-            texts.push_back(row.pp);
-            texts.push_back(row.pn);
-            texts.push_back(row.function);
-            texts.push_back("");
-        }
-        for (const plan::Probe& probe : e.state().plan.probes)
-            for (const plan::Point& point : probe.points)
-                texts[4 * point.row + 3] = plan::type_at(probe.kind, point);
+        std::vector<std::string> texts = row_texts(e.state().plan);
         // The verifier does not know a row's number, so each possible number must be within the table.
         texts.resize(4 * row_cells(e));
-        define("sonde_row_texts", cells(e, texts, row_text_bytes));
+        define("sonde_row_texts", cells(e, texts, row_text_bytes(e.state().plan)));
     }
     define("sonde_rt_filter", e.getInt32(e.state().plan.filter_target));
     define("sonde_rt_max", e.getInt32(static_cast<uint32_t>(max)));

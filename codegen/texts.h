@@ -19,8 +19,9 @@ class Emitter;
 
 // A pointer to the message of the error at this site, without its argument.
 llvm::Value* site_message(Emitter& e, llvm::Value* site);
-// A pointer to the result of pp(), pn(), probefunc() or probe_type() for a row, padded with NULs to row_text_bytes.
-constexpr uint64_t row_text_bytes = 256;
+// A pointer to the result of pp(), pn(), probefunc() or probe_type() for a row, padded with NULs to least_row_text
+// bytes or more.
+constexpr uint64_t least_row_text = 256;
 llvm::Value* row_text(Emitter& e, llvm::Value* row, hir::PointText text);
 // The number of this text, as an i64.
 llvm::Value* row_text_number(Emitter& e, llvm::Value* row, hir::PointText text);

@@ -49,7 +49,7 @@ bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint
         return false;
     const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
     return (is_comm(intrinsic) && part.size >= comm_size) || (intrinsic.facts.in_table && part.size <= name_cell) ||
-           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, row_text_bytes));
+           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, least_row_text));
 }
 
 // Writes a string into a key, padded with NULs. Write the parts after it later: except for short strings, the copy
