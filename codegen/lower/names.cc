@@ -35,7 +35,7 @@ std::optional<std::string> known_point_text(const Lowerer& l, hir::PointText tex
 
 // The limits are those of the table, whose cells have `name_cell` bytes.
 std::vector<std::string> names_of(Lowerer& l, const hir::Expr& names, const std::string& primitive) {
-    constexpr size_t most = 2048;
+    constexpr size_t most = 2048; // MOST_CELLS + 1 of codegen/rtlib/rt.h
     std::vector<std::string> out;
     if (names.kind == hir::ExprKind::ConstString)
         out = hir::names_in(hir::as<hir::ConstString>(names));

@@ -212,7 +212,7 @@ static long name_step(u64 i, struct compare* c)
 }
 static long cell_step(u64 i, struct cells* c)
 {
-    copy_bytes(c->name, 32, (const u8*)(c->table + (i & 255) * 32));
+    copy_bytes(c->name, 32, (const u8*)(c->table + (i & MOST_CELLS) * 32));
     struct compare compare = {c->name, c->text, 0};
     LOOP(32, name_step, &compare);
     if (compare.result)
@@ -226,6 +226,6 @@ ONCE s64 sonde_rt_find_cell(u64 table, u64 count, struct sonde_slot* name)
 {
     NEED(name);
     struct cells c = {table, (u64)-1, name->text, {0}};
-    LOOP((u32)count & 511, cell_step, &c);
+    LOOP((u32)count & MOST_CELLS, cell_step, &c);
     return (s64)c.found;
 }

@@ -180,7 +180,7 @@ static u64 separated(struct flags* f) {
 }
 static long flag_step(u64 i, struct flags* f) {
     struct flag_cell cell;
-    copy_bytes((u8*)&cell, sizeof cell, (const u8*)(f->table + (i & 255) * sizeof cell));
+    copy_bytes((u8*)&cell, sizeof cell, (const u8*)(f->table + (i & MOST_CELLS) * sizeof cell));
     if ((f->left & cell.bits) != cell.bits)
         return 0;
     f->left &= ~cell.bits;
@@ -194,7 +194,7 @@ ONCE u64 sonde_rt_flags(struct sonde_slot* to, u64 len, u64 table, u64 count, u6
     NEED(to);
     u8* slot = to->text;
     struct flags f = {slot, table, len & MASK, opaque(slot + MASK + 1, value)};
-    LOOP((u32)count & 511, flag_step, &f);
+    LOOP((u32)count & MOST_CELLS, flag_step, &f);
     if (f.left)
         f.len = sonde_rt_append_long(to, separated(&f), (s64)f.left, 'x' | '#' << 8);
     slot[f.len & MASK] = 0;
