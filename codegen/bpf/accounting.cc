@@ -159,9 +159,9 @@ void BpfAccounting::count_skip(size_t field) {
                        e_.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
 }
 
-void BpfAccounting::add_timing(size_t field, llvm::Value* value) {
-    e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(timing_, field), value, llvm::Align(8),
-                       llvm::AtomicOrdering::Monotonic);
+llvm::Value* BpfAccounting::add_timing(size_t field, llvm::Value* value) {
+    return e_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.offset(timing_, field), value, llvm::Align(8),
+                              llvm::AtomicOrdering::Monotonic);
 }
 
 // With -t, the entry of a call counts as a hit only if no hit of its return will follow. That is so if the return is
@@ -186,10 +186,21 @@ void BpfAccounting::record_outcome(Environment& env) {
     e_.SetInsertPoint(end);
 }
 
+// The sum has 128 bits: 20 runs of a second exceed 64. BPF has no multiplication with a 128-bit result, so a run counts
+// as at most 4 seconds here.
+void BpfAccounting::add_square(llvm::Value* ns) {
+    llvm::Value* most = e_.number(UINT32_MAX);
+    llvm::Value* bounded = e_.CreateSelect(e_.CreateICmpUGT(ns, most), most, ns);
+    llvm::Value* square = e_.CreateMul(bounded, bounded);
+    llvm::Value* before = add_timing(offsetof(plan::ProbeTiming, squares_low), square);
+    llvm::Value* carry = e_.CreateICmpUGT(square, e_.CreateNot(before));
+    add_timing(offsetof(plan::ProbeTiming, squares_high), e_.CreateZExt(carry, e_.i64()));
+}
+
 void BpfAccounting::record_time() {
     llvm::Value* spent = e_.CreateSub(helper(e_, ktime_get_ns, {}), started_);
     add_timing(offsetof(plan::ProbeTiming, total_ns), spent);
-    add_timing(offsetof(plan::ProbeTiming, total_squares), e_.CreateMul(spent, spent));
+    add_square(spent);
     // Without an atomic exchange, an extreme of another processor at the same moment can be lost. These numbers are for
     // the report only; no result depends on them.
     for (auto [field, value] : {std::pair(offsetof(plan::ProbeTiming, min_biased_ns), e_.CreateNot(spent)),

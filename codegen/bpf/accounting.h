@@ -46,7 +46,9 @@ class BpfAccounting {
     // the one whose program is being lowered.
     llvm::Value* count(size_t field, llvm::Value* probe = nullptr);
     void count_if(llvm::Value* condition, size_t field);
-    void add_timing(size_t field, llvm::Value* value);
+    // Returns the value before.
+    llvm::Value* add_timing(size_t field, llvm::Value* value);
+    void add_square(llvm::Value* ns);
     void record_time();
 
     BpfContext& bpf_;

@@ -460,7 +460,7 @@ struct ProbeCounts {
 };
 // Run times of handlers (Plan::timing).
 struct ProbeTiming {
-    uint64_t hits, total_ns, total_squares /* of ns */, min_biased_ns /* ~min */, max_ns;
+    uint64_t hits, total_ns, squares_low, squares_high /* the sum of ns * ns */, min_biased_ns /* ~min */, max_ns;
     uint64_t outcomes[4]; // by HitOutcome, for hits that were not skipped
 };
 // The outcome of a hit whose handler ran. Failed: an error ended the handler, whether or not output was lost.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,10 @@ uint64_t runs_of(const plan::ProbeTiming& timing) {
     return timing.outcomes[plan::Handled] + timing.outcomes[plan::OutputLost] + timing.outcomes[plan::Failed];
 }
 
+unsigned __int128 squares_of(const plan::ProbeTiming& timing) {
+    return static_cast<unsigned __int128>(timing.squares_high) << 64 | timing.squares_low;
+}
+
 } // namespace
 
 plan::ProbeTiming timing_of(const KernelObject& kernel, uint32_t row) {
@@ -33,7 +38,9 @@ plan::ProbeTiming timing_of(const KernelObject& kernel, uint32_t row) {
 void add_timing(plan::ProbeTiming& sum, const plan::ProbeTiming& more) {
     sum.hits += more.hits;
     sum.total_ns += more.total_ns;
-    sum.total_squares += more.total_squares;
+    const unsigned __int128 squares = squares_of(sum) + squares_of(more);
+    sum.squares_low = static_cast<uint64_t>(squares);
+    sum.squares_high = static_cast<uint64_t>(squares >> 64);
     sum.min_biased_ns = std::max(sum.min_biased_ns, more.min_biased_ns);
     sum.max_ns = std::max(sum.max_ns, more.max_ns);
     for (size_t i = 0; i < std::size(sum.outcomes); i++)
@@ -54,7 +61,9 @@ void HitReport::ran(const plan::Probe& probe, uint64_t ns) {
     plan::ProbeTiming run{};
     run.hits = run.outcomes[plan::Handled] = 1;
     run.total_ns = run.max_ns = ns;
-    run.total_squares = ns * ns;
+    const unsigned __int128 square = static_cast<unsigned __int128>(ns) * ns;
+    run.squares_low = static_cast<uint64_t>(square);
+    run.squares_high = static_cast<uint64_t>(square >> 64);
     run.min_biased_ns = ~ns;
     add_timing(runs.points[runs.count++ % runs.points.size()], run);
 }
@@ -71,7 +80,7 @@ plan::ProbeTiming HitReport::timing_of(const plan::Probe& probe) const {
 std::string HitReport::text(const plan::Plan& plan, const KernelObject* kernel) const {
     std::string out = "----- probe hit report: \n";
     const double speed = cycles_per_ns();
-    const auto cycles = [&](double ns) { return static_cast<uint64_t>(std::max(0.0, ns * speed)); };
+    const auto cycles = [&](double ns) { return fmt::format("{:.0f}", std::floor(std::max(0.0, ns * speed))); };
     for (const plan::Probe& probe : plan.probes) {
         const auto runs = host_.find(&probe);
         for (size_t i = 0; i < probe.points.size(); i++) {
@@ -83,7 +92,7 @@ std::string HitReport::text(const plan::Plan& plan, const KernelObject* kernel) 
                 timing = sonde::timing_of(*kernel, point.row);
             const uint64_t count = runs_of(timing);
             const double n = count ? static_cast<double>(count) : 1, mean = static_cast<double>(timing.total_ns) / n;
-            const double variance = std::max(0.0, static_cast<double>(timing.total_squares) / n - mean * mean);
+            const double variance = std::max(0.0, static_cast<double>(squares_of(timing)) / n - mean * mean);
             const uint64_t least = count ? ~timing.min_biased_ns : 0;
             out +=
                 fmt::format("{}, ({}), hits: {}, cycles: {}min/{}avg/{}max, variance: {}, from: {}, index: {}\n",
