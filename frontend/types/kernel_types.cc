@@ -259,12 +259,12 @@ std::vector<std::string> KernelTypes::global_names() {
 }
 
 namespace {
-// The FNV-1a hash, computed on 8 bytes at a time.
+// The FNV-1a hash, computed on 8 bytes at a time. The last ones are padded with zeros.
 uint64_t hash_of(string_view bytes) {
     uint64_t hash = 0xcbf29ce484222325;
-    for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
-        uint64_t word;
-        std::memcpy(&word, bytes.data() + at, 8);
+    for (size_t at = 0; at < bytes.size(); at += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
         hash = (hash ^ word) * 0x100000001b3;
     }
     return hash ^ bytes.size();

@@ -125,6 +125,18 @@ class KernelTypesOf : public testing::Test {
 
 } // namespace
 
+TEST_F(KernelTypesOf, FingerprintsDependOnEveryByte) {
+    // The file ends with the section of names; its size need not be a multiple of 8.
+    std::string file = bytes_of(base.get());
+    for (size_t changed = 0; changed < 9; changed++) {
+        const uint64_t before = open()->fingerprint();
+        const size_t at = file.size() - 2 - changed; // before the last NUL
+        file[at] = file[at] == 'x' || file[at] == '\0' ? 'y' : 'x';
+        ASSERT_TRUE(write_file(folder + "/vmlinux", file).ok());
+        EXPECT_NE(open()->fingerprint(), before) << changed;
+    }
+}
+
 TEST_F(KernelTypesOf, FunctionsHaveTheirPrototypes) {
     std::unique_ptr<KernelTypes> types = open();
     std::string kernel;
