@@ -65,7 +65,7 @@ class Explanation {
     Binder& binder_;
     Variable variable_;
     std::vector<Row> rows_;
-    bool here_ = false; // readable at the probe
+    Location here_;     // the place that a handler reads at the probe
     bool ever_ = false; // readable anywhere in the function
 };
 
@@ -186,20 +186,15 @@ void Explanation::add_table() {
     say("");
 }
 
-// The location at the probe's own address. A return probe reads variables at the function's entry, so the verdict is
-// about that address.
+// The location at the probe's own address, as a handler gets it. The table may have no row for this address: the probe
+// of an inlined copy is where the copy begins, which can be before the copy's own addresses. A return probe reads
+// variables at the function's entry, so the verdict is about that address.
 void Explanation::add_verdict() {
-    const Row* row = row_at(address());
     std::string at = fmt::format("{} is at {:#x}{}", point_.point.pp, address(), line_at(address()));
     if (point_.is_return)
         at = fmt::format("{} saves the value at the function's entry, {:#x}{}", point_.point.pp, address(),
                          line_at(address()));
-    if (here_)
-        say(fmt::format("{}: there it is readable, {}", at, location_text(row ? row->place : Location{})));
-    else if (!row)
-        say(fmt::format("{}: the probe's address is not in the table", at));
-    else
-        say(fmt::format("{}: there it is {}", at, location_text(row->place)));
+    say(fmt::format("{}: there it is {}{}", at, is_there(here_) ? "readable, " : "", location_text(here_)));
 }
 
 // Returns the statement of the function that is nearest to the probe and at which the variable is available.
@@ -292,8 +287,7 @@ bool Explanation::run() {
     if (!variable_.is_global && !fixed)
         rows_ = module_.location_ranges(variable_, point_.function);
     ever_ = std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return is_there(row.place); });
-    const Row* row = row_at(address());
-    here_ = row ? is_there(row->place) : false;
+    here_ = variable_location(point_, variable_, address());
     if (!check_members())
         return false;
     add_head();
@@ -304,7 +298,7 @@ bool Explanation::run() {
     }
     add_table();
     add_verdict();
-    if (here_)
+    if (is_there(here_))
         return true;
     add_nearest();
     add_others();
