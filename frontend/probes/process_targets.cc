@@ -152,14 +152,15 @@ struct FileIdentity {
     auto operator<=>(const FileIdentity&) const = default;
 };
 
-FileIdentity identify_file(const std::string& path) {
+// Returns nothing if the file cannot be asked. Such files are not the same as any other.
+std::optional<FileIdentity> identify_file(const std::string& path) {
     constexpr decltype(std::declval<struct statfs>().f_type) overlay = 0x794c7630; // OVERLAYFS_SUPER_MAGIC
     struct stat file{};
     struct statfs system{};
     if (stat(path.c_str(), &file) != 0 || statfs(path.c_str(), &system) != 0)
         return {};
-    return {system.f_type == overlay ? 0 : file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec,
-            file.st_mtim.tv_nsec};
+    return FileIdentity{system.f_type == overlay ? 0 : file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec,
+                        file.st_mtim.tv_nsec};
 }
 
 // Returns a program's files under a root directory, searched like the processes there search it.
@@ -214,7 +215,8 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
     for (const ProbeEnvironment::GroupFiles& files : *groups) {
         for (const std::string& path : find_below(files, name)) {
             with.insert(files.option);
-            if (seen.insert(identify_file(path)).second)
+            const std::optional<FileIdentity> identity = identify_file(path);
+            if (!identity || seen.insert(*identity).second)
                 out.paths.push_back(path);
         }
         if (std::ranges::find(without, files.option) == without.end())
