@@ -68,33 +68,46 @@ std::string FunctionTags::of(const ast::Function& function, bool all) {
     return out + (known.trust == hir::Trust::Anybody ? " /* unprivileged */" : "");
 }
 
-// Returns the facts of a function, from the cache if they are known. While a function's body is being read, the cache
-// holds the defaults for it, so that recursion ends. In a cycle of several functions, the inner ones may therefore miss
-// facts of the outermost one.
+// Returns the facts of a function: those of its own body and of each body that a call can reach. The walk visits each
+// function once, so recursion ends, and all functions of a cycle get the same facts.
 FunctionTags::Facts FunctionTags::facts(const ast::Function& function) {
-    // A recursive call adds nothing new: the function's facts come from the rest of its body.
-    auto [entry, fresh] = known_.try_emplace(&function);
-    if (fresh) {
-        const Facts found = facts_of_body(function);
-        known_[&function] = found;
-        return found;
+    Facts out = body(function).facts;
+    std::set<const ast::Function*> seen = {&function};
+    std::vector<const ast::Function*> todo = body(function).callees;
+    while (!todo.empty()) {
+        const ast::Function* callee = todo.back();
+        todo.pop_back();
+        if (!seen.insert(callee).second)
+            continue;
+        const Body& called = body(*callee);
+        out.trust = std::max(out.trust, called.facts.trust);
+        out.is_pure = out.is_pure && called.facts.is_pure;
+        out.is_stable = out.is_stable && called.facts.is_stable;
+        todo.insert(todo.end(), called.callees.begin(), called.callees.end());
     }
+    return out;
+}
+
+const FunctionTags::Body& FunctionTags::body(const ast::Function& function) {
+    auto entry = known_.find(&function);
+    if (entry == known_.end())
+        entry = known_.emplace(&function, read_body(function)).first;
     return entry->second;
 }
 
-// Computes the facts of one function: a primitive has them in its row; any other function collects them from the
-// expressions in its body.
-FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
-    Facts out;
+// A primitive has its facts in its row. Any other function collects them from the expressions in its body.
+FunctionTags::Body FunctionTags::read_body(const ast::Function& function) const {
+    Body body;
+    Facts& out = body.facts;
     out.is_pure = function.result != ast::DeclaredType::None;
     if (!function.body) {
         const hir::Primitive* row = hir::find_primitive(function.name);
         if (!row)
-            return out;
+            return body;
         out.trust = row->trust;
         out.is_pure = out.is_pure && !row->sends && !row->changes && !row->needs_tokens;
         out.is_stable = row->is_stable;
-        return out;
+        return body;
     }
     std::set<std::string_view> own;
     for (const ast::Parameter& param : function.params)
@@ -106,7 +119,7 @@ FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
         if (expr.kind == ast::ExprKind::Print && !ast::as<ast::PrintExpr>(expr).to_string)
             out.is_pure = false;
         if (expr.kind == ast::ExprKind::Call)
-            add_call(out, ast::as<ast::CallExpr>(expr));
+            add_call(body, ast::as<ast::CallExpr>(expr));
         // Names of library globals are unique, so any other variable that is assigned is a local.
         const std::string* changed = changed_name(expr);
         if (changed && own.count(*changed))
@@ -120,25 +133,20 @@ FunctionTags::Facts FunctionTags::facts_of_body(const ast::Function& function) {
         if (stmt.kind == ast::StmtKind::Delete)
             out.is_pure = false;
     });
-    return out;
+    return body;
 }
 
-// Adds the facts of a called function to those of its caller. Overloads are told apart by the number of arguments. If
-// several have this number, the facts of all are added, because the one that runs depends on the call.
-void FunctionTags::add_call(Facts& facts_of_caller, const ast::CallExpr& call) {
+// Adds the called function. Overloads are told apart by the number of arguments. If several have this number, all are
+// added, because the one that runs depends on the call.
+void FunctionTags::add_call(Body& body, const ast::CallExpr& call) const {
     if (call.name == "error") // ends the call without changing anything
         return;
     const auto found = functions_.find(call.name);
     if (found == functions_.end())
         return;
-    for (const ast::Function* callee : found->second) {
-        if (callee->params.size() != call.args.size())
-            continue;
-        const Facts called = facts(*callee);
-        facts_of_caller.trust = std::max(facts_of_caller.trust, called.trust);
-        facts_of_caller.is_pure = facts_of_caller.is_pure && called.is_pure;
-        facts_of_caller.is_stable = facts_of_caller.is_stable && called.is_stable;
-    }
+    for (const ast::Function* callee : found->second)
+        if (callee->params.size() == call.args.size())
+            body.callees.push_back(callee);
 }
 
 } // namespace sonde

@@ -29,12 +29,18 @@ class FunctionTags {
         bool is_stable = true; // returns the same value as long as the handler runs
         bool keeps_arguments = true;
     };
+    // The facts of a body without those of the functions that it calls, and these functions.
+    struct Body {
+        Facts facts;
+        std::vector<const ast::Function*> callees;
+    };
     Facts facts(const ast::Function& function);
-    Facts facts_of_body(const ast::Function& function);
-    void add_call(Facts& facts, const ast::CallExpr& call);
+    const Body& body(const ast::Function& function);
+    Body read_body(const ast::Function& function) const;
+    void add_call(Body& body, const ast::CallExpr& call) const;
     std::map<std::string_view, std::vector<const ast::Function*>> functions_;
     std::set<std::string_view> globals_;
-    std::map<const ast::Function*, Facts> known_;
+    std::map<const ast::Function*, Body> known_;
 };
 
 } // namespace sonde
