@@ -275,6 +275,11 @@ void MovedText::look() {
         const bool taken = change_state(key, SONDE_MOVED_WAITS, SONDE_MOVED_TAKEN);
         if (process != 0)
             serve(process, begins, moved);
+        if (begins && !taken && is_process(process))
+            warn(fmt::format("process {} began while sonde did not answer: if it has moved its code to other memory, a "
+                             "breakpoint there ends it with SIGTRAP",
+                             process),
+                 Weight::Answer);
         if (change_state(key, SONDE_MOVED_TAKEN, SONDE_MOVED_RUNS))
             continue; // its handler deletes the element
         if (process != 0 && (taken || !begins) && wait_until_stopped(process))

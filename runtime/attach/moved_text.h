@@ -15,8 +15,8 @@
 //
 // Limits: if this takes more than five seconds (before Linux 6.13, one), for example because the session is stopped
 // itself, the process gets SIGSTOP, which a parent can see (WUNTRACED), and SIGCONT later. If the session does not
-// answer for five seconds, a process at its first instruction goes on and is followed later: if it has moved its code
-// by then, SIGTRAP ends it. Shared libraries do not move their code.
+// answer for five seconds, a process at its first instruction goes on and is followed later, with a warning: if it has
+// moved its code by then, SIGTRAP ends it. Shared libraries do not move their code.
 #pragma once
 
 #include <atomic>
