@@ -114,6 +114,9 @@ ResultUse use_of_rax(const X86Instruction& one) {
     const Operands has = operands_of(one);
     if (one.map == 0)
         return use_of_plain(one, has);
+    constexpr uint8_t nop = 0x1f; // its operands are not read
+    if (one.map == 1 && one.opcode == nop)
+        return ResultUse::None;
     const bool extends =
         one.map == 1 && (one.opcode == 0xb6 || one.opcode == 0xb7 || one.opcode == 0xbe || one.opcode == 0xbf);
     if ((has.rm && !names_vector(one, Field::Rm)) || has.address)

@@ -10,6 +10,8 @@ import gdb
 
 def text(value):
     kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_REF and kind.target().strip_typedefs().code == gdb.TYPE_CODE_INT:
+        return text(value.referenced_value())
     if kind.code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF):
         int(value)
         return "P"
@@ -32,7 +34,7 @@ class Hit(gdb.Breakpoint):
         # At the first instruction of an inlined copy, gdb's frame is still that of the caller; the symbols are found by the address.
         frame = gdb.selected_frame()
         block = gdb.block_for_pc(frame.pc())
-        while block and not (block.function and block.function.name.split("(")[0] == function):  # noqa: F821 (set by -ex)
+        while block and not (block.function and f"{block.function.name}(".startswith(f"{function}(")):  # noqa: F821 (set by -ex)
             block = block.superblock
         if not block and places:  # noqa: F821
             return False
