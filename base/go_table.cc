@@ -104,10 +104,10 @@ class Parts {
     uint64_t functions_ = 0, base_ = 0;
 };
 
-// Reads a list of numbers by address: pairs of differences to the previous number and address, up to a difference of 0.
-// The first number is a difference to -1.
-std::vector<GoHeight> read_heights(const Parts& parts, uint64_t at, uint64_t address, uint64_t end) {
-    std::vector<GoHeight> out;
+// Reads the frame's heights from a list of pairs: the differences to the previous height and to the previous address,
+// up to a difference of 0. The first height is a difference to -1. The list can end before the next function, because
+// the linker pads functions; so does the frame then. A damaged list leaves no heights.
+void read_heights(const Parts& parts, uint64_t at, GoFrame& frame) {
     auto take = [&]() -> std::optional<uint32_t> {
         uint32_t value = 0;
         for (unsigned shift = 0; shift < 32; shift += 7) {
@@ -120,15 +120,22 @@ std::vector<GoHeight> read_heights(const Parts& parts, uint64_t at, uint64_t add
         }
         return std::nullopt;
     };
-    for (int64_t value = -1; address < end;) {
-        std::optional<uint32_t> change = take(), length = change ? take() : std::nullopt;
-        if (!length || (*change == 0 && !out.empty()) || *length == 0)
-            return address < end ? std::vector<GoHeight>() : out;
+    uint64_t address = frame.address;
+    for (int64_t value = -1; address < frame.end;) {
+        std::optional<uint32_t> change = take();
+        if (change == 0u && !frame.heights.empty()) {
+            frame.end = address;
+            return;
+        }
+        std::optional<uint32_t> length = change ? take() : std::nullopt;
+        if (!length || *length == 0) {
+            frame.heights.clear();
+            return;
+        }
         value += (*change & 1) ? -static_cast<int64_t>(*change >> 1) - 1 : static_cast<int64_t>(*change >> 1);
-        out.push_back({address, value});
+        frame.heights.push_back({address, value});
         address += *length; // x86-64 counts in bytes
     }
-    return out;
 }
 
 } // namespace
@@ -168,7 +175,7 @@ std::vector<GoFrame> read_go_frames(std::string_view bytes, uint64_t text) {
             parts.table.at<uint8_t>(function->record + flags_at + (parts.has_line_of_function() ? 4 : 0));
         GoFrame frame{function->address, function->address + function->size, {}, false, false};
         if (list && *list != 0)
-            frame.heights = read_heights(parts, parts.numbers + *list, frame.address, frame.end);
+            read_heights(parts, parts.numbers + *list, frame);
         frame.outermost = flags.value_or(0) & outermost;
         frame.moves_stack = flags.value_or(0) & moves_stack;
         if (function->size != 0)

@@ -255,6 +255,8 @@ class LocationTranslator {
     // Pushes an address in the module.
     bool push_address(Address address) {
         constexpr int64_t rip = 16;
+        if (!context_.file.is_in_section(address))
+            return fail("was removed by the linker");
         if (!context_.file.position_independent())
             return push(LocationOp::Constant, static_cast<int64_t>(address));
         // The program counter tells where the module is loaded.

@@ -215,6 +215,8 @@ std::optional<Address> Locations::global_address(const Variable& variable) {
     else if ((ops[0].atom != DW_OP_addrx && ops[0].atom != DW_OP_GNU_addr_index) ||
              dwarf_getlocation_attr(&attribute, &ops[0], &value) != 0 || dwarf_formaddr(&value, &address) != 0)
         return std::nullopt;
+    if (!context_.file.is_in_section(address))
+        return std::nullopt;
     if (length == 2 && ops[1].atom == DW_OP_plus_uconst)
         return address + ops[1].number; // a part of a merged global (clang)
     return length == 1 ? std::optional<Address>(address) : std::nullopt;

@@ -50,6 +50,13 @@ const ElfSection* ProgramFile::section_at(Address address) const {
     return nullptr;
 }
 
+bool ProgramFile::is_in_section(Address address) const {
+    return elf_.sections().empty() || std::ranges::any_of(elf_.sections(), [&](const ElfSection& section) {
+               return (section.flags & SHF_ALLOC) && !(section.flags & SHF_TLS) && address >= section.address &&
+                      address - section.address <= section.size;
+           });
+}
+
 std::string ProgramFile::code(Address low, Address high) const {
     std::optional<uint64_t> offset = file_offset(low);
     constexpr uint64_t max_bytes = 16 << 20;

@@ -41,6 +41,9 @@ class ProgramFile {
     // Returns the section whose bytes in the file are at an address; null if no section covers the address, or if the
     // file has no section headers.
     const ElfSection* section_at(Address address) const;
+    // Whether a section of the running program contains the address, or ends there. If the linker has removed a
+    // variable, its debug information has an address that is in no section. True if the file has no section headers.
+    bool is_in_section(Address address) const;
     // Returns the bytes in [low, high), as far as the file contains them. Returns "" for more than 16 MiB.
     std::string code(Address low, Address high) const;
 

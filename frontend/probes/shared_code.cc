@@ -111,8 +111,7 @@ void warn_of_ifunc(Resolving& resolving, DwarfModule& module, const ProcessPatte
         fmt::format("`{}` is an IFUNC: each process chooses one of {} implementations, and sonde probes all", name,
                     addresses.size()));
     if (!others.empty())
-        report.note({}, fmt::format("they also implement {}, so the probe also sees calls of the others functions",
-                                    list_of(others)));
+        report.note({}, fmt::format("they also implement {}, so the probe also sees their calls", list_of(others)));
     report.help(
         fmt::format("probe `.plt({})` of the calling program to see only its calls by that name", quoted(name)));
 }
