@@ -17,7 +17,7 @@ TEST(ReadsResult, OfIntegers) {
     EXPECT_FALSE(reads({0x31, 0xc0, 0x85, 0xc0}));                   // xor %eax,%eax first
     EXPECT_FALSE(reads({0x8b, 0x05, 0, 0, 0, 0, 0x48, 0x89, 0xc7})); // mov 0(%rip),%eax first
     EXPECT_FALSE(reads({0xc3}));
-    EXPECT_FALSE(reads({0x0f, 0x1f, 0x44, 0x00, 0x00, 0x89, 0xf0})); // nopl 0(%rax,%rax,1); mov %esi,%eax
+    EXPECT_FALSE(reads({0x0f, 0x1f, 0x44, 0x00, 0x00, 0x89, 0xf0}));            // nopl 0(%rax,%rax,1); mov %esi,%eax
     EXPECT_FALSE(reads({0x83, 0xc8, 0xff, 0x85, 0xc0}));                        // or $-1,%eax first
     EXPECT_FALSE(reads({0x83, 0xe0, 0x00, 0x85, 0xc0}));                        // and $0,%eax first
     EXPECT_TRUE(reads({0x83, 0xc8, 0x01}));                                     // or $1,%eax
