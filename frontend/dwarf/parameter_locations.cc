@@ -475,8 +475,25 @@ bool ParameterLocations::has_changed(const FunctionInstance& function, const Var
     return state != block.end() && !state->passed[place.reg];
 }
 
+// Only a function that calls nothing may keep variables below its stack pointer.
+bool ParameterLocations::makes_calls(Address address) {
+    auto symbol = symbols_.first_after(address);
+    if (symbol == symbols_.all().begin())
+        return false;
+    --symbol;
+    const std::string bytes = file_.code(symbol->address, symbol->address + symbol->size);
+    for (std::string_view code = bytes; !code.empty();) {
+        const std::optional<Instruction> one = file_.architecture().decode(code);
+        if (!one || one->is_call())
+            return one.has_value();
+        code.remove_prefix(std::min(one->length, code.size()));
+    }
+    return false;
+}
+
 // A location in the frame ignores that the copy's first instructions store the parameter there. gcc may even omit the
-// store, if the value is overwritten before it is read.
+// store, if the value is overwritten before it is read. A parameter that gcc has removed can also have a location below
+// the stack pointer.
 Location ParameterLocations::at_copy_entry(const Variable& parameter, Address entry) {
     constexpr Address most_bytes = 512;
     Location place = calling_.corrected(parameter, entry, locations_.at_entry(parameter, entry, entry));
@@ -484,6 +501,8 @@ Location ParameterLocations::at_copy_entry(const Variable& parameter, Address en
     const std::optional<RegisterOffset> at = register_offset(place);
     if (file_.is_32_bit() || place.kind != Location::Memory || !at || !type)
         return place;
+    if (at->reg == file_.architecture().registers().stack_pointer && at->bytes < 0 && makes_calls(entry))
+        return unavailable("has a place that the function's calls overwrite");
     const bool is_stored_later =
         may_write_first(file_.architecture(), file_.code(entry, entry + most_bytes), static_cast<int>(at->reg),
                         at->bytes, at->bytes + static_cast<int64_t>(type->size));

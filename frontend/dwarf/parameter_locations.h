@@ -79,6 +79,8 @@ class ParameterLocations {
     bool is_convention_certain(const FunctionInstance& function);
     bool is_clone(const FunctionInstance& function);
     Location described_at_entry(const FunctionInstance& function, const Variable& parameter, Address address);
+    // Whether the function (not a copy) that contains the address calls others. False if its symbol is missing.
+    bool makes_calls(Address address);
     // Returns the states in the function's first basic block; at least the state at the entry.
     std::vector<PrologueState> first_block(const FunctionInstance& function);
     bool counts_from_lowered_stack(const Variable& parameter, const std::vector<PrologueState>& block);
