@@ -13,11 +13,14 @@
 #include <string>
 #include <string_view>
 
+#include "arch/frame_code.h"
 #include "arch/instruction.h"
 #include "arch/instruction_hazards.h"
+#include "arch/operand.h"
 #include "arch/registers.h"
 #include "arch/relocations.h"
 #include "arch/system_calls.h"
+#include "base/library_search.h"
 
 namespace sonde {
 
@@ -51,6 +54,8 @@ class Architecture {
     // ---- the kernel's interface
 
     virtual const SystemCalls& system_calls() const = 0;
+    // Whether the address is in the kernel's direct map of physical memory, in any configuration.
+    virtual bool is_in_direct_map(uint64_t address) const = 0;
 
     // ---- instructions
 
@@ -73,10 +78,31 @@ class Architecture {
     // hashes differ in operands only. Returns 0 if the instruction is unknown.
     virtual uint64_t encoding(std::string_view code) const = 0;
 
+    // Whether the kernel copies a probed instruction and single-steps the copy, which takes longer than emulating it.
+    virtual bool is_single_stepped(std::string_view code) const = 0;
+    // Parses an operand in the syntax of the GNU assembler.
+    virtual AssemblyOperand parse_operand(std::string_view text, const FindSymbol& symbol) const = 0;
+
     // Finds all bytes that can be a direct jump or call with the longest distance, without decoding the code: this is
     // fast, and misses none. A match may be a part of another instruction.
     virtual void find_branches(std::string_view code,
                                const std::function<void(const PossibleBranch&)>& visit) const = 0;
+
+    // ---- code of frames
+
+    virtual FramePrologue frame_prologue(std::string_view code) const = 0;
+    // Returns the size of an instruction that removes the frame of the frame pointer, if an instruction follows that
+    // leaves the function. Otherwise 0.
+    virtual size_t frame_epilogue(std::string_view code) const = 0;
+    // Instructions in the procedure linkage table, and the sections with it.
+    virtual std::span<const StubInstruction> stub_instructions() const = 0;
+    virtual std::span<const char* const> stub_sections() const = 0;
+    // Whether signal handlers return to this code (SA_RESTORER in sigaction(2)). False if the frame of the handler's
+    // caller is not as in signal_frame (arch/cfi_width.h).
+    virtual bool is_signal_return(std::string_view code) const = 0;
+    // The instruction for system calls, and the one behind it in glibc's clone(), which checks the result. Empty if
+    // nothing needs them.
+    virtual std::string_view clone_call() const = 0;
 
     // ---- files
 
@@ -85,6 +111,7 @@ class Architecture {
     // Returns the address of the slot through which an entry at `address` jumps. Returns nullopt if `code` does not
     // begin with an entry.
     virtual std::optional<uint64_t> plt_slot(std::string_view code, uint64_t address) const = 0;
+    virtual LibrarySearch library_search() const = 0;
     virtual DynamicRelocation dynamic_relocation(uint32_t type) const = 0;
     // Applies a relocation of an object file.
     virtual Relocated relocate(const CodeRelocation& relocation) const = 0;

@@ -67,7 +67,7 @@ struct Instruction {
     size_t length = 0; // in bytes
     Flow flow = Flow::Next;
     Operation operation = Operation::Other;
-    // Of a conditional jump: its number, which Architecture::condition() explains. Toggling the lowest bit gives the
+    // Of a conditional jump: its number; RegisterFile::conditions explains it. Toggling the lowest bit gives the
     // opposite condition.
     uint8_t condition = 0;
     bool moves_stack = false; // may change the stack pointer

@@ -1,7 +1,7 @@
 // Classes of instructions that a kernel's uprobes may execute wrongly, which would change the traced program.
 //
 // The kernel attaches to them without an error. So translation determines the class of each probed instruction
-// (arch/x86_64/hazards.h), and the session tests samples of the class on the running kernel before it attaches.
+// (Architecture::hazard()), and the session tests samples of the class on the running kernel before it attaches.
 // docs/kernels.md, "Instructions that cannot be probed", has the measured table.
 #pragma once
 
@@ -12,26 +12,29 @@ namespace sonde {
 
 enum class Hazard : uint8_t {
     None,
-#define HAZARD(id, trial, effect, text) id,
-#include "arch/instruction_hazards.def"
+#define HAZARD(id, trial, effect, place, text) id,
+#include "arch/all_hazards.def"
 #undef HAZARD
 };
 
 enum class HazardTrial : uint8_t { Certain, TriedOut };
 enum class HazardEffect : uint8_t { Changes, Refused };
+enum class HazardPlace : uint8_t { Anywhere, BehindEntries };
 
 // Facts about a class. `text` continues "the instruction there".
 struct HazardTraits {
     const char* name;
     HazardTrial trial;
     HazardEffect effect;
+    HazardPlace place;
     const char* text;
 };
 
 inline constexpr HazardTraits hazard_traits[] = {
-    {"None", HazardTrial::TriedOut, HazardEffect::Changes, "is safe"},
-#define HAZARD(id, trial, effect, text) {#id, HazardTrial::trial, HazardEffect::effect, text},
-#include "arch/instruction_hazards.def"
+    {"None", HazardTrial::TriedOut, HazardEffect::Changes, HazardPlace::Anywhere, "is safe"},
+#define HAZARD(id, trial, effect, place, text)                                                                         \
+    {#id, HazardTrial::trial, HazardEffect::effect, HazardPlace::place, text},
+#include "arch/all_hazards.def"
 #undef HAZARD
 };
 inline constexpr size_t hazard_count = sizeof hazard_traits / sizeof *hazard_traits;

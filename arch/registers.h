@@ -1,6 +1,7 @@
 // The registers of a processor, and the roles that they have in calls. All numbers are those of DWARF.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,6 +25,24 @@ struct StateRegister {
 constexpr int syscall_number_register = -2, flags_register = -3, code_segment_register = -4,
               stack_segment_register = -5;
 
+// A test of a saved register: its bits in `mask` have this value.
+struct RegisterTest {
+    int number;
+    uint64_t mask, value;
+};
+
+// A condition that holds if any of the bits `any_set` of the flags is set, or if exactly one of the bits `differ` is.
+struct FlagsCondition {
+    uint64_t any_set = 0;
+    uint64_t differ[2] = {};
+};
+
+// What a call does to the stack, in bytes.
+struct CallFrame {
+    int64_t pushed, pushed_in_32_bit_mode; // the size of the return address
+    int64_t return_above_frame_pointer;    // from the frame pointer's target to the return address
+};
+
 // Registers by their numbers in .eh_frame.
 struct UnwindColumns {
     int stack_pointer, frame_pointer, return_address;
@@ -38,12 +57,22 @@ struct RegisterFile {
     int vector_arguments;               // the number of vector registers for arguments; they are the first ones
     std::span<const uint32_t> saved_at; // offsets of the registers in the kernel's struct pt_regs, by number
     std::span<const StateRegister> state;
+    RegisterTest in_user_mode;                 // the thread was in user space
+    RegisterTest in_wide_mode, in_32_bit_mode; // the thread's program has 64 bits or 32 bits
+    CallFrame call;
+    std::span<const FlagsCondition> conditions; // of conditional jumps, by half of Instruction::condition
 
     int count() const { return static_cast<int>(names.size()); }
     int result() const { return results[0]; }
     // The name of the whole register. Returns "" for a number without a register.
     std::string_view name(int64_t number) const {
         return number >= 0 && number < count() ? names[static_cast<size_t>(number)].names[0] : std::string_view();
+    }
+    // Returns the offset in struct pt_regs of a register or of a state register, which must exist.
+    uint32_t offset(int number) const {
+        if (number >= 0)
+            return saved_at[static_cast<size_t>(number)];
+        return std::ranges::find(state, number, &StateRegister::number)->saved_at;
     }
     // A part of a register: its first bit, and its size in bytes.
     struct Part {

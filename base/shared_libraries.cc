@@ -68,9 +68,8 @@ std::optional<Needs> read_needs(const std::string& path) {
 }
 
 // The cache: name -> path.
-std::map<std::string, std::string> read_loader_cache(const std::string& root = "") {
+std::map<std::string, std::string> read_loader_cache(uint32_t flags, const std::string& root = "") {
     constexpr size_t header = 48, entry = 24;
-    constexpr uint32_t x86_64_library = 0x0303;
     std::map<std::string, std::string> out;
     Result<std::string> file = read_file(path_below(root, "/etc/ld.so.cache"));
     size_t begin = file ? file->find("glibc-ld.so.cache1.1") : std::string::npos;
@@ -87,14 +86,15 @@ std::map<std::string, std::string> read_loader_cache(const std::string& root = "
         // Variants for newer processors have additional conditions; there is always a plain one, too.
         bool plain = number(at + 16) == 0 && number(at + 20) == 0;
         uint32_t name = number(at + 4), path = number(at + 8);
-        if (number(at) == x86_64_library && plain && name < cache.size() && path < cache.size())
+        if (number(at) == flags && plain && name < cache.size() && path < cache.size())
             out.try_emplace(cache.data() + name, cache.data() + path);
     }
     return out;
 }
 
 // Folders separated by `:` (or `;`), with the loader's replacements for $ORIGIN and $LIB.
-std::vector<std::string> folders_of(const std::string& list, const std::string& object) {
+std::vector<std::string> folders_of(const std::string& list, const std::string& object, const LibrarySearch& search) {
+    const std::string lib = fmt::format("lib/{}", search.folder);
     std::string text = list;
     std::replace(text.begin(), text.end(), ';', ':');
     std::vector<std::string> out;
@@ -103,8 +103,8 @@ std::vector<std::string> folders_of(const std::string& list, const std::string& 
         const std::pair<const char*, std::string> tokens[] = {
             {"$ORIGIN", std::filesystem::path(object).parent_path()},
             {"${ORIGIN}", std::filesystem::path(object).parent_path()},
-            {"$LIB", "lib/x86_64-linux-gnu"},
-            {"${LIB}", "lib/x86_64-linux-gnu"}};
+            {"$LIB", lib},
+            {"${LIB}", lib}};
         for (const auto& [token, value] : tokens)
             if (size_t at = part.find(token); at != std::string::npos)
                 part.replace(at, std::strlen(token), value);
@@ -116,7 +116,8 @@ std::vector<std::string> folders_of(const std::string& list, const std::string& 
 
 class Search {
   public:
-    explicit Search(const std::string& program) : root_(process_root(program)), cache_(read_loader_cache(root_)) {
+    Search(const std::string& program, const LibrarySearch& search)
+        : search_(search), root_(process_root(program)), cache_(read_loader_cache(search.cache_flags, root_)) {
         std::deque<std::pair<std::string, std::string>> todo = {
             {program, ""}}; // with the DT_RPATHs of the objects that led to it
         while (!todo.empty()) {
@@ -128,7 +129,7 @@ class Search {
             if (!needs->interpreter.empty())
                 add(needs->interpreter);
             std::string rpath;
-            for (const std::string& folder : folders_of(needs->rpath, object))
+            for (const std::string& folder : folders_of(needs->rpath, object, search_))
                 rpath += folder + ":";
             rpath += inherited;
             for (const std::string& name : needs->names)
@@ -176,7 +177,7 @@ class Search {
         const char* environment = std::getenv("LD_LIBRARY_PATH");
         std::vector<std::string> folders;
         auto look_in = [&](const std::string& list) {
-            for (const std::string& folder : folders_of(list, object))
+            for (const std::string& folder : folders_of(list, object, search_))
                 folders.push_back(folder);
         };
         if (needs.runpath.empty())
@@ -193,10 +194,16 @@ class Search {
             return path;
         if (auto cached = cache_.find(name); cached != cache_.end())
             return cached->second;
-        folders = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+        folders = {fmt::format("/lib/{}", search_.folder),
+                   fmt::format("/usr/lib/{}", search_.folder),
+                   "/lib64",
+                   "/usr/lib64",
+                   "/lib",
+                   "/usr/lib"};
         return first();
     }
 
+    const LibrarySearch search_;
     std::string root_; // root directory of the program's process; empty if it is ours
     std::map<std::string, std::string> cache_;
     std::set<std::string> seen_;
@@ -204,11 +211,13 @@ class Search {
 
 } // namespace
 
-std::vector<std::string> shared_libraries(const std::string& program) { return Search(program).found; }
+std::vector<std::string> shared_libraries(const std::string& program, const LibrarySearch& search) {
+    return Search(program, search).found;
+}
 
-std::vector<std::string> installed_libraries() {
+std::vector<std::string> installed_libraries(const LibrarySearch& search) {
     std::vector<std::string> out;
-    for (auto& [name, path] : read_loader_cache())
+    for (auto& [name, path] : read_loader_cache(search.cache_flags))
         out.push_back(path);
     return out;
 }

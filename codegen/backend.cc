@@ -55,29 +55,32 @@ constexpr const char* passes_for_many =
     "sink-common-insts>),"
     "deadargelim,globaldce,globalopt,constmerge";
 
-// `cpu`: the version of BPF's instruction set, or the processor.
-std::unique_ptr<llvm::TargetMachine> make_machine(bool bpf, const char* cpu, std::string& error) {
-    if (bpf) {
+// `host`: null for BPF. `cpu`: the version of BPF's instruction set, or the processor.
+std::unique_ptr<llvm::TargetMachine> make_machine(const Architecture* host, const char* cpu, std::string& error) {
+    if (!host) {
         LLVMInitializeBPFTargetInfo();
         LLVMInitializeBPFTarget();
         LLVMInitializeBPFTargetMC();
         LLVMInitializeBPFAsmPrinter();
         LLVMInitializeBPFAsmParser(); // for inline assembly
     } else {
-        LLVMInitializeX86TargetInfo();
-        LLVMInitializeX86Target();
-        LLVMInitializeX86TargetMC();
-        LLVMInitializeX86AsmPrinter();
+#define LLVM_TARGET(name)                                                                                              \
+    LLVMInitialize##name##TargetInfo();                                                                                \
+    LLVMInitialize##name##Target();                                                                                    \
+    LLVMInitialize##name##TargetMC();                                                                                  \
+    LLVMInitialize##name##AsmPrinter();
+#include "llvm_targets.def" // made by CMake from the list in arch/CMakeLists.txt
+#undef LLVM_TARGET
     }
-    std::string triple = bpf ? "bpfel" : host_architecture().llvm_triple();
+    std::string triple = host ? host->llvm_triple() : "bpfel";
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
     if (!target)
         return nullptr;
     llvm::TargetOptions options;
     // Large code model: the runtime may load the object anywhere, so addresses of called functions have 64 bits.
     return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-        triple, cpu, "", options, llvm::Reloc::Static, bpf ? llvm::CodeModel::Small : llvm::CodeModel::Large,
-        bpf ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::Less));
+        triple, cpu, "", options, llvm::Reloc::Static, host ? llvm::CodeModel::Large : llvm::CodeModel::Small,
+        host ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
 }
 
 class FailureHandler final : public llvm::DiagnosticHandler {
@@ -169,12 +172,12 @@ bool is_of_many_parts(const llvm::Module& module) {
 
 } // namespace
 
-Backend::Backend(bool bpf) : bpf_(bpf) {}
+Backend::Backend(const Architecture* host) : host_(host), bpf_(!host) {}
 
 Backend::~Backend() = default;
 
 Result<void> Backend::begin(llvm::Module& module) {
-    machine_ = make_machine(bpf_, bpf_ ? "v3" : host_architecture().llvm_processor(), failure_);
+    machine_ = make_machine(host_, host_ ? host_->llvm_processor() : "v3", failure_);
     if (!machine_)
         return Error("internal: " + failure_);
     module.setTargetTriple(machine_->getTargetTriple().str());
@@ -212,7 +215,7 @@ void Backend::suit_size(llvm::Module& module, bool may_goto) {
     constexpr unsigned far = 8'000;
     if (bpf_ && may_goto &&
         llvm::any_of(module, [](const llvm::Function& function) { return function.getInstructionCount() > far; })) {
-        machine_ = make_machine(bpf_, "v4", failure_);
+        machine_ = make_machine(nullptr, "v4", failure_);
         lengthen_may_goto(module);
     }
 }

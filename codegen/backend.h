@@ -16,11 +16,13 @@ class TargetMachine;
 
 namespace sonde {
 
+class Architecture;
+
 // One object for each module. Call begin() first, and emit_object() last.
 class Backend {
   public:
-    // `bpf`: compile for BPF, otherwise for this machine.
-    explicit Backend(bool bpf);
+    // `host`: compile for this processor; null: for BPF.
+    explicit Backend(const Architecture* host);
     ~Backend();
     Backend(const Backend&) = delete;
     // Prepares the module for this machine. From then on, emit_object() reports LLVM's errors about the module. The
@@ -41,6 +43,7 @@ class Backend {
     std::string emit_assembly(llvm::Module& module);
 
   private:
+    const Architecture* const host_;
     const bool bpf_;
     std::string failure_; // the first error that LLVM has reported
     std::unique_ptr<llvm::TargetMachine> machine_;

@@ -62,7 +62,7 @@ void keep_shared_functions(Backend& backend, llvm::Module& module) {
 
 // Lowers all handlers of one target and returns the bytes of the object.
 Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* dumps) {
-    Backend backend(bpf);
+    Backend backend(bpf ? nullptr : &state.architecture);
     llvm::LLVMContext context;
     Emitter emitter(context, state, bpf ? "bpf" : "host", bpf);
     std::unique_ptr<Target> target = bpf ? make_bpf_target(emitter) : make_host_target(emitter);

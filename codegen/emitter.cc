@@ -107,4 +107,9 @@ void Emitter::merge_scratch() {
     scratch_.clear();
 }
 
+llvm::Value* holds(Emitter& e, const RegisterTest& test, llvm::Value* value) {
+    return e.CreateICmpEQ(e.CreateAnd(value, e.number(static_cast<int64_t>(test.mask))),
+                          e.number(static_cast<int64_t>(test.value)));
+}
+
 } // namespace sonde

@@ -33,6 +33,9 @@ class Emitter : public llvm::IRBuilder<> {
 
     llvm::Module& module() { return *module_; }
     PlanState& state() { return state_; }
+    // Registers and calls of the machine that will run the code.
+    const RegisterFile& registers() const { return state_.architecture.registers(); }
+    const SystemCalls& system_calls() const { return state_.architecture.system_calls(); }
     // Whether this is BPF code.
     bool in_kernel() const { return in_kernel_; }
     // Maps code to the script's lines.
@@ -86,5 +89,8 @@ class Emitter : public llvm::IRBuilder<> {
     // By function and tag, then by size: pointers to the smaller variables are in use until merge_scratch().
     std::map<std::pair<llvm::Function*, std::string>, std::map<uint64_t, llvm::AllocaInst*>> scratch_;
 };
+
+// Tests the value of a saved register; returns an i1.
+llvm::Value* holds(Emitter& e, const RegisterTest& test, llvm::Value* value);
 
 } // namespace sonde

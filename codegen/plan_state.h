@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "arch/architecture.h"
 #include "base/source.h"
 #include "codegen/codegen.h"
 #include "frontend/hir/hir.h"
@@ -28,6 +29,8 @@ struct PlanState {
     const Translate& translate;
     const CodegenFacts& facts;
     plan::Plan& plan;
+    // The processor of the machine that will run the plan.
+    const Architecture& architecture = host_architecture();
 
     // Adds the format to the plan and returns its number there.
     uint32_t add_format(const plan::Format& format);

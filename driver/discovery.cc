@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/glob.h"
 #include "base/processes.h"
@@ -229,7 +230,8 @@ class Search {
         print_kernel_functions();
         print_library_functions();
         // Find a system call by the name of its tracepoint or of its function.
-        for (std::string_view prefix : {"sys_enter_", "sys_exit_", "__x64_sys_", "sys_"})
+        for (std::string_view prefix : {std::string_view("sys_enter_"), std::string_view("sys_exit_"),
+                                        host_architecture().system_calls().function_prefix, std::string_view("sys_")})
             if (!any_ && word_.starts_with(prefix) && is_syscall(word_.substr(prefix.size()))) {
                 word_.erase(0, prefix.size());
                 print_points("system calls", fmt::format("syscall.{}", word_));
@@ -338,7 +340,7 @@ class Search {
             program = process_program(t_.env.target_pid);
             libraries = mapped_libraries(t_.env.target_pid);
         } else if (!program.empty()) {
-            libraries = shared_libraries(program);
+            libraries = shared_libraries(program, host_architecture().library_search());
         } else if (Result<std::string> path = find_library_path("libc", {})) {
             libraries.push_back(*path);
         }

@@ -214,14 +214,14 @@ void set_operation(const X86Instruction& one, Instruction& out) {
 } // namespace
 
 void classify(const X86Instruction& one, X86Mode mode, Instruction& out) {
-    const uint8_t traits = traits_of(one);
+    const uint8_t facts = traits_of(one);
     out.length = one.length;
-    out.flow = static_cast<Flow>(traits & FlowMask);
+    out.flow = static_cast<Flow>(facts & FlowMask);
     if (has_memory(one))
-        set_memory(one, mode, traits & WritesMemory, out.memory);
-    out.moves_stack = (traits & UsesStack) || may_name_rsp(one);
-    out.is_filling = traits & Filling;
-    out.is_uncommon = (traits & Uncommon) || is_zeros(one);
+        set_memory(one, mode, facts & WritesMemory, out.memory);
+    out.moves_stack = (facts & UsesStack) || may_name_rsp(one);
+    out.is_filling = facts & Filling;
+    out.is_uncommon = (facts & Uncommon) || is_zeros(one);
     out.immediate = one.immediate;
     if (out.flow == Flow::ConditionalJump)
         out.condition = one.opcode & 0xf;

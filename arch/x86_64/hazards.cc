@@ -156,7 +156,7 @@ bool writes_vectors_only(const X86Instruction& one) {
 
 // Nops are hazards too: some kernels replace a probed 5-byte nop by a call, which overwrites the bytes below the stack
 // pointer, and do not probe a 10-byte nop. Whether the kernel at hand does so is tried out
-// (arch/instruction_hazards.def).
+// (arch/x86_64/hazards.def).
 Hazard hazard_of(const X86Instruction& instruction) {
     constexpr size_t replaced_by_call = 5, replaced_by_jump = 10;
     if (is_nop(instruction) && instruction.length == replaced_by_call)

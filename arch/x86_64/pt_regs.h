@@ -25,6 +25,46 @@ enum {
     SONDE_REGS_SS = 160
 };
 
-/* The code segment of 64-bit programs. Its two lowest bits are the privilege level (arch/x86/include/asm/segment.h). */
-enum { SONDE_USER_CS = 0x33, SONDE_CS_PRIVILEGE = 3 };
-enum { SONDE_CARRY_FLAG = 1, SONDE_ZERO_FLAG = 0x40 }; /* in SONDE_REGS_FLAGS */
+/* The registers of a call's arguments are in this part, which begins with SONDE_REGS_R10. */
+enum { SONDE_CALL_REGISTERS = SONDE_REGS_R10, SONDE_CALL_REGISTERS_BYTES = SONDE_REGS_ORIG_AX - SONDE_REGS_R10 };
+
+/* The same by their roles. The mode tells the programs of threads apart. */
+enum {
+    SONDE_REGS_SYSCALL = SONDE_REGS_ORIG_AX,
+    SONDE_REGS_PC = SONDE_REGS_IP,
+    SONDE_REGS_FP = SONDE_REGS_BP,
+    SONDE_REGS_MODE = SONDE_REGS_CS,
+    SONDE_REGS_ARGUMENT1 = SONDE_REGS_DI, /* of functions */
+    SONDE_REGS_ARGUMENT2 = SONDE_REGS_SI,
+    SONDE_REGS_ARGUMENT3 = SONDE_REGS_DX,
+    SONDE_REGS_ARGUMENT4 = SONDE_REGS_CX,
+    SONDE_REGS_ARGUMENT5 = SONDE_REGS_R8,
+    SONDE_REGS_NARROW1 = SONDE_REGS_BX, /* of system calls in the 32-bit mode */
+    SONDE_REGS_NARROW2 = SONDE_REGS_CX,
+    SONDE_REGS_NARROW5 = SONDE_REGS_DI
+};
+/* Where the arguments of system calls in the 32-bit mode are. */
+#define SONDE_NARROW_ARGUMENTS SONDE_REGS_BX, SONDE_REGS_CX, SONDE_REGS_DX, SONDE_REGS_SI, SONDE_REGS_DI, SONDE_REGS_BP
+/* Where those of 64-bit programs are: words of the part of SONDE_CALL_REGISTERS_BYTES. */
+#define SONDE_CALL_WORD(offset) (((offset) - SONDE_REGS_R10) / 8)
+#define SONDE_CALL_ARGUMENTS                                                                                           \
+    SONDE_CALL_WORD(SONDE_REGS_DI), SONDE_CALL_WORD(SONDE_REGS_SI), SONDE_CALL_WORD(SONDE_REGS_DX),                    \
+        SONDE_CALL_WORD(SONDE_REGS_R10), SONDE_CALL_WORD(SONDE_REGS_R8), SONDE_CALL_WORD(SONDE_REGS_R9)
+
+/* The code segments of 64-bit and 32-bit programs, whose two lowest bits are the privilege level
+ * (arch/x86/include/asm/segment.h). */
+enum { SONDE_USER_CS = 0x33, SONDE_USER32_CS = 0x23, SONDE_CS_PRIVILEGE = 3, SONDE_CS_BITS = 0xffff };
+static inline int sonde_is_user_mode(unsigned long long mode) {
+    return (mode & SONDE_CS_PRIVILEGE) == SONDE_CS_PRIVILEGE;
+}
+static inline int sonde_is_wide_mode(unsigned long long mode) { return (mode & SONDE_CS_BITS) == SONDE_USER_CS; }
+static inline int sonde_is_32_bit_mode(unsigned long long mode) { return (mode & SONDE_CS_BITS) == SONDE_USER32_CS; }
+
+/* Facts about the kernel for code that BPF programs share. */
+enum { SONDE_COMPAT_CALL = 2 };     /* TS_COMPAT in thread_info.status (arch/x86/include/asm/thread_info.h) */
+#define SONDE_THREAD_POINTER fsbase /* in struct thread_struct */
+/* The kernel's memory (Documentation/arch/x86/x86_64/mm.rst): the direct map of physical memory with 4-level page
+ * tables, and modules and BPF programs. */
+#define SONDE_DIRECT_MAP 0xffff888000000000ull
+#define SONDE_DIRECT_MAP_BYTES (1ull << 46)
+#define SONDE_MODULES 0xffffffffc0000000ull

@@ -31,7 +31,22 @@ constexpr StateRegister state[] = {
     {{{"orig_rax", "orig_eax", "orig_ax", "", ""}}, syscall_number_register, SONDE_REGS_ORIG_AX},
 };
 
-constexpr RegisterFile file(std::span<const int> arguments, int vector_arguments, std::span<const int> results) {
+// Bits of the flags register (Intel SDM volume 1, section 3.4.3). Appendix B of that volume says which of them each
+// condition tests. The 16 conditions of `jcc` are 8 pairs: an odd number is the opposite of the even number before it.
+constexpr uint64_t carry = 1, parity = 4, zero = 0x40, sign = 0x80, overflow = 0x800;
+constexpr FlagsCondition conditions[] = {
+    {overflow},
+    {carry}, // below
+    {zero},  // equal
+    {carry | zero},
+    {sign},
+    {parity},
+    {0, {sign, overflow}}, // less
+    {zero, {sign, overflow}},
+};
+
+constexpr RegisterFile file(std::span<const int> arguments, int vector_arguments, std::span<const int> results,
+                            int64_t word) {
     return {.names = names,
             .stack_pointer = rsp,
             .frame_pointer = rbp,
@@ -40,7 +55,12 @@ constexpr RegisterFile file(std::span<const int> arguments, int vector_arguments
             .arguments = arguments,
             .vector_arguments = vector_arguments,
             .saved_at = saved_at,
-            .state = state};
+            .state = state,
+            .in_user_mode = {code_segment_register, SONDE_CS_PRIVILEGE, SONDE_CS_PRIVILEGE},
+            .in_wide_mode = {code_segment_register, SONDE_CS_BITS, SONDE_USER_CS},
+            .in_32_bit_mode = {code_segment_register, SONDE_CS_BITS, SONDE_USER32_CS},
+            .call = {.pushed = word, .pushed_in_32_bit_mode = 4, .return_above_frame_pointer = word},
+            .conditions = conditions};
 }
 
 } // namespace
@@ -48,14 +68,14 @@ constexpr RegisterFile file(std::span<const int> arguments, int vector_arguments
 // System V psABI, section 3.2.3.
 const RegisterFile& wide_registers() {
     static constexpr int arguments[] = {rdi, rsi, rdx, rcx, r8, r9}, results[] = {rax, rdx};
-    static constexpr RegisterFile out = file(arguments, 8, results);
+    static constexpr RegisterFile out = file(arguments, 8, results, 8);
     return out;
 }
 
 // Arguments are on the stack, except those of functions with the attribute regparm.
 const RegisterFile& narrow_registers() {
     static constexpr int arguments[] = {rax, rdx, rcx}, results[] = {rax, rdx};
-    static constexpr RegisterFile out = file(arguments, 0, results);
+    static constexpr RegisterFile out = file(arguments, 0, results, 4);
     return out;
 }
 

@@ -3,8 +3,10 @@
 #include <cstring>
 #include <set>
 
+#include "arch/x86_64/assembly.h"
 #include "arch/x86_64/classify.h"
 #include "arch/x86_64/files.h"
+#include "arch/x86_64/frame_code.h"
 #include "arch/x86_64/hazards.h"
 #include "arch/x86_64/operands.h"
 #include "arch/x86_64/registers.h"
@@ -50,6 +52,11 @@ class X86 : public Architecture {
         return mode_ == X86Mode::Long ? UnwindColumns{rsp, rbp, rip} : UnwindColumns{4, 5, 8};
     }
     const SystemCalls& system_calls() const override { return x86::system_calls(); }
+    // Documentation/arch/x86/x86_64/mm.rst. Where it begins depends on KASLR and on the number of page table levels.
+    bool is_in_direct_map(uint64_t address) const override {
+        constexpr uint64_t first = 0xffff888000000000, end = 0xffffc90000000000;
+        return address >= first && address < end;
+    }
     size_t longest_instruction() const override { return 15; }
 
     std::optional<Instruction> decode(std::string_view code) const override {
@@ -82,6 +89,22 @@ class X86 : public Architecture {
         return one ? encoding_of(*one, code) : 0;
     }
 
+    // The kernel emulates nops, pushes of a register, direct jumps and direct calls (arch/x86/kernel/uprobes.c,
+    // branch_setup_xol_ops() and push_setup_xol_ops()).
+    bool is_single_stepped(std::string_view code) const override {
+        const auto byte = [&](size_t at) { return at < code.size() ? static_cast<uint8_t>(code[at]) : uint8_t{0}; };
+        const auto within = [](uint8_t one, uint8_t low, uint8_t high) { return one >= low && one <= high; };
+        const uint8_t first = byte(0), second = byte(1);
+        const bool is_nop = first == 0x90 || (first == 0x0f && second == 0x1f),
+                   is_push = within(first, 0x50, 0x57) || (first == 0x41 && within(second, 0x50, 0x57)),
+                   is_jump = within(first, 0x70, 0x7f) || first == 0xe8 || first == 0xe9 || first == 0xeb ||
+                             (first == 0x0f && within(second, 0x80, 0x8f));
+        return !is_nop && !is_push && !is_jump;
+    }
+    AssemblyOperand parse_operand(std::string_view text, const FindSymbol& symbol) const override {
+        return x86::parse_operand(text, registers(), static_cast<uint32_t>(word_size()), symbol);
+    }
+
     // e8, e9 or 0f 8x, and a distance of 4 bytes.
     void find_branches(std::string_view code, const std::function<void(const PossibleBranch&)>& visit) const override {
         for (size_t at = 0; at + 5 <= code.size(); at++) {
@@ -95,11 +118,30 @@ class X86 : public Architecture {
         }
     }
 
+    FramePrologue frame_prologue(std::string_view code) const override { return x86::frame_prologue(code, mode_); }
+    size_t frame_epilogue(std::string_view code) const override { return x86::frame_epilogue(code); }
+    std::span<const StubInstruction> stub_instructions() const override { return x86::stub_instructions(); }
+    std::span<const char* const> stub_sections() const override {
+        static constexpr const char* sections[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};
+        return sections;
+    }
+    bool is_signal_return(std::string_view code) const override {
+        return mode_ == X86Mode::Long && x86::is_signal_return(code);
+    }
+    // syscall; test %rax,%rax
+    std::string_view clone_call() const override {
+        return mode_ == X86Mode::Long ? std::string_view("\x0f\x05\x48\x85\xc0", 5) : std::string_view();
+    }
+
     std::span<const PltSection> plt_sections() const override {
         return mode_ == X86Mode::Long ? x86::plt_sections() : std::span<const PltSection>();
     }
     std::optional<uint64_t> plt_slot(std::string_view code, uint64_t address) const override {
         return x86::plt_slot(code, address);
+    }
+    // FLAG_ELF_LIBC6, for x86-64 with FLAG_X8664_LIB64.
+    LibrarySearch library_search() const override {
+        return mode_ == X86Mode::Long ? LibrarySearch{0x303, "x86_64-linux-gnu"} : LibrarySearch{0x3, "i386-linux-gnu"};
     }
     // No code reads the relocations of 32-bit programs.
     DynamicRelocation dynamic_relocation(uint32_t type) const override {

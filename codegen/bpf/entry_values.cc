@@ -20,7 +20,6 @@
 //
 // On kernels with session links, one value of 8 bytes needs no map at all: the kernel keeps a word for each call
 // (codegen/session_legs.h).
-#include "arch/architecture.h"
 #include "codegen/bpf/parts.h"
 
 namespace sonde {
@@ -103,13 +102,13 @@ llvm::Value* BpfEntryValues::key_at_entry(Environment& env, const hir::Handler& 
     if (plan::is_about(bpf_.kind, plan::Subject::Tracepoint))
         return task_key();
     if (handler.is_go) // after the check of the stack's size, when the return address is still on top
-        return goroutine_key(env, registers_.read(env, host_architecture().registers().stack_pointer));
-    // At the first instruction the return address is on top of the stack. After `push %rbp; mov %rsp,%rbp` it is 8
-    // bytes above the frame pointer.
+        return goroutine_key(env, registers_.read(env, e_.registers().stack_pointer));
+    // At the first instruction, the return address is on top of the stack. Once the frame pointer is set, it is above
+    // the frame pointer's target.
     bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-    return saved_key(
-        at_entry ? registers_.read(env, host_architecture().registers().stack_pointer)
-                 : e_.CreateAdd(registers_.read(env, host_architecture().registers().frame_pointer), e_.number(8)));
+    return saved_key(at_entry ? registers_.read(env, e_.registers().stack_pointer)
+                              : e_.CreateAdd(registers_.read(env, e_.registers().frame_pointer),
+                                             e_.number(e_.registers().call.return_above_frame_pointer)));
 }
 
 llvm::Value* BpfEntryValues::key_at_return(Environment& env, const hir::Handler& handler) {
@@ -119,15 +118,16 @@ llvm::Value* BpfEntryValues::key_at_return(Environment& env, const hir::Handler&
         return saved_key(e_.CreatePtrToInt(env.context, e_.i64()));
     // After a return, the stack pointer is above the popped return address. At a `ret` instruction, the return address
     // is still on the stack.
-    llvm::Value* place = registers_.read(env, host_architecture().registers().stack_pointer);
+    llvm::Value* place = registers_.read(env, e_.registers().stack_pointer);
     if (handler.is_go)
         return goroutine_key(env, place);
-    return saved_key(handler.at_return && !handler.after_call ? place : e_.CreateSub(place, e_.number(8)));
+    return saved_key(
+        handler.at_return && !handler.after_call ? place : e_.CreateSub(place, e_.number(e_.registers().call.pushed)));
 }
 
 llvm::Value* BpfEntryValues::goroutine_key(Environment& env, llvm::Value* place) {
     constexpr int stack_high = 8;
-    llvm::Value* goroutine = registers_.read(env, host_architecture().go().goroutine);
+    llvm::Value* goroutine = registers_.read(env, bpf_.state.architecture.go().goroutine);
     llvm::Value* high = e_.scratch("stack_high", 8);
     e_.CreateStore(e_.number(0), high);
     memory_.read(env, high, 8, e_.CreateAdd(goroutine, e_.number(stack_high)), true);

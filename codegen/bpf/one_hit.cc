@@ -22,8 +22,6 @@
 
 #include <fmt/format.h>
 
-#include "arch/pt_regs.h"
-
 namespace sonde {
 namespace {
 
@@ -98,7 +96,7 @@ llvm::Value* OneHit::thread() { return helper(e_, get_current_task, {}); }
 llvm::Value* OneHit::place() {
     const hir::Handler& own = *bpf_.state.program.handlers[bpf_.probe];
     if (tells_instruction(own.kind))
-        return context_word(e_, bpf_.argument, SONDE_REGS_IP);
+        return context_word(e_, bpf_.argument, e_.registers().offset(e_.registers().instruction_pointer));
     // Addresses of instructions are larger than this number, so the two cannot be confused.
     return e_.number(static_cast<int64_t>(places().at(places_of(own)[0]).first) + 1);
 }

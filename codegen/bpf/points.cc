@@ -141,7 +141,7 @@ bool reads_call_registers(const hir::Handler& handler) {
 // address of these or of the original registers.
 llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* called, llvm::Value* is_narrow) {
     Emitter& e = bpf.e;
-    llvm::Value *place = e.stack(8), *copy = e.scratch("call_registers", SONDE_REGS_ORIG_AX - SONDE_REGS_R10);
+    llvm::Value *place = e.stack(8), *copy = e.scratch("call_registers", SONDE_CALL_REGISTERS_BYTES);
     e.CreateStore(regs, place);
     llvm::BasicBlock *narrow = e.block("narrow_call"), *ready = e.block("registers");
     e.CreateCondBr(is_narrow, narrow, ready);
@@ -157,6 +157,7 @@ llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* cal
 llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& env, const hir::Handler& handler,
                           const std::vector<plan::Point>& points) {
     Emitter& e = bpf.e;
+    const RegisterFile& file = e.registers();
     llvm::Value* regs = registers.argument(env, 0);
     auto field = [&](int64_t at) {
         llvm::Value* value = e.scratch("load", 8);
@@ -166,15 +167,15 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
     };
     const bool enters = points[0].symbol == "sys_enter" || bpf.saves_entry;
     const SyscallCells cells = syscall_cells(points, enters);
-    llvm::Value* called = enters ? registers.argument(env, 1) : field(SONDE_REGS_ORIG_AX);
+    llvm::Value* called = enters ? registers.argument(env, 1) : field(file.offset(syscall_number_register));
     if (cells.by_number.contains(beyond_table))
         called = e.CreateSelect(e.CreateICmpSGT(called, e.number(beyond_table)), e.number(beyond_table), called);
     llvm::Value* cell = syscall_cell(bpf, called, cells);
     go_if(bpf, e.CreateICmpNE(cell, e.number(0)));
     llvm::Value *wide = e.CreateAnd(cell, e.number(has_inner_calls)), *here = wide;
-    // Without the kernel's types, a 32-bit call can only be recognized by the code segment, and is skipped.
+    // Without the kernel's types, a 32-bit call can only be recognized by its registers, and is skipped.
     if (!bpf.state.facts.kernel_types) {
-        go_if(bpf, e.CreateICmpEQ(e.CreateAnd(field(SONDE_REGS_CS), e.number(0xffff)), e.number(SONDE_USER_CS)));
+        go_if(bpf, holds(e, file.in_wide_mode, field(file.offset(file.in_wide_mode.number))));
     } else {
         env.in_32_bit_call = e.routine("sonde_rt_in_compat_call", e.i64(), {regs});
         llvm::Value* is_narrow = e.CreateICmpNE(env.in_32_bit_call, e.number(0));

@@ -21,7 +21,6 @@
 
 #include <llvm/IR/InlineAsm.h>
 
-#include "arch/pt_regs.h"
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/bpf/parts.h"
 #include "codegen/bpf/points.h"
@@ -30,6 +29,17 @@
 #include "runtime/plan/saved_calls.h"
 
 namespace sonde {
+namespace {
+
+// Whether a jump with the condition is taken; returns an i1.
+llvm::Value* is_jump_taken(Emitter& e, const FlagsCondition& condition, llvm::Value* flags) {
+    auto is_set = [&](uint64_t any) {
+        return e.CreateICmpNE(e.CreateAnd(flags, e.number(static_cast<int64_t>(any))), e.number(0));
+    };
+    return e.CreateOr(is_set(condition.any_set), e.CreateXor(is_set(condition.differ[0]), is_set(condition.differ[1])));
+}
+
+} // namespace
 
 void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                         Environment& env) {
@@ -69,10 +79,12 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
         env.row = first_row(bpf_);
     parts_.accounting.begin_timing(env);
     if (handler.checks_stack && (bpf_.saves_entry || !plan::traits(handler.kind).at_return)) {
-        // Go functions begin with "jbe": if the stack is too small, they grow it and start again at the first
-        // instruction. Such a hit does not count.
-        llvm::Value* flags = context_word(e_, env.context, SONDE_REGS_FLAGS);
-        go_if(bpf_, e_.CreateICmpEQ(e_.CreateAnd(flags, e_.number(SONDE_CARRY_FLAG | SONDE_ZERO_FLAG)), e_.number(0)));
+        // Go functions begin with a conditional jump: if the stack is too small, they grow it and start again at the
+        // first instruction. Such a hit does not count.
+        const uint8_t used_up = bpf_.state.architecture.go().stack_is_used_up;
+        llvm::Value* flags = context_word(e_, env.context, e_.registers().offset(flags_register));
+        go_if(bpf_, e_.CreateXor(is_jump_taken(e_, e_.registers().conditions[used_up >> 1], flags),
+                                 e_.getInt1(used_up % 2 == 0)));
     }
     parts_.entry_values.find(env, handler);
     if (plan::is_event(bpf_.kind))

@@ -13,39 +13,26 @@
 // The verifier allows loads from the context only at constant offsets from the context itself. context_word() therefore
 // emits each load as one piece of assembly.
 //
-// DWARF numbers the registers in another order than struct pt_regs stores them. register_offsets translates between the
-// two. Register numbers above 16 are sonde's (hir::Register).
+// DWARF numbers the registers in another order than struct pt_regs stores them. RegisterFile::offset() translates.
 #include <iterator>
 
 #include <llvm/IR/InlineAsm.h>
 
 #include "arch/architecture.h"
-#include "arch/pt_regs.h"
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
 
 namespace sonde {
 namespace {
 
-static_assert(hir::Register::syscall_number == syscall_number_register && hir::Register::flags == flags_register &&
-              hir::Register::cs == code_segment_register && hir::Register::ss == stack_segment_register);
-
-// The offset in pt_regs of a register, by its DWARF number or by one of the numbers in hir::Register.
-int64_t offset_of(int number) {
-    const RegisterFile& registers = host_architecture().registers();
-    if (number >= 0)
-        return registers.saved_at[static_cast<size_t>(number)];
-    const auto state = std::ranges::find(registers.state, number, &StateRegister::number);
-    CHECK(state != registers.state.end());
-    return state->saved_at;
-}
+static_assert(hir::Register::syscall_number == syscall_number_register);
 
 } // namespace
 
 llvm::Value* BpfRegisters::read(Environment& env, int number) {
     if (number == hir::Register::thread_pointer)
         return e_.routine("sonde_rt_thread_pointer", e_.i64(), {});
-    const int64_t at = offset_of(number);
+    const int64_t at = e_.registers().offset(number);
     if (plan::traits(bpf_.kind).context == plan::Context::Saved) {
         llvm::Value* value = e_.scratch("register", 8);
         llvm::Value* saved = bpf_.at_syscall_event ? syscall_word(env, 0) : context_word(e_, env.context, 0);
@@ -59,13 +46,13 @@ llvm::Value* BpfRegisters::read(Environment& env, int number) {
 void BpfRegisters::write(Environment& env, int number, llvm::Value* value) {
     auto* type = llvm::FunctionType::get(e_.getVoidTy(), {env.context->getType(), e_.i64(), e_.i64()}, false);
     auto* store = llvm::InlineAsm::get(type, "*(u64 *)($0 + $1) = $2", "r,i,r,~{memory}", true);
-    e_.CreateCall(type, store, {env.context, e_.number(offset_of(number)), value});
+    e_.CreateCall(type, store, {env.context, e_.number(e_.registers().offset(number)), value});
     bpf_.writes_registers = true;
 }
 
 llvm::Value* BpfRegisters::argument(Environment& env, int number) {
     // The last arguments are on the stack, above the return address.
-    const RegisterFile& file = host_architecture().registers();
+    const RegisterFile& file = e_.registers();
     const std::span<const int> registers = file.arguments;
     bool result = number == hir::Argument::result;
     if (number == hir::Argument::call_registers) {
@@ -107,7 +94,7 @@ llvm::Value* BpfRegisters::argument(Environment& env, int number) {
     if (static_cast<size_t>(number) < registers.size())
         return read(env, registers[static_cast<size_t>(number)]);
     llvm::Value* value = e_.scratch("argument", 8);
-    auto above = 8 * (number - static_cast<int>(registers.size()) + 1);
+    const int64_t above = file.call.pushed + 8 * (number - static_cast<int>(registers.size()));
     helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(read(env, file.stack_pointer), e_.number(above))});
     return e_.CreateLoad(e_.i64(), value);
 }
@@ -139,7 +126,7 @@ llvm::Value* BpfRegisters::kernel_function(Environment& env) {
         helper(e_, get_func_ip, {env.context}); // 0 for a breakpoint that is not at a function's entry
     if (!plan::is_kernel_breakpoint(bpf_.kind) || plan::traits(bpf_.kind).at_return)
         return function;
-    llvm::Value* behind_breakpoint = read(env, host_architecture().registers().instruction_pointer);
+    llvm::Value* behind_breakpoint = read(env, e_.registers().instruction_pointer);
     return e_.CreateSelect(e_.CreateICmpNE(function, e_.number(0)), function,
                            e_.CreateSub(behind_breakpoint, e_.number(1)));
 }
@@ -147,11 +134,9 @@ llvm::Value* BpfRegisters::kernel_function(Environment& env) {
 llvm::Value* BpfRegisters::user_mode(Environment& env) {
     if (!plan::is_sample(bpf_.kind))
         return e_.number(plan::is_uprobe(bpf_.kind));
-    // Checks the interrupted code: the lowest two bits of the code segment are its privilege level.
-    return e_.CreateZExt(
-        e_.CreateICmpEQ(e_.CreateAnd(context_word(e_, env.context, SONDE_REGS_CS), e_.number(SONDE_CS_PRIVILEGE)),
-                        e_.number(SONDE_CS_PRIVILEGE)),
-        e_.i64());
+    const RegisterTest& test = e_.registers().in_user_mode;
+    llvm::Value* interrupted = context_word(e_, env.context, e_.registers().offset(test.number));
+    return e_.CreateZExt(holds(e_, test, interrupted), e_.i64());
 }
 
 llvm::Value* BpfRegisters::user_address(Environment& env) {

@@ -753,7 +753,7 @@ Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
     if (!parsed)
         return Error("clang's bitcode cannot be read: " + llvm::toString(parsed.takeError()));
     llvm::Module& module = **parsed;
-    Backend backend(true);
+    Backend backend(nullptr);
     if (Result<void> begun = backend.begin(module); !begun)
         return std::move(begun).error();
     std::set<std::string> variables;

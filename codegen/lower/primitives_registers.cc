@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "arch/architecture.h"
-#include "arch/pt_regs.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
@@ -22,8 +21,6 @@ namespace sonde {
 namespace {
 
 constexpr const char* no_registers = "cannot access CPU registers in this context";
-// The offset of a register in struct pt_regs.
-int64_t saved_at(int reg) { return host_architecture().registers().saved_at[static_cast<size_t>(reg)]; }
 
 bool has_registers(const Lowerer& l) { return plan::traits(l.root->kind).has_registers; }
 
@@ -49,7 +46,7 @@ llvm::Value* syscall_register(Lowerer& l, int reg) {
     llvm::Value* value = e.scratch("load", 8);
     e.CreateStore(e.number(0), value);
     llvm::Value* registers = l.target.registers().argument(l.env, 0);
-    l.target.memory().read(l.env, value, 8, e.CreateAdd(registers, e.number(saved_at(reg))), false);
+    l.target.memory().read(l.env, value, 8, e.CreateAdd(registers, e.number(e.registers().offset(reg))), false);
     return e.CreateLoad(e.i64(), value);
 }
 
@@ -64,23 +61,20 @@ struct RegisterRow {
     const RegisterNames* names;
     int number; // as in hir::Register
 };
-const std::vector<RegisterRow>& register_rows() {
-    static const std::vector<RegisterRow> rows = [] {
-        std::vector<RegisterRow> out;
-        const RegisterFile& file = host_architecture().registers();
-        for (const RegisterNames& names : file.names)
-            out.push_back({&names, static_cast<int>(out.size())});
-        for (const StateRegister& one : file.state)
-            out.push_back({&one.names, one.number});
-        return out;
-    }();
-    return rows;
+std::vector<RegisterRow> register_rows(const RegisterFile& file) {
+    std::vector<RegisterRow> out;
+    for (const RegisterNames& names : file.names)
+        out.push_back({&names, static_cast<int>(out.size())});
+    for (const StateRegister& one : file.state)
+        out.push_back({&one.names, one.number});
+    return out;
 }
 
 // The index of a register's name in the order of the rows; nullopt if there is no such register.
-std::optional<size_t> register_number(std::string_view name) {
-    for (size_t i = 0; !name.empty() && i < register_rows().size() * widths; i++)
-        if (name == register_rows()[i / widths].names->names[i % widths])
+std::optional<size_t> register_number(const RegisterFile& file, std::string_view name) {
+    const std::vector<RegisterRow> rows = register_rows(file);
+    for (size_t i = 0; !name.empty() && i < rows.size() * widths; i++)
+        if (name == rows[i / widths].names->names[i % widths])
             return i;
     return std::nullopt;
 }
@@ -88,7 +82,7 @@ std::optional<size_t> register_number(std::string_view name) {
 llvm::Value* numbered_register(Lowerer& l, size_t number, bool is_unsigned) {
     Emitter& e = l.e;
     const size_t width = number % widths;
-    llvm::Value* value = read_register(l, register_rows()[number / widths].number);
+    llvm::Value* value = read_register(l, register_rows(e.registers())[number / widths].number);
     if (width == 0)
         return value;
     const bool high = width == 4;
@@ -103,7 +97,8 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
     // Rows without such a name get "-", which no other text in a script equals.
     std::string table;
     size_t count = 0;
-    for (const RegisterRow& row : register_rows())
+    const std::vector<RegisterRow> rows = register_rows(e.registers());
+    for (const RegisterRow& row : rows)
         for (const char* one : row.names->names) {
             std::string cell = *one ? one : "-";
             cell.resize(name_cell);
@@ -118,7 +113,7 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::BasicBlock *unknown = e.block("unknown_register"), *end = e.block("register");
     llvm::SwitchInst* which = e.CreateSwitch(found, unknown, static_cast<unsigned>(count));
     for (size_t i = 0; i < count; i++) {
-        if (!*register_rows()[i / widths].names->names[i % widths])
+        if (!*rows[i / widths].names->names[i % widths])
             continue;
         llvm::BasicBlock* one = e.block("named");
         which->addCase(e.getInt64(i), one);
@@ -140,7 +135,7 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
 // At a kernel breakpoint, the instruction pointer is after the breakpoint instruction, so the probed address is taken
 // instead.
 llvm::Value* read_register(Lowerer& l, int dwarf) {
-    const int instruction_pointer = host_architecture().registers().instruction_pointer;
+    const int instruction_pointer = l.e.registers().instruction_pointer;
     const bool breakpoint = plan::is_kernel_breakpoint(l.root->kind) && !plan::traits(l.root->kind).at_return;
     return dwarf == instruction_pointer && breakpoint ? l.target.registers().kernel_function(l.env)
                                                       : l.target.registers().read(l.env, dwarf);
@@ -148,13 +143,14 @@ llvm::Value* read_register(Lowerer& l, int dwarf) {
 
 namespace {
 llvm::Value* is_64_bit(Lowerer& l) {
-    return l.e.CreateICmpEQ(l.target.registers().read(l.env, hir::Register::cs), l.e.number(SONDE_USER_CS));
+    const RegisterTest& test = l.e.registers().in_wide_mode;
+    return holds(l.e, test, l.target.registers().read(l.env, test.number));
 }
 } // namespace
 
 llvm::Value* return_address(Lowerer& l) {
     Emitter& e = l.e;
-    const int stack_pointer = host_architecture().registers().stack_pointer;
+    const int stack_pointer = l.e.registers().stack_pointer;
     llvm::Value* word = e.scratch("load", 8);
     e.CreateStore(e.number(0), word);
     l.target.memory().read(l.env, word, 8, l.target.registers().read(l.env, stack_pointer), true);
@@ -163,9 +159,10 @@ llvm::Value* return_address(Lowerer& l) {
 
 llvm::Value* callers_stack(Lowerer& l) {
     Emitter& e = l.e;
-    const int stack_pointer = host_architecture().registers().stack_pointer;
-    return e.CreateAdd(l.target.registers().read(l.env, stack_pointer),
-                       e.CreateSelect(is_64_bit(l), e.number(8), e.number(4)));
+    const RegisterFile& registers = e.registers();
+    return e.CreateAdd(
+        l.target.registers().read(l.env, registers.stack_pointer),
+        e.CreateSelect(is_64_bit(l), e.number(registers.call.pushed), e.number(registers.call.pushed_in_32_bit_mode)));
 }
 
 llvm::Value* emit_registers_valid(Lowerer& l, const hir::Intrinsic&) { return l.e.number(has_registers(l)); }
@@ -189,14 +186,14 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
         return value;
     }
     llvm::Value* result = e.stack(8);
-    const RegisterFile& registers = host_architecture().registers();
-    const SystemCalls& calls = host_architecture().system_calls();
+    const RegisterFile& registers = l.e.registers();
+    const SystemCalls& calls = l.e.system_calls();
     const bool in_call = at_syscall(l) || plan::is_about(kind, plan::Subject::SystemCall);
     llvm::Value* narrow = sees_32_bit_calls(l) ? l.target.task().number(l.env, hir::TaskNumber::In32BitCall) : nullptr;
-    // i386 passes arguments on the stack (its psABI, 2.2.3). Where they are depends on the instruction.
+    // 32-bit programs pass arguments on the stack (i386's psABI, 2.2.3). Their positions depend on the instruction.
     if (plan::is_uprobe(kind)) {
-        constexpr int narrow_code = 0x23; // __USER32_CS, arch/x86/include/asm/segment.h
-        raise_if(l, e.CreateICmpEQ(l.target.registers().read(l.env, hir::Register::cs), e.number(narrow_code)),
+        const RegisterTest& test = registers.in_32_bit_mode;
+        raise_if(l, holds(e, test, l.target.registers().read(l.env, test.number)),
                  "a 32-bit program has its arguments on the stack; use `$NAME`", expr.range);
     }
     llvm::BasicBlock *end = e.block("argument"), *above = e.block("above");
@@ -220,8 +217,9 @@ llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
         raise(l, "cannot fetch argument number %#x", expr.range, number);
     } else {
         // Above the return address.
-        llvm::Value* place =
-            e.CreateMul(e.CreateSub(number, e.number(static_cast<int64_t>(in_registers))), e.number(8));
+        const auto first = static_cast<int64_t>(in_registers) + 1;
+        llvm::Value* place = e.CreateAdd(e.CreateMul(e.CreateSub(number, e.number(first)), e.number(8)),
+                                         e.number(registers.call.pushed));
         hir::Load read(expr.range, nullptr, 8, false);
         read.user = kind != Kprobe && kind != Kretprobe;
         e.CreateStore(load(l, read, e.CreateAdd(l.target.registers().read(l.env, registers.stack_pointer), place)),
@@ -236,11 +234,11 @@ llvm::Value* emit_result(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     using enum plan::ProbeKind;
     if (at_syscall(l))
-        return syscall_register(l, host_architecture().system_calls().result);
+        return syscall_register(l, l.e.system_calls().result);
     if (l.root->kind == Fexit)
         return l.target.registers().argument(l.env, hir::Argument::result);
     if (has_registers(l))
-        return l.target.registers().read(l.env, host_architecture().registers().result());
+        return l.target.registers().read(l.env, l.e.registers().result());
     raise(l, no_registers, expr.range);
     e.SetInsertPoint(e.block("after_error"));
     return e.number(0);
@@ -253,14 +251,13 @@ llvm::Value* emit_uaddr(Lowerer& l, const hir::Intrinsic&) {
         return l.target.registers().user_address(l.env);
     if (l.at_exit) // as after the return
         return return_address(l);
-    return l.target.registers().read(l.env, host_architecture().registers().instruction_pointer);
+    return l.target.registers().read(l.env, l.e.registers().instruction_pointer);
 }
 
 llvm::Value* emit_addr(Lowerer& l, const hir::Intrinsic&) {
     if (plan::is_kernel_function(l.root->kind))
         return l.target.registers().kernel_function(l.env);
-    return has_registers(l) ? l.target.registers().read(l.env, host_architecture().registers().instruction_pointer)
-                            : l.e.number(0);
+    return has_registers(l) ? l.target.registers().read(l.env, l.e.registers().instruction_pointer) : l.e.number(0);
 }
 
 llvm::Value* emit_user_mode(Lowerer& l, const hir::Intrinsic&) { return l.target.registers().user_mode(l.env); }
@@ -270,7 +267,7 @@ llvm::Value* emit_register(Lowerer& l, const hir::Intrinsic& expr) {
     const hir::Expr& name = *expr.args[0];
     const bool literal = name.kind == hir::ExprKind::ConstString;
     std::optional<size_t> number =
-        literal ? register_number(hir::as<hir::ConstString>(name).value) : std::optional<size_t>();
+        literal ? register_number(e.registers(), hir::as<hir::ConstString>(name).value) : std::optional<size_t>();
     if (has_registers(l) && number)
         return numbered_register(l, *number, expr.facts.is_unsigned);
     if (has_registers(l) && !literal)

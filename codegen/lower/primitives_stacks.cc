@@ -11,7 +11,7 @@
 //     sample (timer.profile)       those of the interrupted code, if it was in user space
 //     system call, tracepoint      those saved when the thread entered the kernel
 //
-// The struct's fields are used for two purposes. Before unwinding, `rsp` and others hold the start. After it, they hold
+// The struct's fields are used for two purposes. Before unwinding, `sp` and others hold the start. After it, they hold
 // the result (runtime/plan/stack.h, struct sonde_stacks).
 //
 // A stack that is printed goes into the record as addresses. The runtime turns them into names, because it can read
@@ -125,7 +125,7 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     llvm::Value* user = sample ? e.CreateNeg(l.target.registers().user_mode(l.env)) : nullptr;
     // Before an instruction that leaves a function, the stack is already described as after the return: the innermost
     // frame is the caller's.
-    const RegisterFile& registers = host_architecture().registers();
+    const RegisterFile& registers = e.registers();
     auto value = [&](int number) {
         if (l.at_exit && number == registers.instruction_pointer)
             return return_address(l);
@@ -136,20 +136,20 @@ void begin_stacks(Lowerer& l, bool at_entry) {
         llvm::Value* held = l.target.registers().read(l.env, number);
         return sample ? e.CreateAnd(held, user) : held;
     };
-    set(offsetof(sonde_stack, rip), value(registers.instruction_pointer));
-    set(offsetof(sonde_stack, rsp), value(registers.stack_pointer));
-    set(offsetof(sonde_stack, rbp), value(registers.frame_pointer));
+    set(offsetof(sonde_stack, pc), value(registers.instruction_pointer));
+    set(offsetof(sonde_stack, sp), value(registers.stack_pointer));
+    set(offsetof(sonde_stack, fp), value(registers.frame_pointer));
     set(offsetof(sonde_stack, from), sample ? e.CreateAdd(user, e.number(SONDE_FROM_ENTRY)) : e.number(origin));
     set(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), e.number(0));
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
     const plan::KindTraits& kind = plan::traits(l.handler ? l.handler->kind : plan::ProbeKind::Begin);
     const bool function = kind.subject == plan::Subject::KernelFunction, at_return = kind.at_return && !at_entry;
-    kernel(offsetof(sonde_stack, rip), function ? l.target.registers().kernel_function(l.env) : e.number(0));
+    kernel(offsetof(sonde_stack, pc), function ? l.target.registers().kernel_function(l.env) : e.number(0));
     const bool trampoline = kind.context == plan::Context::Helpers;
-    kernel(offsetof(sonde_stack, rsp), trampoline ? e.CreateAdd(l.target.registers().argument_words(l.env), e.number(2))
-                                                  : e.number(kind.in_kernel_code));
-    kernel(offsetof(sonde_stack, rbp), e.number(function && at_return));
+    kernel(offsetof(sonde_stack, sp), trampoline ? e.CreateAdd(l.target.registers().argument_words(l.env), e.number(2))
+                                                 : e.number(kind.in_kernel_code));
+    kernel(offsetof(sonde_stack, fp), e.number(function && at_return));
     kernel(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), e.number(0));
     set(offsetof(sonde_stacks, left), e.number(kind.subject == plan::Subject::UserCode && at_return));
@@ -159,7 +159,7 @@ llvm::Value* emit_kernel_stack_there(Lowerer& l, const hir::Intrinsic&) {
     Emitter& e = l.e;
     if (!e.in_kernel() || !probes_kernel(l))
         return e.number(0);
-    return e.CreateLoad(e.i64(), e.offset(l.env.stacks, offsetof(sonde_stacks, kernel) + offsetof(sonde_stack, rsp)));
+    return e.CreateLoad(e.i64(), e.offset(l.env.stacks, offsetof(sonde_stacks, kernel) + offsetof(sonde_stack, sp)));
 }
 
 llvm::Value* emit_user_stack_left(Lowerer& l, const hir::Intrinsic&) {
@@ -215,11 +215,11 @@ llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
     return e.number(0);
 }
 
-// The same from other registers (rip, rsp, rbp). The handler's own stack is unwound again at its next use.
+// The same from other registers (pc, sp, fp). The handler's own stack is unwound again at its next use.
 llvm::Value* emit_print_stack_from(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     Mark mark(l);
-    constexpr size_t fields[] = {offsetof(sonde_stack, rip), offsetof(sonde_stack, rsp), offsetof(sonde_stack, rbp),
+    constexpr size_t fields[] = {offsetof(sonde_stack, pc), offsetof(sonde_stack, sp), offsetof(sonde_stack, fp),
                                  offsetof(sonde_stack, from)};
     std::vector<llvm::Value*> own, other;
     for (size_t i = 1; i < expr.args.size(); i++)

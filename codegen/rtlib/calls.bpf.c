@@ -14,7 +14,7 @@
  *     a 16-bit user id, of which 0xffff means -1
  *     a number of pages, which becomes bytes
  *
- * The compiler makes the table from arch/x86_64/syscalls_32.def. */
+ * The compiler makes the table from the architecture's table of calls. */
 #include "../../arch/calls_32.h"
 #include "kernel_task.h"
 
@@ -43,7 +43,7 @@ static s64 find_call(u64 regs, u64 number, struct array* array)
     if (number != SONDE_CALL_OLD_SELECT && number != SONDE_CALL_OLD_MMAP && number != SONDE_CALL_SOCKETCALL &&
         number != SONDE_CALL_IPC)
         return (s64)number;
-    u64 first = narrow_register(regs, SONDE_REGS_BX);
+    u64 first = narrow_register(regs, SONDE_REGS_NARROW1);
     array->address = first;
     if (number == SONDE_CALL_OLD_SELECT) {
         array->count = 5;
@@ -56,14 +56,14 @@ static s64 find_call(u64 regs, u64 number, struct array* array)
     if (number == SONDE_CALL_SOCKETCALL) {
         if (first == 0 || first > LAST_SOCKET)
             return -1;
-        array->address = narrow_register(regs, SONDE_REGS_CX);
+        array->address = narrow_register(regs, SONDE_REGS_NARROW2);
         array->count = counts[first & 31];
         return (s64)(SONDE_INNER_SOCKETS + first);
     }
     u64 inner = first & 0xffff;
     if (inner == 0 || inner > LAST_IPC)
         return -1;
-    array->address = narrow_register(regs, SONDE_REGS_DI);
+    array->address = narrow_register(regs, SONDE_REGS_NARROW5);
     if (inner == MSGRCV && first != inner)
         return SONDE_INNER_NEW_MSGRCV;
     array->count = inner == SEMCTL ? 1 : inner == MSGRCV ? 2 : 0;
@@ -92,12 +92,7 @@ RT s64 sonde_rt_inner_call(u64 regs, u64 number)
  * structure would begin. `tables`: the sizes of each call's arguments, by its number in plans. */
 RT s64 sonde_rt_call_registers(u64 regs, u64 number, const u64* tables, u64* out)
 {
-    static const u8 narrow[8] = {SONDE_REGS_BX, SONDE_REGS_CX, SONDE_REGS_DX,
-                                 SONDE_REGS_SI, SONDE_REGS_DI, SONDE_REGS_BP};
-    enum { WORD = 8, FIRST = SONDE_REGS_R10 };
-    static const u8 wide[8] = {(SONDE_REGS_DI - FIRST) / WORD, (SONDE_REGS_SI - FIRST) / WORD,
-                               (SONDE_REGS_DX - FIRST) / WORD, (SONDE_REGS_R10 - FIRST) / WORD,
-                               (SONDE_REGS_R8 - FIRST) / WORD, (SONDE_REGS_R9 - FIRST) / WORD};
+    static const u8 narrow[8] = {SONDE_NARROW_ARGUMENTS}, wide[8] = {SONDE_CALL_ARGUMENTS};
     u32 words[WORDS] = {0};
     u64 values[8] = {0};
     u64 call = (u64)read_call(regs, number, words);
@@ -135,5 +130,5 @@ RT s64 sonde_rt_call_registers(u64 regs, u64 number, const u64* tables, u64* out
     u64* self = out;
     u64 address = 0;
     bpf_probe_read_kernel(&address, sizeof address, &self);
-    return (s64)(address - FIRST);
+    return (s64)(address - SONDE_CALL_REGISTERS);
 }

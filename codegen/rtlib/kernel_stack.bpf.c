@@ -17,6 +17,7 @@
  * and its address is put there. */
 #include "rt.h"
 
+#include "../../arch/pt_regs.h"
 #include "../../runtime/plan/stack.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
@@ -33,17 +34,15 @@ struct search {
     u64 word[2]; /* one of these is a trampoline's return address */
     u64 own;     /* index of the first address in the kernel itself, not in a module or BPF program; 0 if not found */
 };
-/* Addresses of modules and BPF programs (Documentation/arch/x86/x86_64/mm.rst). */
-#define MODULES 0xffffffffc0000000ull
 static long look(u64 n, struct search* s)
 {
     u64 i = n + 1;
     u64 address = s->stack->address[i & (SONDE_STACK_MOST - 1)];
-    if (s->stack->rip) {
+    if (s->stack->pc) {
         /* The trampoline is called by the function's first instruction, or by the second one after endbr64. */
-        u64 called = address - s->stack->rip < 16, jumped = address == s->word[0] || address == s->word[1];
+        u64 called = address - s->stack->pc < 16, jumped = address == s->word[0] || address == s->word[1];
         if (!called && !(jumped && address)) {
-            if (s->own == 0 && address < MODULES)
+            if (s->own == 0 && address < SONDE_MODULES)
                 s->own = i;
             return 0;
         }
@@ -59,13 +58,13 @@ static long look(u64 n, struct search* s)
 }
 
 /* Reads a trampoline's frame. It contains the function's arguments, which are the handler's context; then the
- * result, if a handler needs it; then rbp, which points to the previous frame, and the return address
+ * result, if a handler needs it; then fp, which points to the previous frame, and the return address
  * (arch/x86/net/bpf_jit_comp.c, arch_prepare_bpf_trampoline). */
 static inline void read_frame(struct search* s, void* context)
 {
     struct sonde_stack* stack = s->stack;
-    u64 words = stack->rsp - 2;
-    if (stack->rsp < 2)
+    u64 words = stack->sp - 2;
+    if (stack->sp < 2)
         return;
     /* Through map memory it becomes a number; programs must not compute with the pointer. */
     *(volatile u64*)&stack->depth = (u64)context;
@@ -81,26 +80,26 @@ RT struct sonde_stack* sonde_rt_kernel_stack(void* context, struct sonde_stack* 
         struct search s = {stack, bpf_map_lookup_elem(&sonde_dispatch, &index), 1, 0, {}, 0};
         read_frame(&s, context);
         /* The first element remains free for a function that has returned. */
-        long size = stack->rsp ? bpf_get_stack(context, &stack->address[1], 8 * (SONDE_STACK_MOST - 1), 0) : 0;
+        long size = stack->sp ? bpf_get_stack(context, &stack->address[1], 8 * (SONDE_STACK_MOST - 1), 0) : 0;
         u64 frames = size > 0 ? (u64)size / 8 : 0, count = frames + 1;
         if (s.dispatch)
             LOOP(frames < SONDE_DISPATCH_MOST ? frames : SONDE_DISPATCH_MOST, look, &s);
-        if (stack->rip && stack->rsp && !s.found)
-            s.first = stack->rbp ? 0 : 1;
+        if (stack->pc && stack->sp && !s.found)
+            s.first = stack->fp ? 0 : 1;
         /* Another return probe of the same function has replaced the return address; then the unwinder's addresses
          * are right. */
-        if (stack->rsp > 1 && !s.found && s.own)
+        if (stack->sp > 1 && !s.found && s.own)
             s.first = s.own - 1;
         u64 first = s.first & SONDE_DISPATCH_MOST;
-        if (stack->rip && count > first)
-            stack->address[first] = stack->rip;
+        if (stack->pc && count > first)
+            stack->address[first] = stack->pc;
         u64 depth = count > first ? count - first : 0;
         struct sonde_stack* out = (void*)stack + 8 * first;
         u64 cut = depth > most;
         stack->state = SONDE_STACK_WHOLE;
-        stack->rip = first;
+        stack->pc = first;
         out->state = cut ? SONDE_STACK_CUT : SONDE_STACK_WHOLE;
         out->depth = cut ? most : depth;
     }
-    return (void*)stack + 8 * (stack->rip & SONDE_DISPATCH_MOST);
+    return (void*)stack + 8 * (stack->pc & SONDE_DISPATCH_MOST);
 }

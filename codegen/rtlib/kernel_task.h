@@ -103,7 +103,7 @@ struct css_set {
     struct cgroup* dfl_cgrp;
 };
 struct thread_struct {
-    u64 fsbase; /* x86-64: the thread pointer */
+    u64 SONDE_THREAD_POINTER;
 };
 struct thread_info {
     u32 status;

@@ -66,14 +66,14 @@ static inline int describe(u64* context, u64 at, struct sonde_moved* moved)
     u64 end = 0;
     if (at == SONDE_AT_BEGIN)
         return !is_stopping();
-    moved->from = context[SONDE_REGS_DI / 8];
-    moved->size = context[SONDE_REGS_SI / 8];
+    moved->from = context[SONDE_REGS_ARGUMENT1 / 8];
+    moved->size = context[SONDE_REGS_ARGUMENT2 / 8];
     if (at == SONDE_AT_MREMAP) {
-        if (!(context[SONDE_REGS_CX / 8] & fixed))
+        if (!(context[SONDE_REGS_ARGUMENT4 / 8] & fixed))
             return 0;
-        moved->to = context[SONDE_REGS_R8 / 8];
+        moved->to = context[SONDE_REGS_ARGUMENT5 / 8];
     } else {
-        if (!(context[SONDE_REGS_DX / 8] & executable))
+        if (!(context[SONDE_REGS_ARGUMENT3 / 8] & executable))
             return 0;
         moved->to = moved->from;
     }
@@ -99,7 +99,7 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
         bpf_map_update_elem(&sonde_moved, &key, &moved, 0) != 0)
         return 0;
     struct waiting w = {bpf_map_lookup_elem(&sonde_moved, &key), now + most,
-                        now + (at == SONDE_AT_BEGIN ? SONDE_MOVED_MOST_NS : most), context[SONDE_REGS_IP / 8]};
+                        now + (at == SONDE_AT_BEGIN ? SONDE_MOVED_MOST_NS : most), context[SONDE_REGS_PC / 8]};
     if (!w.moved)
         return 0;
     bpf_ringbuf_output(&sonde_control, record, sizeof record, force_wakeup); /* wakes the session */

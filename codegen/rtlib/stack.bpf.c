@@ -6,10 +6,10 @@
  *
  * The idea: the runtime converts the tables to compact rules (runtime/symbols), one for each range of code, and
  * stores them in maps. A rule says where the caller's stack pointer is (the CFA, canonical frame address), and where
- * the caller's rbp is saved. climb() goes from a function to its caller:
+ * the caller's fp is saved. climb() goes from a function to its caller:
  *
- *    rip -> mapping -> file and offset -> rule (rule_of())
- *    cfa = rsp + n or rbp + n;  return address at cfa - 8;  caller's rsp = cfa;  caller's rbp at cfa - m
+ *    pc -> mapping -> file and offset -> rule (rule_of())
+ *    cfa = sp + n or fp + n;  return address at cfa - 8;  caller's sp = cfa;  caller's fp at cfa - m
  *
  * Some rules need more: an expression (run_steps()) or other registers (restore()). Registers are followed only if a
  * rule needs them: then they are computed from the innermost function up to that one (work_out()). Without a rule, the
@@ -31,7 +31,7 @@ u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 /* State that would let the verifier distinguish iterations is in struct sonde_machine instead. */
 struct walk {
     struct sonde_stacks* stacks;
-    u64 rip, rsp, rbp;
+    u64 pc, sp, fp;
     u64 most;
     u64 returns; /* the newest struct return_instance: return addresses that uretprobes have replaced */
     struct mapped in;
@@ -124,11 +124,11 @@ RT u64 sonde_rt_note_place(struct walk* w, u64 i)
     const struct sonde_mapping* in = &w->in.at;
     to->inode = in->inode;
     if (in->inode) {
-        to->place = w->rip - in->start + in->offset;
+        to->place = w->pc - in->start + in->offset;
         to->owner = in->edition;
         return 0;
     }
-    to->place = w->rip;
+    to->place = w->pc;
     to->owner = in->end ? who_runs() : 0;
     return 0;
 }
@@ -145,61 +145,18 @@ RT u64 sonde_rt_note_doubt(struct walk* w)
     return 0;
 }
 
-/* Interprets one instruction of code that runs straight to a `ret`, which shows where the return address is. This is
- * exact for return addresses in code without tables. Example: `add $8,%rsp; ret` in the code of `python3 -X perf`. */
-static long leave_by(u64 i, struct sonde_machine** at)
-{
-    (void)i;
-    struct sonde_machine* m = *at;
-    const u8* code = (const u8*)m->code + masked(m->code_at, 15);
-    u64 word = m->word, wide = code[0] == 0x48 && word == 8;
-    u32 three = (wide ? 0 : code[0]) | (u32)code[1] << 8 | (u32)code[2] << 16;
-    s64 byte = (signed char)code[3];
-    if (m->code_at > 15)
-        return 1;
-    m->leaves = code[0] == 0xc3 || (code[0] == 0xf3 && code[1] == 0xc3);
-    if (m->leaves)
-        return 1;
-    if ((code[0] & 0xf8) == 0x58 && code[0] != 0x5c) { /* pop */
-        m->kept = code[0] == 0x5d ? m->cfa : m->kept;
-        m->cfa += word;
-        m->code_at += 1;
-    } else if (code[0] == 0x41 && word == 8 && (code[1] & 0xf8) == 0x58) { /* pop of r8 to r15 */
-        m->cfa += 8;
-        m->code_at += 2;
-    } else if (code[0] == 0xc9) { /* leave */
-        m->kept = m->own_rbp;
-        m->cfa = m->own_rbp + word;
-        m->code_at += 1;
-    } else if (code[0] == 0x90) { /* nop */
-        m->code_at += 1;
-    } else if (three == 0xc48300) { /* add $byte,%rsp */
-        m->cfa += (u64)byte;
-        m->code_at += 4;
-    } else if (three == 0xc48100) { /* add $long,%rsp */
-        m->cfa += (u64)(s64)(s32)(code[3] | (u32)code[4] << 8 | (u32)code[5] << 16 | (u32)code[6] << 24);
-        m->code_at += 7;
-    } else if (three == 0x658d00) { /* lea byte(%rbp),%rsp */
-        m->cfa = m->own_rbp + (u64)byte;
-        m->code_at += 4;
-    } else if (three == 0xec8900 || three == 0xe58b00) { /* mov %rbp,%rsp */
-        m->cfa = m->own_rbp;
-        m->code_at += 3;
-    } else {
-        return 1;
-    }
-    return 0;
-}
-/* Returns 1 if the code leads straight to a `ret`. Then the machine's `cfa` and `kept` (address of the caller's rbp,
+#include "../../arch/leaving_code.h"
+
+/* Returns 1 if the code leads straight to a return. Then the machine's `cfa` and `kept` (address of the caller's fp,
  * or 0) are valid. */
 RT u64 sonde_rt_leaves(struct walk* w, u64 word)
 {
     struct sonde_machine* m = &w->stacks->machine;
     m->code_at = m->kept = m->leaves = 0;
     m->word = word;
-    m->cfa = w->rsp;
-    m->own_rbp = w->rbp;
-    if (bpf_probe_read_user(m->code, sizeof m->code, (const void*)w->rip) != 0)
+    m->cfa = w->sp;
+    m->own_fp = w->fp;
+    if (bpf_probe_read_user(m->code, sizeof m->code, (const void*)w->pc) != 0)
         return 0;
     LOOP(12, leave_by, &m);
     return m->leaves;
@@ -291,8 +248,8 @@ static long take_step(u64 i, struct run* r)
     case SONDE_STEP_READ:
         m->read_at = *top;
         if (bpf_probe_read_user(&word, number & 8 ? 8 : number & 7, (const void*)*top) != 0) {
-            /* If the caller's rip is known already, only what depends on this word is unknown. */
-            if (!(m->set >> SONDE_RIP & 1))
+            /* If the caller's pc is known already, only what depends on this word is unknown. */
+            if (!(m->set >> SONDE_PC & 1))
                 return 1;
             m->failed = 1;
         }
@@ -339,7 +296,7 @@ static long take_step(u64 i, struct run* r)
     case SONDE_STEP_SET:
         m->depth--;
         m->given[reg] = *top;
-        if (reg == SONDE_RIP)
+        if (reg == SONDE_PC)
             m->return_at = m->read_at;
         m->set |= !m->failed << reg;
         m->forgotten |= m->failed << reg;
@@ -356,9 +313,9 @@ static long take_step(u64 i, struct run* r)
         return 1;
     }
 }
-/* Runs a rule's program for the function whose rip, rsp and rbp are in `registers`. Returns 1 if the program
+/* Runs a rule's program for the function whose pc, sp and fp are in `registers`. Returns 1 if the program
  * succeeds. `fresh`: all registers are valid and become those of the caller. */
-enum { BASIC = 1u << SONDE_RIP | 1u << SONDE_RSP | 1u << SONDE_RBP };
+enum { BASIC = 1u << SONDE_PC | 1u << SONDE_SP | 1u << SONDE_FP };
 enum { OTHERS = 15 };
 RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
 {
@@ -409,14 +366,14 @@ static inline void load_registers(struct walk* w)
 {
     struct sonde_machine* m = &w->stacks->machine;
     const u8* registers = bpf_task_pt_regs(bpf_get_current_task_btf());
-    bpf_probe_read_kernel(m->registers, 8 * (SONDE_RSP + 1), registers);
-    m->known = m->registers[SONDE_RIP] == w->stacks->user.address[0] && m->registers[SONDE_RSP] == m->rsp[0] ? ~0ull : 0;
+    bpf_probe_read_kernel(m->registers, 8 * (SONDE_SP + 1), registers);
+    m->known = m->registers[SONDE_PC] == w->stacks->user.address[0] && m->registers[SONDE_SP] == m->sp[0] ? ~0ull : 0;
     m->loaded = 1;
 }
 static inline u32 rule_of(struct walk* w, u64 looked, u64* is_code)
 {
     *is_code = sonde_rt_find_mapping(looked, &w->in) && w->in.code;
-    return (*is_code ? rule_at(looked, &w->in) : SONDE_RULE(SONDE_RULE_RSP, 1, 0)) | (u32)w->stacks->machine.narrow;
+    return (*is_code ? rule_at(looked, &w->in) : SONDE_RULE(SONDE_RULE_SP, 1, 0)) | (u32)w->stacks->machine.narrow;
 }
 /* Computes the caller's registers from those of a function. */
 static inline void work_out(struct walk* w)
@@ -424,12 +381,12 @@ static inline void work_out(struct walk* w)
     struct sonde_machine* m = &w->stacks->machine;
     u64 i = m->since & (SONDE_STACK_MOST - 1), is_code;
     u32 rule = rule_of(w, m->looked[i], &is_code), kind = SONDE_RULE_KIND(rule);
-    m->registers[SONDE_RIP] = w->stacks->user.address[i];
-    m->registers[SONDE_RSP] = m->rsp[i];
-    m->registers[SONDE_RBP] = m->rbp[i];
-    if (kind == SONDE_RULE_RSP || kind == SONDE_RULE_RBP) {
+    m->registers[SONDE_PC] = w->stacks->user.address[i];
+    m->registers[SONDE_SP] = m->sp[i];
+    m->registers[SONDE_FP] = m->fp[i];
+    if (kind == SONDE_RULE_SP || kind == SONDE_RULE_FP) {
         m->saves = sonde_rt_row_value(&w->in, SAVES_ROWS, place_of(m->looked[i], &w->in));
-        m->cfa = m->rsp[(i + 1) & (SONDE_STACK_MOST - 1)];
+        m->cfa = m->sp[(i + 1) & (SONDE_STACK_MOST - 1)];
         m->word = rule & SONDE_RULE_NARROW ? 4 : 8;
         LOOP(SONDE_SAVED_MOST, restore, w);
     } else if (kind != SONDE_RULE_STEPS || !sonde_rt_run_steps(w, rule, 1))
@@ -451,9 +408,9 @@ static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
 {
     struct sonde_machine* m = &w->stacks->machine;
     u64 fresh = m->loaded && m->since == i;
-    m->registers[SONDE_RIP] = w->rip;
-    m->registers[SONDE_RSP] = w->rsp;
-    m->registers[SONDE_RBP] = w->rbp;
+    m->registers[SONDE_PC] = w->pc;
+    m->registers[SONDE_SP] = w->sp;
+    m->registers[SONDE_FP] = w->fp;
     if (!sonde_rt_run_steps(w, rule, fresh)) {
         if (m->ended != SONDE_STEPS_LACK || fresh)
             return 1;
@@ -464,16 +421,16 @@ static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
         return 0;
     }
     m->since += fresh;
-    if (m->set >> SONDE_RBP & 1)
-        w->rbp = m->given[SONDE_RBP];
-    else if (m->forgotten >> SONDE_RBP & 1)
-        w->rbp = 0;
-    w->rsp = m->set >> SONDE_RSP & 1 ? m->given[SONDE_RSP] : m->cfa;
+    if (m->set >> SONDE_FP & 1)
+        w->fp = m->given[SONDE_FP];
+    else if (m->forgotten >> SONDE_FP & 1)
+        w->fp = 0;
+    w->sp = m->set >> SONDE_SP & 1 ? m->given[SONDE_SP] : m->cfa;
     w->stacks->machine.exact_now = m->exact;
-    w->rip = m->exact ? m->given[SONDE_RIP] : return_address(w, m->return_at, m->given[SONDE_RIP]);
+    w->pc = m->exact ? m->given[SONDE_PC] : return_address(w, m->return_at, m->given[SONDE_PC]);
     m->at++;
-    m->state = w->rip ? 0 : SONDE_STACK_WHOLE;
-    return w->rip == 0;
+    m->state = w->pc ? 0 : SONDE_STACK_WHOLE;
+    return w->pc == 0;
 }
 
 /* One step: finds the next caller, or if this needs registers that were not followed, follows them by one function. */
@@ -486,7 +443,7 @@ static long climb(u64 n, struct walk* w)
         work_out(w);
         return 0;
     }
-    u64 address = w->rip - !m->exact_now, i = m->at, is_code;
+    u64 address = w->pc - !m->exact_now, i = m->at, is_code;
     u32 rule = rule_of(w, address, &is_code);
     m->state = SONDE_STACK_LOST;
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
@@ -498,16 +455,16 @@ static long climb(u64 n, struct walk* w)
         return 1;
     }
     i &= SONDE_STACK_MOST - 1;
-    stack->address[i] = w->rip;
+    stack->address[i] = w->pc;
     stack->depth = i + 1;
     m->looked[i] = address;
-    m->rsp[i] = w->rsp;
-    m->rbp[i] = w->rbp;
+    m->sp[i] = w->sp;
+    m->fp[i] = w->fp;
     sonde_rt_note_place(w, i);
 
     /* Words of 8 or 4 bytes, computed so that the verifier knows the bounds. */
     u64 word = 8 - ((rule & SONDE_RULE_NARROW) >> 1);
-    u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_RBP(rule) * word, rbp = w->rbp, back = 0;
+    u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_FP(rule) * word, fp = w->fp, back = 0;
     switch (SONDE_RULE_KIND(rule)) {
     case SONDE_RULE_NONE:
         if (cfa == 0 && sonde_rt_leaves(w, word)) {
@@ -518,18 +475,18 @@ static long climb(u64 n, struct walk* w)
         if (cfa == 0)
             sonde_rt_note_doubt(w);
         /* The outermost function has a frame pointer of 0 (psABI, 3.4.1). */
-        if (rbp == 0) {
+        if (fp == 0) {
             m->state = SONDE_STACK_WHOLE;
             return 1;
         }
-        cfa = rbp + 2 * word;
+        cfa = fp + 2 * word;
         saved = 2 * word;
         break;
-    case SONDE_RULE_RSP:
-        cfa += w->rsp;
+    case SONDE_RULE_SP:
+        cfa += w->sp;
         break;
-    case SONDE_RULE_RBP:
-        cfa += rbp;
+    case SONDE_RULE_FP:
+        cfa += fp;
         break;
     case SONDE_RULE_END:
         m->state = SONDE_STACK_WHOLE;
@@ -540,13 +497,13 @@ static long climb(u64 n, struct walk* w)
         return 1;
     }
     m->exact_now = 0;
-    if (saved == SONDE_RULE_RBP_OF_GO * word)
-        saved = rbp == cfa - 2 * word ? 2 * word : 0;
-    if (cfa <= w->rsp || (saved && !read_word(stack, cfa - saved, word, &w->rbp)) ||
+    if (saved == SONDE_RULE_FP_OF_GO * word)
+        saved = fp == cfa - 2 * word ? 2 * word : 0;
+    if (cfa <= w->sp || (saved && !read_word(stack, cfa - saved, word, &w->fp)) ||
         !read_word(stack, cfa - word, word, &back))
         return 1;
-    w->rsp = cfa;
-    w->rip = return_address(w, cfa - word, back);
+    w->sp = cfa;
+    w->pc = return_address(w, cfa - word, back);
     m->at++;
     m->state = back ? 0 : SONDE_STACK_WHOLE;
     return back == 0;
@@ -560,7 +517,7 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
     u32 flags = 0;
     if (stack->from == SONDE_FROM_NOWHERE)
         return SONDE_STACK_NO_PROCESS;
-    if (stack->rsp && stack->rsp != (u64)bpf_get_current_task())
+    if (stack->sp && stack->sp != (u64)bpf_get_current_task())
         return SONDE_STACK_OTHER_TASK;
     READ(flags, task->flags);
     READ(mm, task->mm);
@@ -574,25 +531,24 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
 /* Begins where the current task entered the kernel. */
 static inline void begin_at_entry(struct walk* w)
 {
-    enum { ORIG_AX, IP, CS, FLAGS, SP, SAVED }; /* in the order of pt_regs */
-    enum { NARROW_CS = 0x23, PRIVILEGE = 3 }; /* arch/x86/include/asm/segment.h */
+    enum { NUMBER, PC, MODE, FLAGS, SP, SAVED }; /* in the order of pt_regs, from SONDE_REGS_SYSCALL on */
     struct task_struct* task = bpf_get_current_task_btf();
     u64* saved = w->stacks->user.address; /* not used yet */
     w->stacks->machine.state = why_none(&w->stacks->user, task);
     if (w->stacks->machine.state)
         return;
     const u8* registers = bpf_task_pt_regs(task);
-    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_ORIG_AX);
-    bpf_probe_read_kernel(&w->rbp, sizeof w->rbp, registers + SONDE_REGS_BP);
-    w->rip = saved[IP];
-    w->rsp = saved[SP];
+    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_SYSCALL);
+    bpf_probe_read_kernel(&w->fp, sizeof w->fp, registers + SONDE_REGS_FP);
+    w->pc = saved[PC];
+    w->sp = saved[SP];
     /* A kernel thread in a process (for example of io_uring) has registers that never were in user space. */
-    if ((saved[CS] & PRIVILEGE) != PRIVILEGE || (w->rip | w->rsp) == 0)
+    if (!sonde_is_user_mode(saved[MODE]) || (w->pc | w->sp) == 0)
         w->stacks->machine.state = SONDE_STACK_KERNEL_THREAD;
-    if ((saved[CS] & 0xffff) == NARROW_CS)
+    if (sonde_is_32_bit_mode(saved[MODE]))
         w->stacks->machine.narrow = SONDE_RULE_NARROW;
-    /* After a system call, rip points after the instruction, which may be the function's last one. */
-    w->stacks->machine.exact_now = (s64)saved[ORIG_AX] < 0;
+    /* After a system call, pc points after the instruction, which may be the function's last one. */
+    w->stacks->machine.exact_now = (s64)saved[NUMBER] < 0;
 }
 
 /* Unwinds the user's stack up to `most` addresses, unless that has happened already. */
@@ -602,7 +558,7 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
         return 0;
     struct sonde_stack* stack = &stacks->user;
     struct sonde_machine* m = &stacks->machine;
-    struct walk w = {stacks, stack->rip, stack->rsp, stack->rbp, most, 0, {}};
+    struct walk w = {stacks, stack->pc, stack->sp, stack->fp, most, 0, {}};
     m->exact_now = 1;
     m->narrow = m->state = m->doubt = 0;
     if (stack->from != SONDE_FROM_REGISTERS)
@@ -623,20 +579,20 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     if (m->doubt == SONDE_STACK_EARLY ? m->state != SONDE_STACK_CUT : m->doubt && m->state != SONDE_STACK_LOST)
         stack->state = m->doubt;
     if (stack->state >= SONDE_STACK_COUNTED)
-        stack->rbp = 0; /* not counted yet */
+        stack->fp = 0; /* not counted yet */
     return 0;
 }
 
 extern u8 sonde_no_stacks; /* a map, defined by the script's module */
 
-/* Counts a missing or incomplete stack that does not appear in the output, once for each hit. Uses rbp as the mark,
+/* Counts a missing or incomplete stack that does not appear in the output, once for each hit. Uses fp as the mark,
  * which is free then. */
 RT s64 sonde_rt_count_no_stack(struct sonde_stack* stack, u64 probe)
 {
     u32 index = (u32)probe;
-    if (stack->rbp)
+    if (stack->fp)
         return 0;
-    stack->rbp = 1;
+    stack->fp = 1;
     struct sonde_no_stacks* counts = bpf_map_lookup_elem(&sonde_no_stacks, &index);
     u64 why = stack->state - SONDE_STACK_COUNTED;
     if (counts && why < SONDE_STACK_STATES - SONDE_STACK_COUNTED)

@@ -81,9 +81,8 @@ RT s64 sonde_rt_current_comm(u64* slot)
 /* Whether the task is in a 32-bit system call; these have other numbers. */
 RT s64 sonde_rt_in_32_bit_call(void)
 {
-    enum { TS_COMPAT = 2 }; /* arch/x86/include/asm/thread_info.h */
     if (HAS(task_struct, thread_info.status))
-        return (bpf_get_current_task_btf()->thread_info.status & TS_COMPAT) != 0;
+        return (bpf_get_current_task_btf()->thread_info.status & SONDE_COMPAT_CALL) != 0;
     return 0;
 }
 /* The same for the task with these registers, even if the task does not have the flag. */
@@ -91,9 +90,9 @@ RT s64 sonde_rt_in_compat_call(u64 regs)
 {
     if (HAS(task_struct, thread_info.status))
         return sonde_rt_in_32_bit_call();
-    u64 cs = 0;
-    bpf_probe_read_kernel(&cs, sizeof cs, (void*)(regs + SONDE_REGS_CS));
-    return (cs & 0xffff) != SONDE_USER_CS;
+    u64 mode = 0;
+    bpf_probe_read_kernel(&mode, sizeof mode, (void*)(regs + SONDE_REGS_MODE));
+    return !sonde_is_wide_mode(mode);
 }
 
 /* Whether the call uses 32-bit times. clock_gettime64 to sched_rr_get_interval_time64 do not (syscall_32.tbl). */
@@ -104,7 +103,7 @@ RT s64 sonde_rt_has_narrow_times(void)
     if (!sonde_rt_in_32_bit_call())
         return 0;
     bpf_probe_read_kernel(&number, sizeof number,
-                          (const u8*)bpf_task_pt_regs(bpf_get_current_task_btf()) + SONDE_REGS_ORIG_AX);
+                          (const u8*)bpf_task_pt_regs(bpf_get_current_task_btf()) + SONDE_REGS_SYSCALL);
     return number < FIRST_OF_64 || number > LAST_OF_64;
 }
 
@@ -112,7 +111,7 @@ RT s64 sonde_rt_has_narrow_times(void)
 RT s64 sonde_rt_thread_pointer(void)
 {
     u64 base = 0;
-    READ(base, of(0)->thread.fsbase);
+    READ(base, of(0)->thread.SONDE_THREAD_POINTER);
     return (s64)base;
 }
 
@@ -160,7 +159,7 @@ static long node_step(u64 i, struct node_search* s)
 RT s64 sonde_rt_memory_node(u64 address)
 {
     enum { PAGE_BITS = 12, MOST_NODES = 1024 };
-    u64 base = 0xffff888000000000, bytes = 1ull << 46; /* Documentation/arch/x86/x86_64/mm.rst, 4-level page tables */
+    u64 base = SONDE_DIRECT_MAP, bytes = SONDE_DIRECT_MAP_BYTES;
     u32 count = 1;
     if (&page_offset_base)
         bpf_probe_read_kernel(&base, 8, &page_offset_base);
@@ -184,7 +183,7 @@ RT s64 sonde_rt_user_address(u64 about)
     READ(mm, task->mm);
     if (!mm || (about && about != (u64)bpf_get_current_task()))
         return 0;
-    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + SONDE_REGS_IP);
+    bpf_probe_read_kernel(&ip, 8, (const u8*)bpf_task_pt_regs(task) + SONDE_REGS_PC);
     return (s64)ip;
 }
 

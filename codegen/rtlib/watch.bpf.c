@@ -81,7 +81,7 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
     if (*(volatile u64*)&sonde_data.state == SONDE_STOPPING || (sonde_rt_filter && !is_target(process)))
         return 0;
     event.family = now << 22 | process; /* PID_MAX_LIMIT is 2^22 */
-    event.entry = context[SONDE_REGS_IP / 8];
+    event.entry = context[SONDE_REGS_PC / 8];
     event.process = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : process;
     event.program = (u32)bpf_get_attach_cookie(context);
     /* Processes that ran when the session began are known already. */

@@ -21,6 +21,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/glob.h"
 #include "base/result.h"
@@ -195,7 +196,7 @@ std::vector<std::string> other_names(const std::vector<Component>& components, c
     Result<std::string> path = find_file(components[0].value);
     if (path && components.size() > 2 && components[1].name == "library") {
         const std::string wanted = components[1].value;
-        const std::vector<std::string> libraries = shared_libraries(*path);
+        const std::vector<std::string> libraries = shared_libraries(*path, host_architecture().library_search());
         const auto found = std::ranges::find_if(
             libraries, [&](const std::string& one) { return one == wanted || one.ends_with("/" + wanted); });
         path = found == libraries.end() ? Result<std::string>(Error("")) : Result(*found);
@@ -235,7 +236,8 @@ void complete_string(std::vector<Completion>& out, const std::string& text, cons
     }
     if (last.name == "library") {
         const Result<std::string> program = find_file(components[0].value);
-        for (const std::string& path : program ? shared_libraries(*program) : std::vector<std::string>())
+        for (const std::string& path :
+             program ? shared_libraries(*program, host_architecture().library_search()) : std::vector<std::string>())
             for (const std::string& name : {path, path.substr(path.rfind('/') + 1)})
                 if (name.starts_with(last.value) && (name[0] == '/') == last.value.starts_with('/'))
                     add(out, with_string(before, name, components, sources));

@@ -24,6 +24,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "frontend/bridge/point.h"
 
 namespace sonde::bridge {
@@ -228,7 +229,9 @@ class Definition {
             const std::string number = text.substr(6);
             if (!number.empty() && !is_number(number))
                 return {"", "sonde does not have this word"};
-            const std::string sp = fmt::format("{}(\"rsp\")", process_.empty() ? "register" : "u_register");
+            const RegisterFile& registers = host_architecture().registers();
+            const std::string sp = fmt::format("{}({})", process_.empty() ? "register" : "u_register",
+                                               quoted(registers.name(registers.stack_pointer)));
             return {number.empty()
                         ? sp
                         : fmt::format("{}({} + 8 * {})", process_.empty() ? "kernel_long" : "user_int64", sp, number),

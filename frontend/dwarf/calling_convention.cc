@@ -74,9 +74,9 @@ bool is_class(const Type* type) { return type->kind == Type::Struct || type->kin
 // The convention of Rust, which Rust does not guarantee. A value that consists of one or two scalars is returned in one
 // register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. Optimized
 // code does not return that address, but after the prologue it is still in the register.
-Location rust_result(const Type* type) {
-    const std::span<const int> registers = host_architecture().registers().results;
-    const int first_argument = host_architecture().registers().arguments[0];
+Location rust_result(const RegisterFile& file, const Type* type) {
+    const std::span<const int> registers = file.results;
+    const int first_argument = file.arguments[0];
     Location location;
     if (type->size > 16) {
         location.kind = Location::Memory;
@@ -101,22 +101,22 @@ Location rust_result(const Type* type) {
     return location;
 }
 
-// The convention of i386: integers are returned in eax, or in eax and edx for 8 bytes. For a record, eax has the
-// address of the caller's memory.
-Location narrow_result(const Type* type) {
-    constexpr int eax = 0, edx = 1; // as x86-64 has their numbers
+// The convention of 32-bit programs: integers are returned in the first register, or in two for 8 bytes. For a record,
+// the first one has the address of the caller's memory.
+Location narrow_result(std::span<const int> registers, const Type* type) {
+    const int first = registers[0], second = registers[1];
     Location location;
     if (type->kind == Type::Float)
         return unavailable(float_result);
     if (is_scalar(type) && type->size <= 4)
-        return in_register(eax);
+        return in_register(first);
     if (is_scalar(type) && type->size == 8) {
         location.kind = Location::Pieces;
-        location.pieces = {{4, in_register(eax)}, {4, in_register(edx)}};
+        location.pieces = {{4, in_register(first)}, {4, in_register(second)}};
         return location;
     }
     location.kind = Location::Memory;
-    location.ops.push_back({LocationOp::Register, eax});
+    location.ops.push_back({LocationOp::Register, first});
     return location;
 }
 
@@ -134,26 +134,26 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
 // Implements the rules for results in the System V ABI for x86-64, section 3.2.3, "Returning of Values", and the
 // special cases of Go, Rust and i386 before them.
 Location CallingConvention::full_result_location(const FunctionInstance& function) {
-    constexpr int rax = 0, rdx = 1; // DWARF numbers
+    const std::span<const int> registers = file_.architecture().registers().results;
     const Type* type = strip(variables_.result_type(function));
     if (!function.has_debug_info)
         return unavailable("has no known type: the function has no debug information");
     if (!type)
         return unavailable("does not exist: the function returns nothing");
     if (function.is_go)
-        return go_result_location(units_, variables_, function, variables_.results(function)[0]);
+        return go_result_location(file_.architecture(), units_, variables_, function, variables_.results(function)[0]);
     FunctionRef found = units_.find_function(function.die);
     bool is_rust = found && found.unit->language == DW_LANG_Rust;
     if (file_.is_32_bit() && is_rust && !is_scalar(type))
         return unavailable("is a record of Rust in a 32-bit program, which returns it in an unknown way");
     if (file_.is_32_bit())
-        return narrow_result(type);
+        return narrow_result(registers, type);
     if (type->kind == Type::Float)
         return unavailable(float_result);
     if (is_scalar(type) && type->size <= 8)
-        return in_register(rax);
+        return in_register(registers[0]);
     if (is_rust)
-        return rust_result(type);
+        return rust_result(file_.architecture().registers(), type);
     bool by_address = is_passed_by_address(types_, type);
     ValueClasses classes = by_address ? ValueClasses() : value_classes(types_, type);
     if (classes.doubt)
@@ -165,18 +165,17 @@ Location CallingConvention::full_result_location(const FunctionInstance& functio
         // The caller has passed an address for the result, and the function returns that address.
         Location location;
         location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, rax});
+        location.ops.push_back({LocationOp::Register, registers[0]});
         return location;
     }
     size_t count = type->size > 8 ? 2 : 1;
     Location location;
     location.kind = Location::Pieces;
-    int next = rax; // eightbytes of class INTEGER use rax, then rdx
+    size_t next = 0; // only eightbytes of class INTEGER use these registers
     for (size_t i = 0; i < count; i++) {
         uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
         if (classes.eightbytes[i] == ValueClass::Integer) {
-            location.pieces.push_back({bytes, in_register(next)});
-            next = rdx;
+            location.pieces.push_back({bytes, in_register(registers[next++])});
         } else {
             location.pieces.push_back(
                 {bytes, unavailable(classes.eightbytes[i] == ValueClass::None ? no_data : float_result)});
@@ -188,7 +187,8 @@ Location CallingConvention::full_result_location(const FunctionInstance& functio
 }
 
 Location CallingConvention::result_location(const FunctionInstance& function, const Variable& result) {
-    return function.is_go ? go_result_location(units_, variables_, function, result) : result_location(function);
+    return function.is_go ? go_result_location(file_.architecture(), units_, variables_, function, result)
+                          : result_location(function);
 }
 
 // Reads the location of a parameter in unoptimized code, which has one location. If the caller passed the parameter on
@@ -227,7 +227,7 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
     const std::span<const int> integer_registers = file_.architecture().registers().arguments;
     const auto sse_registers = static_cast<size_t>(file_.architecture().registers().vector_arguments);
     if (function.is_go)
-        return go_argument_location(units_, variables_, function, argument);
+        return go_argument_location(file_.architecture(), units_, variables_, function, argument);
     size_t integers = 0, sses = 0;
     uint64_t stack = 0; // bytes above the return address
     const Type* result = strip(variables_.result_type(function));
@@ -258,14 +258,14 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
         if (said.above_frame && !on_stack && !classes.doubt)
             return unavailable("is passed by an unusual calling convention");
         if (one.die == argument.die && said.above_frame)
-            return above_return_address(*said.above_frame, indirect);
+            return above_return_address(file_.architecture().registers(), *said.above_frame, indirect);
         if (classes.doubt)
             return unavailable(classes.doubt);
         // An argument that does not fit into the remaining registers is passed on the stack as a whole. Later, smaller
         // arguments can still use the registers.
         if (on_stack) {
             stack = (stack + classes.alignment - 1) / classes.alignment * classes.alignment;
-            here = above_return_address(stack, indirect);
+            here = above_return_address(file_.architecture().registers(), stack, indirect);
             stack += std::max((indirect ? 8 : (type->size + 7) / 8 * 8), (integer + sse) * 8);
         } else if (indirect) {
             here.kind = Location::Memory;

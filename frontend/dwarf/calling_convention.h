@@ -26,8 +26,8 @@ class CallingConvention {
         : file_(file), debug_(debug), units_(units), types_(types), variables_(variables), locations_(locations),
           dropped_(dropped) {}
 
-    // Returns the location of the result right after the function returned: in rax, in pieces in rax and rdx, or in
-    // memory. Returns Unavailable for results in floating-point registers, which cannot be read. For Go functions,
+    // Returns the location of the result right after the function returned: in a register, in pieces in registers, or
+    // in memory. Returns Unavailable for results in floating-point registers, which cannot be read. For Go functions,
     // which can have several results: the location at the return instructions.
     Location result_location(const FunctionInstance& function);
     // The same for one of several results of a Go function.

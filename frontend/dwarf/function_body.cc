@@ -71,7 +71,7 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 } // namespace
 
-bool keeps_parameters_in_frame(Dwarf_Die& die) {
+bool keeps_parameters_in_frame(const RegisterFile& registers, Dwarf_Die& die) {
     Dwarf_Attribute attribute;
     Dwarf_Op* base = nullptr;
     size_t base_length = 0;
@@ -98,9 +98,9 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
             in_frame = !cfa_base || static_cast<int64_t>(ops[0].number) < 0 || (is_first && takes_a_register(child));
         } else {
             // A location relative to a register is valid from the beginning only if the caller passes an argument in
-            // that register. The prologue sets all other registers: the frame pointer, or rbx if the frame is aligned
-            // and has a variable size (clang).
-            const std::span<const int> arguments = host_architecture().registers().arguments;
+            // that register. The prologue sets all other registers: the frame pointer, or another one if the frame is
+            // aligned and has a variable size (clang).
+            const std::span<const int> arguments = registers.arguments;
             in_frame = ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
                        std::ranges::find(arguments, base_register(ops[0])) == arguments.end();
         }
@@ -117,8 +117,8 @@ bool keeps_parameters_in_frame(Dwarf_Die& die) {
         const char* level = strstr(producer, " -O");
         return !level || level[3] == '0';
     }
-    return base && base_length == 1 && base_register(base[0]) == host_architecture().registers().frame_pointer &&
-           producer && strstr(producer, "clang");
+    return base && base_length == 1 && base_register(base[0]) == registers.frame_pointer && producer &&
+           strstr(producer, "clang");
 }
 
 bool has_parameters(Dwarf_Die& die) {
@@ -130,8 +130,9 @@ bool has_parameters(Dwarf_Die& die) {
     return any;
 }
 
-Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry, Address high) {
-    if (!keeps_parameters_in_frame(die))
+Address find_body(const RegisterFile& registers, LineTables& lines, Unit& unit, Dwarf_Die& die, Address entry,
+                  Address high) {
+    if (!keeps_parameters_in_frame(registers, die))
         return entry;
     const std::vector<LineRow>& all = lines.rows(unit);
     auto first = lines.first_from(unit, entry);

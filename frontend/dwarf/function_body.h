@@ -8,6 +8,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "arch/registers.h"
 #include "frontend/dwarf/line_tables.h"
 #include "frontend/machine/address.h"
 
@@ -17,14 +18,15 @@ class ProgramFile;
 
 // Returns the address of the body; this is `entry` if the code is optimized. `high` is the end of the code that begins
 // at `entry`.
-Address find_body(LineTables& lines, Unit& unit, Dwarf_Die& function, Address entry, Address high);
+Address find_body(const RegisterFile& registers, LineTables& lines, Unit& unit, Dwarf_Die& function, Address entry,
+                  Address high);
 
 // Returns false if a call can reach `body` more than once, or can return before it.
 bool runs_once(const ProgramFile& file, Address entry, Address body, Address high);
 
 // Whether the first instructions of the function or the inlined copy store the parameters in the frame, where the debug
 // information says that they always are.
-bool keeps_parameters_in_frame(Dwarf_Die& function);
+bool keeps_parameters_in_frame(const RegisterFile& registers, Dwarf_Die& function);
 
 // Whether the function has at least one parameter.
 bool has_parameters(Dwarf_Die& function);

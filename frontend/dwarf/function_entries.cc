@@ -267,7 +267,7 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
         return out;
     out.places.clear();
     out.doubt = doubt_of(function, outer, ways);
-    const bool has_stores = keeps_parameters_in_frame(die);
+    const bool has_stores = keeps_parameters_in_frame(file_.architecture().registers(), die);
     for (size_t node : ways.targets) {
         size_t start = behind_nops(copy, node, ways);
         if (has_stores)

@@ -137,8 +137,9 @@ std::optional<FunctionInstance> FunctionInstances::make(FunctionRef function) {
     if (instance.is_go && !instance.inlined)
         find_stack_check(file_, instance, entry_range_end);
     else
-        instance.body =
-            instance.inlined ? instance.entry : find_body(lines_, *function.unit, die, instance.entry, entry_range_end);
+        instance.body = instance.inlined ? instance.entry
+                                         : find_body(file_.architecture().registers(), lines_, *function.unit, die,
+                                                     instance.entry, entry_range_end);
     // If control can reach the body several times per call, a function with parameters must be probed before its
     // prologue (place_cheaply.cc). Without parameters, the entry will do.
     if (!instance.is_go && instance.body != instance.entry && !file_.is_32_bit() &&

@@ -23,7 +23,8 @@ namespace {
 // Assigns registers and stack slots to values, in the order of their declaration.
 class GoAssignment {
   public:
-    explicit GoAssignment(size_t integers) : integers_(integers) {}
+    GoAssignment(const Architecture& architecture, size_t integers)
+        : registers_(architecture.registers()), convention_(architecture.go()), integers_(integers) {}
 
     // Results use the registers from the first one on again. On the stack, they follow the arguments.
     void begin_results() {
@@ -46,13 +47,14 @@ class GoAssignment {
         integers_ = integers;
         floats_ = floats;
         stack_ = align(stack_, alignment(type, 0));
-        Location location = above_return_address(stack_);
+        Location location = above_return_address(registers_, stack_);
         stack_ += size_of(type);
         return location;
     }
 
   private:
-    const GoConvention& convention_ = host_architecture().go();
+    const RegisterFile& registers_;
+    const GoConvention& convention_;
 
     static uint64_t align(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -147,11 +149,11 @@ bool passes_in_registers(UnitIndex& units, const FunctionInstance& function) {
 
 } // namespace
 
-Location go_argument_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
-                              const Variable& argument) {
+Location go_argument_location(const Architecture& architecture, UnitIndex& units, Variables& variables,
+                              const FunctionInstance& function, const Variable& argument) {
     const bool in_registers = passes_in_registers(units, function);
-    GoAssignment assignment(in_registers ? (takes_dictionary(function.name) ? 1 : 0)
-                                         : host_architecture().go().integers.size());
+    GoAssignment assignment(architecture, in_registers ? (takes_dictionary(function.name) ? 1 : 0)
+                                                       : architecture.go().integers.size());
     for (const Variable& one : variables.parameters(function)) {
         Location here = assignment.place(one.type, "is passed in a floating point register, which a probe cannot read");
         if (one.die == argument.die)
@@ -161,12 +163,12 @@ Location go_argument_location(UnitIndex& units, Variables& variables, const Func
 }
 
 // The arguments must be assigned first, because stack slots of results follow those of the arguments.
-Location go_result_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
-                            const Variable& result) {
+Location go_result_location(const Architecture& architecture, UnitIndex& units, Variables& variables,
+                            const FunctionInstance& function, const Variable& result) {
     if (!passes_in_registers(units, function))
         return unavailable("is returned as Go before 1.17 did, which is not supported");
     const char* unreadable = "is returned in a floating point register, which a probe cannot read";
-    GoAssignment assignment(takes_dictionary(function.name) ? 1 : 0);
+    GoAssignment assignment(architecture, takes_dictionary(function.name) ? 1 : 0);
     for (const Variable& one : variables.parameters(function))
         assignment.place(one.type, unreadable);
     assignment.begin_results();

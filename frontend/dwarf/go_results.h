@@ -2,6 +2,7 @@
 // information ("Go internal ABI specification", src/cmd/compile/abi-internal.md, since Go 1.17).
 #pragma once
 
+#include "arch/architecture.h"
 #include "frontend/dwarf/module_data.h"
 
 namespace sonde {
@@ -10,10 +11,10 @@ class UnitIndex;
 class Variables;
 
 // Returns a parameter's location at the function's first instruction.
-Location go_argument_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
-                              const Variable& argument);
+Location go_argument_location(const Architecture& architecture, UnitIndex& units, Variables& variables,
+                              const FunctionInstance& function, const Variable& argument);
 // Returns a result's location at the function's return instructions.
-Location go_result_location(UnitIndex& units, Variables& variables, const FunctionInstance& function,
-                            const Variable& result);
+Location go_result_location(const Architecture& architecture, UnitIndex& units, Variables& variables,
+                            const FunctionInstance& function, const Variable& result);
 
 } // namespace sonde

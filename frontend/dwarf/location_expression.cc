@@ -32,7 +32,9 @@ namespace {
 constexpr size_t max_operations = 1024;
 
 // Whether a probe can read the register.
-bool is_readable(uint64_t reg) { return reg < static_cast<uint64_t>(host_architecture().registers().count()); }
+bool is_readable(const Architecture& architecture, uint64_t reg) {
+    return reg < static_cast<uint64_t>(architecture.registers().count());
+}
 
 constexpr const char* optimized_out_here = "was optimized out at this address";
 
@@ -181,7 +183,7 @@ class LocationTranslator {
     bool push_register(uint64_t reg, int64_t offset) {
         const Architecture& architecture = context_.file.architecture();
         reg = architecture.register_of(reg);
-        if (!is_readable(reg))
+        if (!is_readable(architecture, reg))
             return fail(architecture.unreadable_register(reg));
         return push(LocationOp::Register, static_cast<int64_t>(reg)) && add(offset);
     }
@@ -213,7 +215,7 @@ class LocationTranslator {
         const Architecture& architecture = context_.file.architecture();
         reg = architecture.register_of(reg);
         done_ = true;
-        if (is_readable(reg)) {
+        if (is_readable(architecture, reg)) {
             result_.kind = Location::Register;
             result_.reg = static_cast<int>(reg);
         } else {
@@ -252,15 +254,16 @@ class LocationTranslator {
         return fail("is relative to the frame, but this address has no call frame information");
     }
 
+    int64_t counter() const { return context_.file.architecture().registers().instruction_pointer; }
+
     // Pushes an address in the module.
     bool push_address(Address address) {
-        constexpr int64_t rip = 16;
         if (!context_.file.is_in_section(address))
             return fail("was removed by the linker");
         if (!context_.file.position_independent())
             return push(LocationOp::Constant, static_cast<int64_t>(address));
         // The program counter tells where the module is loaded.
-        return push(LocationOp::Register, rip) &&
+        return push(LocationOp::Register, counter()) &&
                push(LocationOp::Constant, static_cast<int64_t>(address - address_)) && push(LocationOp::Add);
     }
 
@@ -273,10 +276,10 @@ class LocationTranslator {
         if (!context_.file.thread_slot())
             return fail("is a thread-local variable of a shared library whose block has an unknown place");
         const ThreadSlot& slot = *context_.file.thread_slot();
-        constexpr int64_t rip = 16, table = 8, entry_size = 16;
+        constexpr int64_t table = 8, entry_size = 16;
         // The program counter tells where the library is loaded.
         auto push_slot = [&] {
-            return push(LocationOp::Register, rip) &&
+            return push(LocationOp::Register, counter()) &&
                    push(LocationOp::Constant, static_cast<int64_t>(slot.address - address_)) && push(LocationOp::Add) &&
                    push(LocationOp::Deref, 8);
         };
@@ -616,13 +619,11 @@ std::optional<RegisterOffset> register_offset(const Location& place) {
     return RegisterOffset{.reg = place.ops[0].operand, .bytes = bytes};
 }
 
-Location above_return_address(uint64_t offset, bool by_address) {
-    const int stack_pointer = host_architecture().registers().stack_pointer;
-    constexpr uint64_t return_address = 8;
+Location above_return_address(const RegisterFile& registers, uint64_t offset, bool by_address) {
     Location location;
     location.kind = Location::Memory;
-    location.ops = {{LocationOp::Register, stack_pointer},
-                    {LocationOp::Constant, static_cast<int64_t>(return_address + offset)},
+    location.ops = {{LocationOp::Register, registers.stack_pointer},
+                    {LocationOp::Constant, registers.call.pushed + static_cast<int64_t>(offset)},
                     {LocationOp::Add}};
     if (by_address)
         location.ops.push_back({LocationOp::Deref, 8});

@@ -11,6 +11,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "arch/registers.h"
 #include "frontend/dwarf/unit.h"
 #include "frontend/machine/location.h"
 
@@ -52,6 +53,6 @@ std::optional<RegisterOffset> register_offset(const Location& place);
 
 // Returns the location of a stack argument at the entry of a function, `offset` bytes above the return address. With
 // `by_address`, that place contains the argument's address.
-Location above_return_address(uint64_t offset, bool by_address = false);
+Location above_return_address(const RegisterFile& registers, uint64_t offset, bool by_address = false);
 
 } // namespace sonde

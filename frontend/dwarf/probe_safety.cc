@@ -85,7 +85,7 @@ Hazard ProbeSafety::hazard_at(Address address, std::string_view code, size_t len
     if (is_relocated(address, length))
         return Hazard::Relocated;
     const Hazard hazard = file_.architecture().hazard(code);
-    return hazard == Hazard::RedZoneNop && is_entry(address) ? Hazard::None : hazard;
+    return traits_of(hazard).place == HazardPlace::BehindEntries && is_entry(address) ? Hazard::None : hazard;
 }
 
 // Decodes all executable sections from their beginnings. After data in the code, a few instructions are decoded

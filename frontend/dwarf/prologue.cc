@@ -23,19 +23,19 @@ namespace {
 
 constexpr size_t most_instructions = 128;
 constexpr int most_registers = 32;
-constexpr int64_t word = 8; // 32-bit programs pass arguments on the stack, so nobody asks about their prologues
 
 // Simulates instructions. It only knows which registers and stack bytes still have values that the caller has passed,
 // and where the stack and frame pointers point to; it does not know the values.
 class Follower {
   public:
-    Follower(const Architecture& architecture, Address entry) : registers_(architecture.registers()) {
+    Follower(const Architecture& architecture, Address entry)
+        : registers_(architecture.registers()), word_(architecture.word_size()) {
         for (int reg : registers_.arguments)
             state_.passed[reg] = true;
         for (int i = 0; i < registers_.vector_arguments; i++)
             vectors_[i] = true;
         state_.address = entry;
-        state_.stack_pointer = -word; // the return address is there
+        state_.stack_pointer = -registers_.call.pushed; // the return address is there
     }
     const PrologueState& state() const { return state_; }
 
@@ -48,11 +48,11 @@ class Follower {
         case Effect::None:
             break;
         case Effect::Push:
-            move_stack(-word);
-            fill(state_.stack_pointer, word, effect.from >= 0 && state_.passed[effect.from]);
+            move_stack(-word_);
+            fill(state_.stack_pointer, static_cast<uint64_t>(word_), effect.from >= 0 && state_.passed[effect.from]);
             break;
         case Effect::Pop:
-            move_stack(word);
+            move_stack(word_);
             set(effect.to, false);
             break;
         case Effect::Store:
@@ -105,7 +105,7 @@ class Follower {
         const std::optional<int64_t> base = by_stack ? state_.stack_pointer : state_.frame_pointer;
         const bool is_constant = store.from < 0;
         if (base) // a constant may overwrite less than a word, but is never a part of an argument
-            fill(*base + memory.displacement, is_constant ? word : store.size,
+            fill(*base + memory.displacement, is_constant ? static_cast<uint64_t>(word_) : store.size,
                  !is_constant && (store.from_vector ? vectors_[store.from] : state_.passed[store.from]));
     }
 
@@ -142,6 +142,7 @@ class Follower {
     }
 
     const RegisterFile& registers_;
+    const int64_t word_;
     PrologueState state_;
     bool vectors_[most_registers] = {}; // see PrologueState::passed
 };

@@ -128,7 +128,7 @@ StackAt UnwindTable::stack_at(Address address) {
 
 // libdw may describe the CFA by any expression. Handlers only support "register plus offset".
 std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
-    const RegisterFile& registers = host_architecture().registers();
+    const RegisterFile& registers = file_.architecture().registers();
     for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
         Dwarf_Frame* found = nullptr;
         if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)

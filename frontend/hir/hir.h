@@ -296,14 +296,12 @@ struct Print : Expr { // String if to_string; else Void, or 0 or "" where the va
           to_string(s) {}
 };
 
-// A user-space register at the probe, by its DWARF number, or one of the pseudo registers below. The numbers on x86-64
-// are 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8-15 r8-r15 and 16 rip (System V ABI for AMD64, figure
-// 3.36). Valid only in kernel handlers whose probe has registers.
+// A user-space register at the probe, by its number in the architecture's RegisterFile (arch/registers.h), or a pseudo
+// register. Valid only in kernel handlers whose probe has registers.
 struct Register : Expr { // Long
     // The base address of the thread's thread-local storage.
     static constexpr int thread_pointer = -1;
-    static constexpr int syscall_number = -2;          // only at a system call
-    static constexpr int flags = -3, cs = -4, ss = -5; // not used to pass values
+    static constexpr int syscall_number = -2; // only at a system call
     int number;
     Register(Range r, int n) : Expr(ExprKind::Register, ValueType::Long, r), number(n) {}
 };

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/shared_libraries.h"
 #include "frontend/machine/relocations.h"
 #include "frontend/machine/thread_block.h"
@@ -84,7 +85,7 @@ Result<ErrnoPlace> find_errno(const std::string& path) {
     std::optional<uint64_t> own = errno_in_block(*file);
     if (std::optional<ThreadBlock> block = find_thread_block(*file); own && block && block->distance)
         return ErrnoPlace{*block->distance + static_cast<int64_t>(*own), {}, {}};
-    std::vector<std::string> candidates = shared_libraries(path);
+    std::vector<std::string> candidates = shared_libraries(path, host_architecture().library_search());
     candidates.insert(candidates.begin(), path);
     for (const std::string& candidate : candidates) {
         Result<ElfFile> library = ElfFile::open(candidate);

@@ -1,7 +1,7 @@
 // Reads the notes of static markers. A program with DTRACE_PROBE2(app, request, id, name) contains a `nop` and a note
 // with three strings:
 //
-//     app request "-4@%edi 8@16(%rsp)"
+//     app request "-4@%edi 8@16(%rsp)"     (x86-64)
 //
 // An argument has a size in bytes, which is negative for signed numbers, and an operand in the syntax of the GNU
 // assembler. The compiler chooses the operand, so it can be anything that an instruction can name. An operand that a
@@ -10,7 +10,6 @@
 
 #include <elf.h>
 
-#include <charconv>
 #include <cstring>
 #include <map>
 
@@ -20,25 +19,6 @@
 
 namespace sonde {
 namespace {
-
-// Reads a number at the beginning of the text, and removes it from the text.
-std::optional<int64_t> take_number(std::string_view& text) {
-    std::string_view rest = text;
-    bool negative = !rest.empty() && rest[0] == '-';
-    if (negative || (!rest.empty() && rest[0] == '+'))
-        rest.remove_prefix(1);
-    int base = 10;
-    if (rest.starts_with("0x") || rest.starts_with("0X")) {
-        base = 16;
-        rest.remove_prefix(2);
-    }
-    uint64_t value = 0;
-    auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
-    if (error != std::errc())
-        return std::nullopt;
-    text = rest.substr(static_cast<size_t>(end - rest.data()));
-    return static_cast<int64_t>(negative ? 0 - value : value);
-}
 
 void push(Location& location, LocationOp::Code code, int64_t operand = 0) { location.ops.push_back({code, operand}); }
 
@@ -56,96 +36,48 @@ Location in_register(const RegisterFile::Part& reg) {
     return out;
 }
 
-// Parses disp(%base,%index,scale). Each part is optional; disp is a number, a symbol, or a symbol plus a number.
-Location in_memory(std::string_view text, uint64_t address,
-                   const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
-                   const Architecture& architecture) {
-    const RegisterFile& registers = architecture.registers();
-    Location bad = unavailable(fmt::format("is at `{}`, a place that a probe cannot read", text));
-    size_t open = text.find('(');
-    std::string_view displacement = text.substr(0, std::min(open, text.size()));
+Location in_memory(const AssemblyOperand& operand, uint64_t address, const Architecture& architecture) {
     Location out;
     out.kind = Location::Memory;
-    // The displacement is a sum of numbers and at most one symbol; compilers leave the addition to the assembler.
-    int64_t constant = 0;
-    bool linked = false; // the displacement is an address in the file
-    while (!displacement.empty()) {
-        if (std::optional<int64_t> number = take_number(displacement)) {
-            constant += *number;
-            continue;
-        }
-        const bool is_added = displacement[0] == '+';
-        displacement.remove_prefix(is_added ? 1 : 0);
-        size_t end = displacement.find_first_of("+-");
-        std::string_view name = displacement.substr(0, std::min(end, displacement.size()));
-        if (linked || name.empty())
-            return bad;
-        std::optional<uint64_t> value = symbol(name);
-        if (!value)
-            return unavailable(fmt::format("is at the symbol `{}`, which the file does not have", name));
-        constant += static_cast<int64_t>(*value);
-        linked = true;
-        displacement.remove_prefix(name.size());
-    }
-    if (linked) { // relative to the marker itself
-        push(out, LocationOp::Register, registers.instruction_pointer);
+    int64_t constant = operand.number;
+    if (operand.is_linked) { // relative to the marker itself
+        push(out, LocationOp::Register, architecture.registers().instruction_pointer);
         constant -= static_cast<int64_t>(address);
     }
     push(out, LocationOp::Constant, constant);
-    if (linked)
+    if (operand.is_linked)
         push(out, LocationOp::Add);
-    // Addresses in i386 code wrap at 4 GB.
-    auto finished = [&] {
-        if (architecture.word_size() == 4) {
-            push(out, LocationOp::Constant, 0xffffffff);
-            push(out, LocationOp::And);
-        }
-        return out;
-    };
-    if (open == std::string_view::npos)
-        return finished();
-    if (text.back() != ')')
-        return bad;
-    std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-    for (int part = 0; !inside.empty() || part == 0; part++) {
-        size_t comma = std::min(inside.find(','), inside.size());
-        std::string_view piece = inside.substr(0, comma);
-        inside.remove_prefix(std::min(comma + 1, inside.size()));
-        if (part == 2) {
-            std::optional<int64_t> scale = take_number(piece);
-            if (!scale || !piece.empty() || out.ops.size() < 2)
-                return bad;
-            // Scale the index, which was pushed last (before the addition).
-            out.ops.pop_back();
-            push(out, LocationOp::Constant, *scale);
-            push(out, LocationOp::Mul);
-            push(out, LocationOp::Add);
-            continue;
-        }
-        if (piece.empty())
-            continue;
-        const std::optional<RegisterFile::Part> reg = piece[0] == '%' ? registers.find(piece.substr(1)) : std::nullopt;
-        if (!reg || reg->size != static_cast<uint32_t>(architecture.word_size()) || part > 2)
-            return bad;
-        if (reg->number == registers.instruction_pointer) {
-            // A number relative to rip counts from the next instruction. The assembler converts symbols to such
-            // numbers, but the note still has the symbol.
-            if (!linked)
-                push(out, LocationOp::Register, reg->number), push(out, LocationOp::Add);
-            continue;
-        }
-        push(out, LocationOp::Register, reg->number);
+    if (operand.base >= 0) {
+        push(out, LocationOp::Register, operand.base);
         push(out, LocationOp::Add);
     }
-    return finished();
+    if (operand.index >= 0) {
+        push(out, LocationOp::Register, operand.index);
+        if (operand.scale != 1) {
+            push(out, LocationOp::Constant, operand.scale);
+            push(out, LocationOp::Mul);
+        }
+        push(out, LocationOp::Add);
+    }
+    if (architecture.word_size() == 4) { // addresses wrap at 4 GB
+        push(out, LocationOp::Constant, 0xffffffff);
+        push(out, LocationOp::And);
+    }
+    return out;
+}
+
+Location in_constant(int64_t value) {
+    Location out;
+    out.kind = Location::Value;
+    push(out, LocationOp::Constant, value);
+    return out;
 }
 
 } // namespace
 
 // The format is SIZE@OPERAND, where a negative size means a signed number and an `f` after it a floating-point number.
-// The operand is in the syntax of the GNU assembler: `$5`, `%rdi`, or `8(%rbp)`.
-UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
-                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
+// The operand is in the architecture's syntax of the GNU assembler.
+UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address, const FindSymbol& symbol,
                                  const Architecture& architecture) {
     UsdtArgument out;
     std::string_view rest = text;
@@ -165,26 +97,31 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
         return out;
     }
     rest.remove_prefix(1);
-    if (rest.starts_with("$")) {
-        rest.remove_prefix(1);
-        std::optional<int64_t> value = take_number(rest);
-        if (value && rest.empty()) {
-            out.location.kind = Location::Value;
-            push(out.location, LocationOp::Constant, *value);
-            return out;
-        }
-    } else if (rest.starts_with("%")) {
-        if (const std::optional<RegisterFile::Part> reg = architecture.registers().find(rest.substr(1))) {
-            out.location = in_register(*reg);
-            return out;
-        }
-        out.location = unavailable(fmt::format("is in the register {}, which a probe cannot read", rest.substr(1)));
-        return out;
-    } else if (!rest.empty()) {
-        out.location = in_memory(rest, address, symbol, architecture);
-        return out;
+    const AssemblyOperand operand = architecture.parse_operand(rest, symbol);
+    switch (operand.kind) {
+    case AssemblyOperand::Unknown:
+        out.location =
+            unavailable(fmt::format("is `{}` in the mark's note, an operand that a probe cannot read", text));
+        break;
+    case AssemblyOperand::UnknownPlace:
+        out.location = unavailable(fmt::format("is at `{}`, a place that a probe cannot read", rest));
+        break;
+    case AssemblyOperand::UnknownRegister:
+        out.location = unavailable(fmt::format("is in the register {}, which a probe cannot read", operand.name));
+        break;
+    case AssemblyOperand::UnknownSymbol:
+        out.location = unavailable(fmt::format("is at the symbol `{}`, which the file does not have", operand.name));
+        break;
+    case AssemblyOperand::Constant:
+        out.location = in_constant(operand.number);
+        break;
+    case AssemblyOperand::Register:
+        out.location = in_register(operand.part);
+        break;
+    case AssemblyOperand::Memory:
+        out.location = in_memory(operand, address, architecture);
+        break;
     }
-    out.location = unavailable(fmt::format("is `{}` in the mark's note, an operand that a probe cannot read", text));
     return out;
 }
 

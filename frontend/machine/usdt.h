@@ -36,11 +36,10 @@ struct UsdtMark {
 // Returns the markers of an ELF file, in their order. Skips malformed notes.
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file);
 
-// Parses an argument such as "-4@-20(%rbp)". `address` is the marker's, for operands relative to the instruction
+// Parses an argument: a size and an operand. `address` is the marker's, for operands relative to the instruction
 // pointer. `symbol` returns the linked address of a symbol. If the operand cannot be parsed, the location is
 // Unavailable with a reason.
-UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address,
-                                 const std::function<std::optional<uint64_t>(std::string_view)>& symbol,
+UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address, const FindSymbol& symbol,
                                  const Architecture& architecture);
 
 } // namespace sonde

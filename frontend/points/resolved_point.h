@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/plan/plan.h"
@@ -16,12 +17,12 @@ namespace sonde {
 
 struct VariableSource;
 
-// A system call: one row of arch/x86_64/syscalls.def.
+// A system call: one row of the architecture's table (SystemCallRow).
 struct Syscall {
     int number; // -1 if only 32-bit programs can make the call
     const char* name;
     const char* parameters; // "int fd, char *buf"
-    const char* text;       // "d p": how to print each argument in `argstr` (see syscalls.def)
+    const char* text;       // "d p": how to print each argument in `argstr` (see the table)
     std::vector<plan::NarrowCall> narrow_calls = {};
 };
 
@@ -54,6 +55,8 @@ struct ResolvedPoint {
     const VariableSource* variables = nullptr;
     // Where variables are evaluated. A null module means: not in a program.
     DwarfModule* module = nullptr;
+    // The architecture of the traced file.
+    const Architecture& architecture() const { return module ? module->file().architecture() : host_architecture(); }
     FunctionInstance function;
     Address address = 0;          // the probed instruction, as an address in the module
     std::vector<Arrival> repeats; // from where execution comes to the address without a call (frontend/sema/arrivals.h)

@@ -29,6 +29,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/glob.h"
 #include "base/path.h"
@@ -244,7 +245,7 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
 std::string nearest_file(const std::string& written) {
     const size_t slash = written.rfind('/');
     if (slash == std::string::npos) {
-        for (const std::string& path : installed_libraries()) {
+        for (const std::string& path : installed_libraries(host_architecture().library_search())) {
             const std::string name = path.substr(path.rfind('/') + 1);
             if (name == written || name.starts_with(written + ".so"))
                 return path;
@@ -405,7 +406,8 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
     Refused refused;
     for (const std::string& program : programs.paths) {
         std::vector<std::string> matching;
-        for (const std::string& path : running != 0 ? mapped_libraries(running) : shared_libraries(program)) {
+        for (const std::string& path : running != 0 ? mapped_libraries(running)
+                                                    : shared_libraries(program, host_architecture().library_search())) {
             names.push_back(std::filesystem::path(path).filename());
             if (is_library(library.text, path) || is_library(from_working_folder(library.text), path))
                 matching.push_back(path);

@@ -18,10 +18,10 @@ namespace {
 
 class NoteBuilder {
   public:
-    NoteBuilder(Body& body, int64_t which, Range range) : b_(body), which_(which), range_(range) {}
+    NoteBuilder(Body& body, const RegisterFile& registers, int64_t which, Range range)
+        : b_(body), registers_(registers), which_(which), range_(range) {}
 
     hir::Element* note() {
-        const int stack_pointer = host_architecture().registers().stack_pointer;
         hir::Global*& notes = b_.notes.arrivals;
         if (!notes) {
             notes = b_.make<hir::Global>();
@@ -36,7 +36,7 @@ class NoteBuilder {
         hir::Expr* thread = b_.make<hir::Intrinsic>(range_, "tid", hir::ValueType::Long, std::vector<hir::Expr*>());
         return b_.make<hir::Element>(
             range_, notes,
-            std::vector<hir::Expr*>{thread, b_.make<hir::Register>(range_, stack_pointer), number(which_)});
+            std::vector<hir::Expr*>{thread, b_.make<hir::Register>(range_, registers_.stack_pointer), number(which_)});
     }
 
     hir::Expr* number(int64_t value) { return b_.make<hir::ConstLong>(range_, value); }
@@ -49,6 +49,7 @@ class NoteBuilder {
     static constexpr uint64_t most_notes = 16384; // threads between a jump and its target at one time
 
     Body& b_;
+    const RegisterFile& registers_;
     int64_t which_;
     Range range_;
 };
@@ -58,7 +59,7 @@ class NoteBuilder {
 hir::Expr* build_first_arrival(Body& body, const ResolvedPoint& point, int64_t which, Range range) {
     if (point.repeats.empty() || point.is_return)
         return nullptr;
-    NoteBuilder notes(body, which, range);
+    NoteBuilder notes(body, point.architecture().registers(), which, range);
     hir::Element* note = notes.note();
     // Read the mark and clear it: `mark &= 0` gives the old value. The test by `in` comes first, because the assignment
     // would create an element for each thread.
@@ -80,13 +81,15 @@ std::vector<hir::Handler*> build_arrival_notes(Body& body, const hir::Handler& l
         handler->kind = like.kind;
         handler->in_kernel = like.in_kernel;
         handler->body = body.make<hir::Block>(like.range);
-        NoteBuilder notes(body, which, like.range);
+        NoteBuilder notes(body, point.architecture().registers(), which, like.range);
         auto* put = body.make<hir::Assign>(like.range, notes.note(), notes.number(1));
         put->value_unused = true;
         hir::Stmt* statement = body.make<hir::ExprStmt>(like.range, put);
         if (arrival.condition != jumps_always)
             statement = body.make<hir::If>(
-                like.range, hir::is_jump_taken(body.context.arena, like.range, arrival.condition), statement, nullptr);
+                like.range,
+                hir::is_jump_taken(body.context.arena, like.range, point.architecture().registers(), arrival.condition),
+                statement, nullptr);
         handler->body->body.push_back(statement);
         handler->points = {point.point};
         // The offset is from the beginning of a file or from a symbol of the kernel. In both cases, two offsets differ

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
@@ -95,10 +96,11 @@ bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const 
 // Returns a point for the kernel function, tracepoint or system call with this name, or "".
 std::string point_in_kernel(const std::string& name, ProbeEnvironment& env) {
     // The name of a system call, or of its tracepoint or function in the kernel.
-    for (const char* prefix : {"sys_enter_", "sys_exit_", "__x64_sys_", "sys_", ""})
-        if (name.starts_with(prefix) && is_syscall(name.substr(strlen(prefix))))
-            return fmt::format("syscall.{}{}", name.substr(strlen(prefix)),
-                               strcmp(prefix, "sys_exit_") == 0 ? ".return" : "");
+    const std::string_view function = host_architecture().system_calls().function_prefix;
+    for (std::string_view prefix : {std::string_view("sys_enter_"), std::string_view("sys_exit_"), function,
+                                    std::string_view("sys_"), std::string_view()})
+        if (name.starts_with(prefix) && is_syscall(name.substr(prefix.size())))
+            return fmt::format("syscall.{}{}", name.substr(prefix.size()), prefix == "sys_exit_" ? ".return" : "");
     Result<KernelTypes*> kernel = env.kernel();
     if (!kernel)
         return "";

@@ -135,7 +135,7 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
     if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
-    const int stack_pointer = host_architecture().registers().stack_pointer;
+    const int stack_pointer = point.architecture().registers().stack_pointer;
     ast::TargetExpr none((Range()));
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);

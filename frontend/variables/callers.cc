@@ -11,7 +11,8 @@ using hir::BinaryOp;
 // question.
 class FrameWalk {
   public:
-    FrameWalk(Arena& arena, Range range, Address here) : arena_(arena), range_(range), here_(here) {}
+    FrameWalk(Arena& arena, Range range, const RegisterFile& registers, Address here)
+        : arena_(arena), range_(range), here_(here), registers_(registers) {}
 
     // Whether a function whose frame is found by `rule` was called by one of `callers`.
     hir::Expr* called_by(const std::vector<Caller>& callers, const FrameRule& rule, hir::Expr* stack,
@@ -48,18 +49,18 @@ class FrameWalk {
     Arena& arena_;
     Range range_;
     Address here_;
-    const RegisterFile& registers_ = host_architecture().registers();
+    const RegisterFile& registers_;
 };
 
 } // namespace
 
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder) {
-    const RegisterFile& registers = host_architecture().registers();
+    const RegisterFile& registers = point.architecture().registers();
     Address here = point.is_return ? point.entry_address : point.address;
     std::optional<FrameRule> rule = point.callers.empty() ? std::nullopt : point.module->frame_rule(here);
     if (!rule)
         return nullptr;
-    FrameWalk walk(binder.arena, range, point.jump.value_or(here));
+    FrameWalk walk(binder.arena, range, registers, point.jump.value_or(here));
     hir::Expr* called =
         walk.called_by(point.callers, *rule, binder.arena.make<hir::Register>(range, registers.stack_pointer),
                        binder.arena.make<hir::Register>(range, registers.frame_pointer));

@@ -1,6 +1,7 @@
 // `@errno`, which is `@var("errno")`: the errno of the traced thread. Works without debug information.
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "frontend/machine/errno_place.h"
 #include "frontend/variables/bases.h"
 #include "frontend/variables/location.h"
@@ -11,11 +12,11 @@ namespace {
 
 // The difference between the module's addresses in memory and as linked.
 hir::Expr* load_base(Binding& b) {
-    constexpr int rip = 16;
+    const int counter = b.point.architecture().registers().instruction_pointer;
     if (!b.point.module->file().position_independent())
         return b.number(0);
     // After a return the program counter is in the caller, so use its value at the entry.
-    return b.saved(b.plus(b.make<hir::Register>(b.expr.range, rip), -static_cast<int64_t>(b.counter_address())),
+    return b.saved(b.plus(b.make<hir::Register>(b.expr.range, counter), -static_cast<int64_t>(b.counter_address())),
                    b.point.is_return && !b.binder.inside_entry);
 }
 

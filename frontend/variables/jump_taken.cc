@@ -5,7 +5,9 @@
 namespace sonde {
 
 hir::Expr* bind_jump_taken(const ResolvedPoint& point, Range range, Arena& arena) {
-    return point.jump_condition ? hir::is_jump_taken(arena, range, *point.jump_condition) : nullptr;
+    return point.jump_condition
+               ? hir::is_jump_taken(arena, range, point.architecture().registers(), *point.jump_condition)
+               : nullptr;
 }
 
 } // namespace sonde

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "frontend/variables/layout.h"
 
 namespace sonde {
@@ -192,7 +193,7 @@ namespace {
 
 void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts) {
     PlacePart part{offset, size, PlacePart::Missing, nullptr, location.why};
-    constexpr int last_readable = 16; // rip; floating point registers follow
+    const int readable = b.point.architecture().registers().count(); // floating-point registers follow
     switch (location.kind) {
     case Location::Unavailable:
         break;
@@ -201,7 +202,7 @@ void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t s
         part.kind = PlacePart::Memory;
         break;
     case Location::Register:
-        if (location.reg < 0 || location.reg > last_readable) {
+        if (location.reg < 0 || location.reg >= readable) {
             part.why = "is in a register that a probe cannot read";
             break;
         }

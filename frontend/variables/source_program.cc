@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/suggest.h"
 #include "frontend/points/debug_problems.h"
 #include "frontend/points/no_result.h"
@@ -180,7 +181,7 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
     if (std::optional<Address> linked = module.global_address(variable)) {
         // The program counter shows where the module is loaded. After a return it is in the caller, so its value at the
         // entry is used.
-        constexpr int rip = 16;
+        const int counter = b.point.architecture().registers().instruction_pointer;
         Place at;
         at.type = variable.type;
         at.kernel = b.point.kernel != nullptr;
@@ -189,9 +190,9 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
             if (!at.address)
                 return std::nullopt;
         } else if (module.file().position_independent()) {
-            at.address = b.saved(
-                b.plus(b.make<hir::Register>(b.expr.range, rip), static_cast<int64_t>(*linked - b.counter_address())),
-                entry);
+            at.address = b.saved(b.plus(b.make<hir::Register>(b.expr.range, counter),
+                                        static_cast<int64_t>(*linked - b.counter_address())),
+                                 entry);
         } else {
             at.address = b.number(static_cast<int64_t>(*linked));
         }

@@ -136,11 +136,13 @@ std::optional<Place> prototype_variable(Binding& b) {
         if (b.point.prototype)
             return parameter_place(b, {"return", b.point.prototype->target, hir::Argument::result});
     }
+    const RegisterFile& registers = b.point.architecture().registers();
     if (!b.point.prototype)
         return refuse(
             DiagId::NoDebugInfo,
             fmt::format("`{}` needs the prototype of `{}`, which the kernel's types do not have", b.expr.name, where),
-            "read the registers with `register(\"rdi\")` and its relatives");
+            fmt::format("read the registers with `register(\"{}\")` and its relatives",
+                        registers.name(registers.arguments[0])));
     std::vector<KernelVariable> variables = kernel_variables(b.point);
     if (const KernelVariable* found = find_parameter(variables, name))
         return parameter_place(b, *found);

@@ -20,8 +20,8 @@
 namespace sonde {
 namespace {
 
-std::string_view register_name(int number) {
-    const std::string_view name = host_architecture().registers().name(number);
+std::string_view register_name(const ResolvedPoint& point, int number) {
+    const std::string_view name = point.architecture().registers().name(number);
     return name.empty() ? "a register" : name;
 }
 
@@ -38,8 +38,8 @@ std::optional<int> register_to_write(Binding& b, const Place& place) {
         part.expr->kind != hir::ExprKind::Register)
         return std::nullopt;
     const int number = hir::as<hir::Register>(*part.expr).number;
-    return number >= 0 && number < host_architecture().registers().instruction_pointer ? std::optional(number)
-                                                                                       : std::nullopt;
+    return number >= 0 && number < b.point.architecture().registers().instruction_pointer ? std::optional(number)
+                                                                                          : std::nullopt;
 }
 
 // Reports why a value that is not in memory cannot be written.
@@ -49,10 +49,10 @@ std::nullptr_t refuse_store(Binding& b, const Place& place) {
         if (part->expr->kind == hir::ExprKind::Register && can_write_registers(b))
             return b.fail(DiagId::NotAssignable, b.expr.range,
                           fmt::format("cannot write `{}`: it is only a part of the register {} here", b.as_written(),
-                                      register_name(hir::as<hir::Register>(*part->expr).number)));
+                                      register_name(b.point, hir::as<hir::Register>(*part->expr).number)));
         if (part->expr->kind == hir::ExprKind::Register)
-            why =
-                fmt::format("it is in the register {} here", register_name(hir::as<hir::Register>(*part->expr).number));
+            why = fmt::format("it is in the register {} here",
+                              register_name(b.point, hir::as<hir::Register>(*part->expr).number));
         else if (part->expr->kind == hir::ExprKind::ConstLong)
             why = "the compiler has made it a constant here";
     }
@@ -103,9 +103,10 @@ bool is_assignable(Binding& b) {
                            in_program ? "on this kernel a probe" : "a probe"),
                in_program ? "newer kernels (as 7.2) can write registers; this kernel can write a result's members: "
                             "`$return->MEMBER`"
-               : is_call
-                   ? "`kernel.function(\"__x64_sys_NAME\").return` can set a call's result if the kernel permits it"
-                   : "a probe can write a result's members: `$return->MEMBER`");
+               : is_call  ? fmt::format(
+                               "`kernel.function(\"{}NAME\").return` can set a call's result if the kernel permits it",
+                               host_architecture().system_calls().function_prefix)
+                         : "a probe can write a result's members: `$return->MEMBER`");
         return false;
     }
     if (b.binder.inside_entry) {

@@ -29,14 +29,11 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -48,106 +45,21 @@
 
 #include <fmt/format.h>
 
+#include "arch/instruction_trial.h"
 #include "base/fd.h"
 #include "runtime/attach/attach.h"
 #include "runtime/kernel/uprobe_session.h"
 
-#ifdef __x86_64__
-
 namespace sonde {
 namespace {
 
-// A part of the instruction set that not every processor has.
-enum class Extension : uint8_t { None, Avx, Avx2, Fma, Avx512, Xop };
-
-struct Sample {
-    Hazard hazard;
-    std::string_view code;
-    Extension needs = Extension::None;
-};
-
-using namespace std::string_view_literals;
-// Each entry is a different way in which a kernel can fail. The comments give the instruction, and the instruction that
-// the kernel takes it for.
-constexpr Sample samples[] = {
-    {Hazard::VectorAsJump, "\xc5\xf9\xeb\xc1"sv, Extension::Avx},            // vpor, as jmp
-    {Hazard::VectorAsJump, "\xc5\xf9\xe9\xc1"sv, Extension::Avx},            // vpsubsw, as jmp
-    {Hazard::VectorAsJump, "\xc5\xf9\xe8\xc1"sv, Extension::Avx},            // vpsubsb, as call
-    {Hazard::VectorAsJump, "\xc5\xf9\x74\xc1"sv, Extension::Avx},            // vpcmpeqb, as je
-    {Hazard::VectorAsJump, "\xc5\xf9\x73\xd9\x03"sv, Extension::Avx},        // vpsrldq, as jae
-    {Hazard::VectorAsJump, "\xc4\xe2\x69\x90\x04\x0f"sv, Extension::Avx2},   // vpgatherdd, as nop
-    {Hazard::VectorAsJump, "\x62\xf1\x7d\x08\xeb\xc1"sv, Extension::Avx512}, // EVEX vpord, as jmp
-    {Hazard::VectorAsJump, "\x8f\xe9\x78\x90\xc0"sv, Extension::Xop},        // XOP vprotb, as nop
-    {Hazard::VectorAsPush, "\xc5\xf8\x57\xc1"sv, Extension::Avx},            // vxorps
-    {Hazard::VectorAsPush, "\xc5\xf8\x50\xc1"sv, Extension::Avx},            // vmovmskps
-    {Hazard::VectorAsPush, "\x62\xf1\x7c\x08\x54\xc1"sv, Extension::Avx512}, // EVEX vandps
-    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\xc1\x01"sv, Extension::Avx},      // vcmpps, as ret
-    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\x05\x40\x00\x00\x00\x01"sv,
-     Extension::Avx},                                                   // with an operand relative to rip
-    {Hazard::VectorAsReturn, "\xc4\xe2\x71\x9d\xc2"sv, Extension::Fma}, // vfnmadd132ss, as popf
-    {Hazard::ExchangeAsNop, "\x49\x90"sv},                              // xchg %r8, %rax
-    {Hazard::ExchangeAsNop, "\x41\x90"sv},                              // xchg %r8d, %eax
-    {Hazard::ExchangeAsNop, "\xf3\x41\x90"sv},                          // with a prefix
-    {Hazard::Pause, "\xf3\x90"sv},                                      // pause
-    {Hazard::ShortPush, "\x66\x50"sv},                                  // push %ax
-    {Hazard::ShortPush, "\x66\x41\x50"sv},                              // push %r8w
-    {Hazard::ShortPush, "\x66\xff\x36"sv},                              // pushw (%rsi)
-    {Hazard::ShortPush, "\x66\x6a\x05"sv},                              // pushw $5
-    {Hazard::PushFlags, "\x9c"sv},                                      // pushf
-    {Hazard::PushFlags, "\x66\x9c"sv},                                  // pushfw
-    {Hazard::DescriptorTable, "\x0f\x00\xc8"sv},                        // str
-    {Hazard::DescriptorTable, "\x0f\x01\x07"sv},                        // sgdt (%rdi)
-    {Hazard::DescriptorTable, "\x0f\x01\xe0"sv},                        // smsw
-    {Hazard::RedZoneNop, "\x0f\x1f\x44\x00\x00"sv},                     // nopl 0(%rax, %rax)
-    {Hazard::RedZoneNop, "\x66\x0f\x1f\x40\x00"sv},                     // nopw 0(%rax)
-    {Hazard::LongNop, "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // cs nopw 0(%rax, %rax)
-    {Hazard::LongNop, "\x66\x66\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // data16 nopw 0(%rax, %rax)
-    {Hazard::VectorRefused, "\xc5\xf9\x6e\xc0"sv, Extension::Avx},      // vmovd
-    {Hazard::VectorRefused, "\xc5\xf9\xea\xc1"sv, Extension::Avx},      // vpminsw
-    {Hazard::VectorRefused, "\xc4\xe2\x71\x9a\xc2"sv, Extension::Fma},  // vfmsub132ps
-    {Hazard::UnknownPrefix, "\xf2\x0f\x42\x05\x40\x00\x00\x00"sv},      // cmovb, relative to rip
-    {Hazard::UnknownPrefix, "\xf3\x0f\x42\x05\x40\x00\x00\x00"sv},
-    {Hazard::Refused, "\x2e\x8b\x07"sv},     // mov %cs:(%rdi), %eax
-    {Hazard::Refused, "\xf0\x48\x01\x07"sv}, // lock add
-    {Hazard::Refused, "\x66\x73\x00"sv},     // jae with another prefix
-    {Hazard::Repeated, "\xf3\xa4"sv},        // rep movsb
-    {Hazard::Repeated, "\xf3\x48\xab"sv},    // rep stosq
-    {Hazard::Repeated, "\xf2\xae"sv},        // repne scasb
-};
-
-bool has(Extension needs) {
-    switch (needs) {
-    case Extension::None:
-        return true;
-    case Extension::Avx:
-        return __builtin_cpu_supports("avx");
-    case Extension::Avx2:
-        return __builtin_cpu_supports("avx2");
-    case Extension::Fma:
-        return __builtin_cpu_supports("fma");
-    case Extension::Avx512:
-        return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    case Extension::Xop:
-        return __builtin_cpu_supports("xop");
-    }
-    return false;
-}
-
 constexpr int rounds = 3;
 constexpr int round_limit_ms = 100; // some samples loop forever in the page where the kernel executes the copies
-constexpr size_t page = 4096, sample_at = 2048, memory_bytes = 8192, red_zone = 128;
-
-struct State {
-    std::array<uint64_t, 16> registers; // in the order of their numbers in instructions: rax, rcx, rdx, rbx, rsp, ...
-    uint64_t flags;
-    std::array<std::array<uint8_t, 16>, 4> vectors;
-    uint64_t place; // the instruction pointer at a signal
-    uint64_t signal;
-};
+constexpr size_t page = 4096, sample_at = 2048, memory_bytes = 8192;
 
 // The state after a sample. Both runs must be equal in all members.
 struct Outcome {
-    State state;
+    TrialState state;
     uint64_t memory; // hash of the data and of the stack above the red zone
     bool done;
     bool operator==(const Outcome& other) const {
@@ -155,114 +67,7 @@ struct Outcome {
     }
 };
 
-} // namespace
-} // namespace sonde
-
-// The switch between C++ and a sample. `sonde_trial_enter` saves the callee-saved registers, loads `sonde_trial_state`
-// and jumps to the sample. The code after the sample jumps to `sonde_trial_exit`, which stores the registers in
-// `sonde_trial_state` again. The signal handler stores them itself and continues at `sonde_trial_back`.
-//
-// The saved stack pointer and the target are global variables, so only one sample can run at a time. Nothing here may
-// use the stack while a sample's registers are loaded: rsp points to the sample's own stack.
-extern "C" {
-__attribute__((used)) sonde::State sonde_trial_state;
-void sonde_trial_enter(const void* code);
-void sonde_trial_exit();
-void sonde_trial_back();
-}
-asm(R"(
-.text
-.globl sonde_trial_enter, sonde_trial_exit, sonde_trial_back
-sonde_trial_enter:
-    push %rbx
-    push %rbp
-    push %r12
-    push %r13
-    push %r14
-    push %r15
-    mov %rsp, sonde_trial_stack(%rip)
-    mov %rdi, sonde_trial_target(%rip)
-    lea sonde_trial_state(%rip), %rax
-    movups 136(%rax), %xmm0
-    movups 152(%rax), %xmm1
-    movups 168(%rax), %xmm2
-    movups 184(%rax), %xmm3
-    pushq 128(%rax)
-    popfq
-    mov 8(%rax), %rcx
-    mov 16(%rax), %rdx
-    mov 24(%rax), %rbx
-    mov 32(%rax), %rsp
-    mov 40(%rax), %rbp
-    mov 48(%rax), %rsi
-    mov 56(%rax), %rdi
-    mov 64(%rax), %r8
-    mov 72(%rax), %r9
-    mov 80(%rax), %r10
-    mov 88(%rax), %r11
-    mov 96(%rax), %r12
-    mov 104(%rax), %r13
-    mov 112(%rax), %r14
-    mov 120(%rax), %r15
-    mov (%rax), %rax
-    jmp *sonde_trial_target(%rip)
-sonde_trial_exit:
-    mov %rax, sonde_trial_state(%rip)
-    mov %rcx, 8+sonde_trial_state(%rip)
-    mov %rdx, 16+sonde_trial_state(%rip)
-    mov %rbx, 24+sonde_trial_state(%rip)
-    mov %rsp, 32+sonde_trial_state(%rip)
-    mov %rbp, 40+sonde_trial_state(%rip)
-    mov %rsi, 48+sonde_trial_state(%rip)
-    mov %rdi, 56+sonde_trial_state(%rip)
-    mov %r8, 64+sonde_trial_state(%rip)
-    mov %r9, 72+sonde_trial_state(%rip)
-    mov %r10, 80+sonde_trial_state(%rip)
-    mov %r11, 88+sonde_trial_state(%rip)
-    mov %r12, 96+sonde_trial_state(%rip)
-    mov %r13, 104+sonde_trial_state(%rip)
-    mov %r14, 112+sonde_trial_state(%rip)
-    mov %r15, 120+sonde_trial_state(%rip)
-    movups %xmm0, 136+sonde_trial_state(%rip)
-    movups %xmm1, 152+sonde_trial_state(%rip)
-    movups %xmm2, 168+sonde_trial_state(%rip)
-    movups %xmm3, 184+sonde_trial_state(%rip)
-    mov sonde_trial_stack(%rip), %rsp
-    pushfq
-    popq 128+sonde_trial_state(%rip)
-sonde_trial_back:
-    cld
-    mov sonde_trial_stack(%rip), %rsp
-    pop %r15
-    pop %r14
-    pop %r13
-    pop %r12
-    pop %rbp
-    pop %rbx
-    ret
-.local sonde_trial_stack, sonde_trial_target
-.comm sonde_trial_stack, 8, 8
-.comm sonde_trial_target, 8, 8
-)");
-
-namespace sonde {
-namespace {
-
-static_assert(offsetof(State, flags) == 128 && offsetof(State, vectors) == 136);
-
-// Handles the signal of a sample that faults or jumps to a wrong address. It stores the registers, so that the fault
-// itself is compared: some samples fault without a probe, too.
-void take_signal(int signal, siginfo_t* /*info*/, void* context) {
-    constexpr int numbers[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                               REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-    for (size_t i = 0; i < std::size(numbers); i++)
-        sonde_trial_state.registers[i] = static_cast<uint64_t>(registers[numbers[i]]);
-    sonde_trial_state.flags = 0; // the kernel sets the resume flag in some cases, which would differ by chance
-    sonde_trial_state.place = static_cast<uint64_t>(registers[REG_RIP]);
-    sonde_trial_state.signal = static_cast<uint64_t>(signal);
-    registers[REG_RIP] = reinterpret_cast<greg_t>(&sonde_trial_back);
-}
+void take_signal(int signal, siginfo_t* /*info*/, void* context) { take_trial_signal(signal, context); }
 
 // Memory that the child shares with the session, or code that the child executes.
 class Mapping {
@@ -287,11 +92,11 @@ class Mapping {
 // Everything that the child needs. It is created before fork(), because allocating memory after fork() is not safe: the
 // session may have other threads.
 struct Trial {
-    std::vector<Sample> wanted;
+    std::vector<TrialSample> wanted;
     Fd file; // a page for each sample
     Mapping code, memory, results;
 
-    explicit Trial(std::vector<Sample> some, Fd fd)
+    explicit Trial(std::vector<TrialSample> some, Fd fd)
         : wanted(std::move(some)), file(std::move(fd)),
           code(wanted.size() * page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get()), memory(2 * memory_bytes),
           results(2 * wanted.size() * sizeof(Outcome)) {}
@@ -301,25 +106,13 @@ struct Trial {
     }
 };
 
-// Returns a page that consists of breakpoints, the sample, and a jump to sonde_trial_exit. The breakpoints catch a
-// sample that jumps to a wrong address within the page.
-std::string make_page(std::string_view sample) {
-    std::string out(page, '\xcc');
-    const auto exit = reinterpret_cast<uint64_t>(&sonde_trial_exit);
-    std::string jump("\xff\x25\0\0\0\0", 6); // jmp *0(%rip)
-    jump.append(reinterpret_cast<const char*>(&exit), sizeof exit);
-    out.replace(sample_at, sample.size(), sample);
-    out.replace(sample_at + sample.size(), jump.size(), jump);
-    return out;
-}
-
-Fd make_file(const std::vector<Sample>& wanted) {
+Fd make_file(const std::vector<TrialSample>& wanted) {
     constexpr unsigned may_execute = 0x0010; // MFD_EXEC (6.3); older kernels reject it
     Fd out(static_cast<int>(syscall(SYS_memfd_create, "sonde_trial", MFD_CLOEXEC | may_execute)));
     if (out.get() < 0)
         out = Fd(static_cast<int>(syscall(SYS_memfd_create, "sonde_trial", MFD_CLOEXEC)));
     for (size_t i = 0; i < wanted.size(); i++) {
-        const std::string text = make_page(wanted[i].code);
+        const std::string text = trial_page(wanted[i].code, page, sample_at);
         if (pwrite(out.get(), text.data(), text.size(), static_cast<off_t>(i * page)) !=
             static_cast<ssize_t>(text.size()))
             return {};
@@ -346,34 +139,22 @@ void set_timer(int milliseconds) {
 // memory, so that the runs with and without a probe can be compared.
 void run_sample(const Trial& trial, size_t sample, bool probed) {
     char *data = trial.memory.at(), *stack = trial.memory.at(memory_bytes);
-    const auto top = reinterpret_cast<uint64_t>(stack + memory_bytes / 2);
-    const auto code = reinterpret_cast<uint64_t>(trial.code.at(sample * page));
+    const char* behind = trial.code.at(sample * page) + sample_at + trial.wanted[sample].code.size();
     Outcome& out = trial.outcome(sample, probed);
     for (int round = 0; round < rounds; round++) {
         for (size_t i = 0; i < 2 * memory_bytes; i++)
             data[i] = static_cast<char>(i * 7 + i / 256);
-        const uint64_t back = code + sample_at + trial.wanted[sample].code.size();
-        std::memcpy(stack + memory_bytes / 2, &back, sizeof back);
-        sonde_trial_state = {};
-        for (size_t i = 0; i < sonde_trial_state.registers.size(); i++)
-            sonde_trial_state.registers[i] = reinterpret_cast<uint64_t>(data) + 1024 + 256 * i;
-        sonde_trial_state.registers[1] = 3; // rcx: elements of a string instruction
-        sonde_trial_state.registers[4] = top;
-        sonde_trial_state.flags = 0x203; // carry, interrupts, and the bit that is always set
-        for (size_t i = 0; i < sonde_trial_state.vectors.size(); i++)
-            sonde_trial_state.vectors[i].fill(static_cast<uint8_t>(0x31 + 0x15 * i));
-        if (trial.wanted[sample].code.starts_with("\xc4\xe2\x69\x90")) // vpgatherdd: small indices
-            sonde_trial_state.vectors[1].fill(0);
+        begin_trial(trial.wanted[sample].code, data, stack + memory_bytes / 2, behind);
         set_timer(round_limit_ms);
-        sonde_trial_enter(trial.code.at(sample * page + sample_at));
+        run_trial_sample(trial.code.at(sample * page + sample_at));
         set_timer(0);
-        if (sonde_trial_state.signal == SIGALRM)
+        if (trial_state().signal == SIGALRM)
             break;
     }
     // Ignore the memory below the red zone: a signal may overwrite it at any time, so no program uses that memory.
     out.memory =
         hash_of(data, memory_bytes) * 31 + hash_of(stack + memory_bytes / 2 - red_zone, memory_bytes / 2 + red_zone);
-    out.state = sonde_trial_state;
+    out.state = trial_state();
     out.done = true;
 }
 
@@ -384,7 +165,7 @@ void run_sample(const Trial& trial, size_t sample, bool probed) {
     prctl(PR_SET_DUMPABLE, 1);
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    // The signal handler needs its own stack: a sample may leave any value in rsp.
+    // The signal handler needs its own stack: a sample may leave any value in the stack pointer.
     static char own_stack[64 << 10];
     stack_t alternative{};
     alternative.ss_sp = own_stack;
@@ -574,7 +355,7 @@ void wait_for(pid_t child) {
 // Runs the child. Returns all classes if the test cannot run, and otherwise the broken ones.
 std::set<Hazard> run_trial(const Trial& trial) {
     std::set<Hazard> all;
-    for (const Sample& sample : trial.wanted)
+    for (const TrialSample& sample : trial.wanted)
         all.insert(sample.hazard);
     Pipe ready = Pipe::make(), go = Pipe::make();
     if (ready.read.get() < 0 || go.read.get() < 0)
@@ -608,14 +389,14 @@ std::set<Hazard> run_trial(const Trial& trial) {
 } // namespace
 
 std::set<Hazard> try_hazards(const std::set<Hazard>& wanted) {
-    std::vector<Sample> some;
+    std::vector<TrialSample> some;
     std::set<Hazard> out;
     // Programs do not execute what this processor lacks.
-    for (const Sample& sample : samples)
-        if (wanted.contains(sample.hazard) && has(sample.needs))
+    for (const TrialSample& sample : trial_samples())
+        if (wanted.contains(sample.hazard))
             some.push_back(sample);
     for (Hazard hazard : wanted)
-        if (hazard != Hazard::None && std::ranges::find(some, hazard, &Sample::hazard) == some.end())
+        if (hazard != Hazard::None && std::ranges::find(some, hazard, &TrialSample::hazard) == some.end())
             out.insert(hazard);
     if (some.empty())
         return out;
@@ -624,24 +405,9 @@ std::set<Hazard> try_hazards(const std::set<Hazard>& wanted) {
     if (trial.ready())
         out.merge(run_trial(trial));
     else
-        for (const Sample& sample : trial.wanted)
+        for (const TrialSample& sample : trial.wanted)
             out.insert(sample.hazard);
     return out;
 }
 
 } // namespace sonde
-
-#else
-
-namespace sonde {
-
-// Samples exist for x86-64 only, so nothing can be tested.
-std::set<Hazard> try_hazards(const std::set<Hazard>& wanted) {
-    std::set<Hazard> out = wanted;
-    out.erase(Hazard::None);
-    return out;
-}
-
-} // namespace sonde
-
-#endif

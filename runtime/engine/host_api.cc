@@ -16,8 +16,9 @@
 #include <random>
 
 #include <sched.h>
-#include <x86intrin.h>
 
+#include "arch/architecture.h"
+#include "arch/cycle_counter.h"
 #include "base/clock.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/values/histogram.h"
@@ -239,10 +240,8 @@ int64_t sonde_host_loadavg(int64_t index) {
 }
 
 int64_t sonde_host_memory_node(uint64_t address) {
-    // The direct map of physical memory lies in this range for all configurations
-    // (Documentation/arch/x86/x86_64/mm.rst).
-    constexpr uint64_t first = 0xffff888000000000, end = 0xffffc90000000000;
-    return address >= first && address < end && access("/sys/devices/system/node/node1", F_OK) != 0 ? 0 : -1;
+    return host_architecture().is_in_direct_map(address) && access("/sys/devices/system/node/node1", F_OK) != 0 ? 0
+                                                                                                                : -1;
 }
 uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global,
                                      const uint64_t* stats) {
@@ -286,7 +285,7 @@ int64_t sonde_host_jiffies(void*) {
     int64_t hz = 1000000000 / std::max(1l, tick.tv_nsec);
     return (1ll << 32) - 300 * hz + sonde_host_monotonic_ns() / std::max(1l, tick.tv_nsec);
 }
-int64_t sonde_host_cycles() { return static_cast<int64_t>(__rdtsc()); }
+int64_t sonde_host_cycles() { return static_cast<int64_t>(read_cycle_counter()); }
 
 } // extern "C"
 

@@ -27,6 +27,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/clock.h"
 #include "base/process_maps.h"
 #include "base/result.h"
@@ -95,19 +96,13 @@ std::optional<double> measure_breakpoint(void (*function)()) {
     return static_cast<double>(least);
 }
 
-// True if the kernel copies the probed instruction and single-steps the copy, which needs a second trap. It does so for
-// all instructions that it cannot emulate (arch/x86/kernel/uprobes.c, branch_setup_xol_ops and push_setup_xol_ops).
+// Whether the kernel single-steps the probed instruction, which needs a second trap.
 bool is_stepped(const plan::Point& point) {
     Fd file(open(point.path.c_str(), O_RDONLY | O_CLOEXEC));
-    uint8_t code[2] = {};
+    char code[2] = {};
     if (!file || pread(file.get(), code, sizeof code, static_cast<off_t>(point.offset)) != sizeof code)
         return false;
-    auto within = [](uint8_t byte, uint8_t least, uint8_t most) { return byte >= least && byte <= most; };
-    const bool nop = code[0] == 0x90 || (code[0] == 0x0f && code[1] == 0x1f),
-               push = within(code[0], 0x50, 0x57) || (code[0] == 0x41 && within(code[1], 0x50, 0x57)),
-               jump = within(code[0], 0x70, 0x7f) || code[0] == 0xe8 || code[0] == 0xe9 || code[0] == 0xeb ||
-                      (code[0] == 0x0f && within(code[1], 0x80, 0x8f));
-    return !nop && !push && !jump;
+    return host_architecture().is_single_stepped(std::string_view(code, sizeof code));
 }
 
 // Returns the time of other events than breakpoints in user space: approximate values of current processors.

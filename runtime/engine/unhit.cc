@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/shared_libraries.h"
 
@@ -63,7 +64,7 @@ uint64_t inode_of(const std::string& path) {
 
 // True for a statically linked program, which contains copies of library functions.
 bool is_static(const std::string& program) {
-    return ElfFile::open_any_width(program) && shared_libraries(program).empty();
+    return ElfFile::open_any_width(program) && shared_libraries(program, host_architecture().library_search()).empty();
 }
 
 // Returns the reason why the target cannot have executed code in this file; "" if it can.

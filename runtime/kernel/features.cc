@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/btf_file.h"
 #include "base/fd.h"
 #include "runtime/kernel/lockdown.h"
@@ -181,7 +182,8 @@ std::string why_no_result(const std::string& function) {
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
     if (find_function("within_error_injection_list") != 0)
         return fmt::format("`{}` does not permit error injection (/sys/kernel/debug/error_injection/list)", function);
-    return only_security_functions(can_set_result_of("__x64_sys_umask"));
+    return only_security_functions(
+        can_set_result_of(fmt::format("{}umask", host_architecture().system_calls().function_prefix).c_str()));
 }
 
 std::string why_no_decision(plan::ProbeKind kind, const std::string& function) {
@@ -240,7 +242,9 @@ KernelFacts probe_kernel() {
 std::string only_security_functions(bool and_system_calls) {
     return fmt::format("it is built without error injection (CONFIG_FUNCTION_ERROR_INJECTION), so only results of "
                        "functions `security_...`{} can be set",
-                       and_system_calls ? " and of system calls (`__x64_sys_...`)" : "");
+                       and_system_calls ? fmt::format(" and of system calls (`{}...`)",
+                                                      host_architecture().system_calls().function_prefix)
+                                        : "");
 }
 
 const KernelFacts& running_kernel() {

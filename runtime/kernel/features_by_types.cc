@@ -9,6 +9,7 @@
 
 #include <linux/btf.h>
 
+#include "arch/architecture.h"
 #include "base/btf_file.h"
 #include "runtime/kernel/features.h"
 
@@ -54,7 +55,8 @@ struct DecisionsByTypes {
             return "it has no trampolines (fentry; CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS)";
         // Types do not show which functions are on the list, and whether system calls are accepted without it. So
         // assume that these are.
-        if (error_injection || function.starts_with("security_") || function.starts_with("__x64_sys_"))
+        if (error_injection || function.starts_with("security_") ||
+            function.starts_with(host_architecture().system_calls().function_prefix))
             return "";
         return only_security_functions(false);
     }

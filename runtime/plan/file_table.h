@@ -22,6 +22,8 @@
 #ifndef SONDE_FILE_TABLE_H
 #define SONDE_FILE_TABLE_H
 
+#include "../../arch/unwind_registers.h"
+
 struct sonde_table_head {
     unsigned unwind, symbols, lines; /* number of rows */
     unsigned path;                   /* element of the file's name */
@@ -45,48 +47,44 @@ enum {
     SONDE_TABLE_ROW = sizeof(struct sonde_table_row) / 8,
 };
 
-/* How to find the caller's registers. A rule has 32 bits: 4 for the kind, 18 for `cfa` and 10 for `rbp`, both in words.
- * The return address is the word below the CFA. The caller's rbp is saved `rbp` words below the CFA; 0: rbp is
+/* How to find the caller's registers. A rule has 32 bits: 4 for the kind, 18 for `cfa` and 10 for `fp`, both in words.
+ * The return address is the word below the CFA. The caller's fp is saved `fp` words below the CFA; 0: fp is
  * unchanged. */
 enum sonde_rule_kind {
-    SONDE_RULE_NONE,       /* no rule is known; a `cfa` other than 0: rbp is a frame pointer */
-    SONDE_RULE_RSP,        /* CFA = rsp + cfa */
-    SONDE_RULE_RBP,        /* CFA = rbp + cfa */
+    SONDE_RULE_NONE,       /* no rule is known; a `cfa` other than 0: fp is a frame pointer */
+    SONDE_RULE_SP,         /* CFA = sp + cfa */
+    SONDE_RULE_FP,         /* CFA = fp + cfa */
     SONDE_RULE_END,        /* the outermost function */
     SONDE_RULE_UNKNOWN,    /* a rule that a table cannot express */
     SONDE_RULE_STEPS,      /* all other rules: a program that begins at step SONDE_RULE_STEP() */
     SONDE_RULE_NARROW = 8, /* a flag: words have 4 bytes instead of 8 */
 };
-#define SONDE_RULE(kind, cfa, rbp) ((unsigned)(kind) | (unsigned)(cfa) << 4 | (unsigned)(rbp) << 22)
+#define SONDE_RULE(kind, cfa, fp) ((unsigned)(kind) | (unsigned)(cfa) << 4 | (unsigned)(fp) << 22)
 #define SONDE_RULE_KIND(rule) ((rule) & 7)
 #define SONDE_RULE_CFA(rule) (((rule) >> 4) & 0x3ffff)
-#define SONDE_RULE_SAVED_RBP(rule) (((rule) >> 22) & 0x3ff)
+#define SONDE_RULE_SAVED_FP(rule) (((rule) >> 22) & 0x3ff)
 #define SONDE_RULE_STEP(rule) ((rule) >> 4)
-/* A value of `rbp` for Go, whose tables do not describe where it saves rbp: if rbp points to 2 words below the CFA, the
- * caller's rbp is saved there. Otherwise rbp is unchanged. */
-enum { SONDE_RULE_CFA_MOST = 0x3ffff, SONDE_RULE_RBP_MOST = 0x3fe, SONDE_RULE_RBP_OF_GO = 0x3ff };
+/* A value of `fp` for Go, whose tables do not describe where it saves fp: if fp points to 2 words below the CFA, the
+ * caller's fp is saved there. Otherwise fp is unchanged. */
+enum { SONDE_RULE_CFA_MOST = 0x3ffff, SONDE_RULE_FP_MOST = 0x3fe, SONDE_RULE_FP_OF_GO = 0x3ff };
 
-/* Numbers of registers, in the order of struct pt_regs. */
-enum sonde_register { SONDE_RBX = 5, SONDE_RBP = 4, SONDE_RIP = 16, SONDE_RSP = 19, SONDE_REGISTERS = 32 };
-/* The other callee-saved registers: rbx, r12 to r15; in 32-bit code ebx, esi, edi. A row has 6 bits for each: the
- * number of words below the CFA where it is saved. */
+/* The callee-saved registers other than the frame pointer. A row has 6 bits for each: the number of words below the CFA
+ * where it is saved. */
 enum {
     SONDE_SAVED_MOST = 5,
     SONDE_SAVED_SAME = 0,
     SONDE_SAVED_UNKNOWN = 63,
 };
 #define SONDE_SAVED_WORDS(saves, n) ((saves) >> 6 * (n) & 63)
-/* The sonde_register of the n'th one. Each has 5 bits in these numbers. */
-#define SONDE_SAVED_WIDE (5u | 3u << 5 | 2u << 10 | 1u << 15 | 0u << 20)
-#define SONDE_SAVED_NARROW (5u | 13u << 5 | 14u << 10 | 31u << 15 | 31u << 20)
+/* The sonde_register of the n'th one. */
 #define SONDE_SAVED_REGISTER(narrow, n) (((narrow) ? SONDE_SAVED_NARROW : SONDE_SAVED_WIDE) >> 5 * (n) & 31)
 
 /* A program for rules that do not fit in 32 bits. It works on a stack of words, and sets the caller's registers.
- * Registers that it does not set are unchanged; the caller's rsp is the CFA. A step has 8 bits for the kind, 8 for a
+ * Registers that it does not set are unchanged; the caller's sp is the CFA. A step has 8 bits for the kind, 8 for a
  * register and 48 for a signed number. */
 enum sonde_step_kind {
     SONDE_STEP_END,
-    SONDE_STEP_REST,     /* the following steps set other registers than rip, rsp and rbp */
+    SONDE_STEP_REST,     /* the following steps set other registers than pc, sp and fp */
     SONDE_STEP_NUMBER,   /* push the number */
     SONDE_STEP_REGISTER, /* push the sum of register and number */
     SONDE_STEP_CFA,      /* push the sum of CFA and number */
@@ -119,7 +117,7 @@ enum sonde_step_kind {
     SONDE_STEP_SET_CFA,
     SONDE_STEP_SET,    /* set the caller's register to the top */
     SONDE_STEP_FORGET, /* the caller's register is unknown */
-    SONDE_STEP_SIGNAL, /* the caller was interrupted by a signal: its rip is not a return address */
+    SONDE_STEP_SIGNAL, /* the caller was interrupted by a signal: its pc is not a return address */
     SONDE_STEP_KINDS,
 };
 #define SONDE_STEP(kind, reg, number)                                                                                  \

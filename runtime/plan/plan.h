@@ -346,7 +346,7 @@ struct ProbedCode {
     uint64_t instead = 0;
     uint64_t nearest = 0; // linked address of the next instruction without a hazard, for messages; 0: none
 };
-constexpr size_t probed_bytes = 16; // the longest instruction of x86-64 has 15 bytes
+constexpr size_t probed_bytes = 16; // at least Architecture::longest_instruction()
 
 // A module of the kernel whose types the handlers use. `fingerprint` identifies the module's build.
 struct ModuleTypes {

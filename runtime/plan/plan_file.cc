@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/instruction_hazards.h"
 #include "base/byte_cursor.h"
 #include "base/check.h"
 #include "base/fd.h"
@@ -216,10 +217,12 @@ void add_shared_layout(Hash& hash) {
                             sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping)})
         hash.add(number);
     for (uint64_t number : std::initializer_list<uint64_t>{
-             SONDE_RULE_STEPS, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_RBP_OF_GO, SONDE_REGISTERS,
+             SONDE_RULE_STEPS, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_FP_OF_GO, SONDE_REGISTERS,
              SONDE_SAVED_WIDE, SONDE_SAVED_NARROW, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
              SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID})
         hash.add(number);
+    for (const HazardTraits& hazard : hazard_traits)
+        hash.add(std::span(reinterpret_cast<const uint8_t*>(hazard.name), std::strlen(hazard.name)));
 }
 
 // The version of the format. It changes with the list of fields and with the layout of memory shared with the plan's

@@ -26,15 +26,15 @@ enum sonde_stack_state {
 };
 /* The registers with which a user stack begins. */
 enum sonde_stack_origin {
-    SONDE_FROM_REGISTERS, /* rip, rsp, rbp of struct sonde_stack */
-    SONDE_FROM_ENTRY, /* those saved at the kernel's entry; rsp of sonde_stack is the task, or 0 for the current one */
-    SONDE_FROM_END,   /* the same at a program's end; after an exec, the memory already belongs to the next program */
+    SONDE_FROM_REGISTERS, /* pc, sp, fp of struct sonde_stack */
+    SONDE_FROM_ENTRY,   /* those saved at the kernel's entry; sp of sonde_stack is the task, or 0 for the current one */
+    SONDE_FROM_END,     /* the same at a program's end; after an exec, the memory already belongs to the next program */
     SONDE_FROM_NOWHERE, /* the event does not belong to a process */
 };
 /* A stack while it is unwound, and afterward. */
 struct sonde_stack {
-    unsigned long long rip, rsp, rbp; /* the start */
-    unsigned long long from;          /* a sonde_stack_origin */
+    unsigned long long pc, sp, fp; /* the start */
+    unsigned long long from;       /* a sonde_stack_origin */
     unsigned long long state, depth;
     unsigned long long address[SONDE_STACK_MOST]; /* innermost first */
     /* Used during unwinding: a copy of the words at `window_at` that were read last. `window_at` is 0 if it is empty.
@@ -44,9 +44,9 @@ struct sonde_stack {
 
 /* Both stacks of a hit.
  *
- * For the kernel's stack, members have other meanings before it is unwound. `rip` is the probed function, or 0. `rsp`
+ * For the kernel's stack, members have other meanings before it is unwound. `pc` is the probed function, or 0. `sp`
  * is 0 if the hit has no kernel stack, and 1 if it has one. For trampolines it is 2 plus the number of argument words.
- * `rbp` is 1 at a function's return. After unwinding, the first words are skipped: they belong to the functions that
+ * `fp` is 1 at a function's return. After unwinding, the first words are skipped: they belong to the functions that
  * lead from the probed place to the handler. */
 enum { SONDE_DISPATCH_MOST = 15 }; /* maximum number of these */
 /* A code address independent of the process: a position in a file. */
@@ -55,7 +55,7 @@ struct sonde_place {
     unsigned long long place; /* offset in the file */
     unsigned long long owner; /* the file's edition, or the process that has generated the code */
 };
-/* The state of unwinding. Registers other than rip, rsp and rbp are rarely needed. So they are computed only when a
+/* The state of unwinding. Registers other than pc, sp and fp are rarely needed. So they are computed only when a
  * rule needs them, starting from the innermost function. */
 struct sonde_machine {
     unsigned long long since;  /* the function whose registers these are, counted from the innermost */
@@ -64,8 +64,8 @@ struct sonde_machine {
     unsigned long long at;     /* the current function */
     unsigned long long known;  /* one bit for each known register */
     unsigned long long registers[SONDE_REGISTERS];
-    /* For each function: rsp, rbp, and the address by which its rule was found. */
-    unsigned long long rsp[SONDE_STACK_MOST], rbp[SONDE_STACK_MOST], looked[SONDE_STACK_MOST];
+    /* For each function: sp, fp, and the address by which its rule was found. */
+    unsigned long long sp[SONDE_STACK_MOST], fp[SONDE_STACK_MOST], looked[SONDE_STACK_MOST];
     /* Used while a program runs (SONDE_RULE_STEPS): its next step, the words on its stack, the registers that it has
      * set, and the address that it read last. */
     unsigned long long step, depth, words[SONDE_STEP_WORDS], cfa, given[SONDE_REGISTERS], set, forgotten, read_at,
@@ -73,13 +73,13 @@ struct sonde_machine {
     unsigned long long return_at, failed; /* the address of the return address; 1: a word could not be read */
     unsigned long long fresh, usable;     /* whether `registers` is this function's; bits of the readable registers */
     unsigned long long ended;             /* 1: the program has ended; or SONDE_STEPS_LACK */
-    unsigned long long exact_now;         /* 1: rip is the instruction itself; 0: rip is a return address */
+    unsigned long long exact_now;         /* 1: pc is the instruction itself; 0: pc is a return address */
     unsigned long long narrow;            /* SONDE_RULE_NARROW in 32-bit code without a table */
     unsigned long long state;             /* 0: unwinding continues; otherwise the final state */
     unsigned long long doubt; /* why callers may be missing: SONDE_STACK_EARLY or SONDE_STACK_GUESSED; 0: none are */
     /* The remaining instructions of a function without a table, and their effect: on the stack pointer (`cfa`), and the
-     * position of the caller's rbp; 0: no effect. */
-    unsigned long long code[4], code_at, word, own_rbp, kept, leaves;
+     * position of the caller's fp; 0: no effect. */
+    unsigned long long code[4], code_at, word, own_fp, kept, leaves;
     unsigned long long saves; /* where registers are saved, as in a saves row */
 };
 enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */

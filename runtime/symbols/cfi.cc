@@ -1,5 +1,5 @@
 // Call frame information is a program, not a table. For every function a CIE (shared between functions) and an FDE (one
-// per function) hold instructions such as "move on by 3 bytes" or "the CFA is now rbp + 16". To find the caller at an
+// per function) hold instructions such as "move on by 3 bytes" or "the CFA is now fp + 16". To find the caller at an
 // address, an unwinder runs these instructions up to the address. A BPF handler cannot do that for each frame of each
 // stack: the search through .eh_frame alone would exceed its limits.
 //
@@ -7,10 +7,10 @@
 // Example:
 //
 //     code                     instructions                            row
-//     1000  push %rbp          CIE: CFA = rsp + 8, rip at CFA - 8      1000  SONDE_RULE(RSP, 1, 0)
-//     1001  mov %rsp,%rbp      advance 1; CFA = rsp + 16;              1001  SONDE_RULE(RSP, 2, 2)
-//                              rbp at CFA - 16
-//     1004  ...                advance 3; CFA = rbp + 16               1004  SONDE_RULE(RBP, 2, 2)
+//     1000  push %rbp          CIE: CFA = sp + 8, pc at CFA - 8      1000  SONDE_RULE(SP, 1, 0)
+//     1001  mov %rsp,%rbp      advance 1; CFA = sp + 16;              1001  SONDE_RULE(SP, 2, 2)
+//                              fp at CFA - 16
+//     1004  ...                advance 3; CFA = fp + 16               1004  SONDE_RULE(FP, 2, 2)
 //     1020  the next function                                          1020  SONDE_RULE_NONE
 //
 // RuleCompiler (unwind_rules.h) packs each state of the registers into a 32-bit rule.

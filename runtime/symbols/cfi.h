@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "arch/cfi_width.h"
 #include "base/debug/call_frames.h"
-#include "runtime/symbols/cfi_width.h"
 #include "runtime/symbols/unwind_rules.h"
 
 namespace sonde {

@@ -19,6 +19,7 @@
 #include <set>
 #include <sstream>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
 
@@ -33,7 +34,7 @@ std::map<std::string, std::string> read_cache() {
     Result<std::string> bytes = read_file("/etc/ld.so.cache");
     constexpr std::string_view magic = "glibc-ld.so.cache1.1";
     constexpr size_t head_size = 48, entry_size = 24;
-    constexpr uint32_t x86_64 = 0x303; // flags of a library for x86-64: FLAG_ELF_LIBC6 | FLAG_X8664_LIB64
+    const uint32_t flags = host_architecture().library_search().cache_flags;
     if (!bytes || !bytes->starts_with(magic) || bytes->size() < head_size)
         return out;
     auto word = [&](size_t at) {
@@ -48,7 +49,7 @@ std::map<std::string, std::string> read_cache() {
     uint64_t count = word(magic.size());
     for (uint64_t i = 0; i < count && head_size + (i + 1) * entry_size <= bytes->size(); i++) {
         size_t at = head_size + i * entry_size;
-        if (word(at) == x86_64)
+        if (word(at) == flags)
             out[text(word(at + 4))] = text(word(at + 8));
     }
     return out;

@@ -1,15 +1,15 @@
-// Two encodings for one thing need an explanation. A rule word covers nearly all rows: a handler adds a constant to rsp
-// or rbp and reads two words. A program of steps covers the rest, at the cost of one iteration of a loop for each step.
+// Two encodings for one thing need an explanation. A rule word covers nearly all rows: a handler adds a constant to sp
+// or fp and reads two words. A program of steps covers the rest, at the cost of one iteration of a loop for each step.
 // RuleCompiler::compile() tries the rule word first.
 //
-// Example of a row that needs a program: the PLT entries of .eh_frame, whose CFA is `rsp + 8 + ((rip & 15) >= 11) * 8`.
+// Example of a row that needs a program: the PLT entries of .eh_frame, whose CFA is `sp + 8 + ((pc & 15) >= 11) * 8`.
 // Its steps:
 //
-//     REGISTER rsp+8; REGISTER rip; NUMBER 15; AND; NUMBER 11; GREATER_OR_EQUAL; NUMBER 3; SHIFT_LEFT; PLUS
-//     SET_CFA; CFA-8; READ 8; SET rip; REST; END
+//     REGISTER sp+8; REGISTER pc; NUMBER 15; AND; NUMBER 11; GREATER_OR_EQUAL; NUMBER 3; SHIFT_LEFT; PLUS
+//     SET_CFA; CFA-8; READ 8; SET pc; REST; END
 //
-// The order of a program matters. It sets the CFA first, since all other places refer to the CFA. It then sets rip, rsp
-// and rbp. REST separates the other registers: a handler that needs only the next frame stops there, and a failing read
+// The order of a program matters. It sets the CFA first, since all other places refer to the CFA. It then sets pc, sp
+// and fp. REST separates the other registers: a handler that needs only the next frame stops there, and a failing read
 // after REST does not lose the caller.
 //
 // All limits must match the interpreter in codegen/rtlib: SONDE_STEPS_MOST for the length of a program, and the bits of
@@ -19,6 +19,7 @@
 #include <iterator>
 #include <utility>
 
+#include "arch/architecture.h"
 #include "base/byte_cursor.h"
 #include "runtime/plan/file_table.h"
 
@@ -31,12 +32,9 @@ constexpr uint64_t step(sonde_step_kind kind, int64_t number = 0, uint64_t reg =
     return SONDE_STEP(kind, reg, static_cast<uint64_t>(number));
 }
 
-// Converts a DWARF register number of x86-64 to an index into struct pt_regs (enum sonde_register).
+// Converts a register number to an index into struct pt_regs (enum sonde_register).
 uint64_t sonde_register(uint64_t number) {
-    // rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, the return address
-    constexpr uint8_t of[cfi::registers] = {10, 12, 11, SONDE_RBX, 13, 14, SONDE_RBP, SONDE_RSP, 9,
-                                            8,  7,  6,  3,         2,  1,  0,         SONDE_RIP};
-    return of[number];
+    return host_architecture().registers().offset(static_cast<int>(number)) / 8;
 }
 
 // A step has 48 bits for a signed number.
@@ -237,39 +235,33 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
 }
 
 // A workaround for gcc. Some functions realign their stack, for example main() with a variable for AVX. Their call
-// frame information says "the caller's rbp is saved at the address in rbp" from `push %rbp` up to the return. That is
-// wrong before `mov %rsp,%rbp` and after the final `pop %rbp`: there, rbp has the caller's value. In both places the
+// frame information says "the caller's fp is saved at the address in fp" from the push of fp up to the return. That is
+// wrong before fp is set and after the final pop of fp: there, fp has the caller's value. In both places the
 // CFA is in another register, typically r10.
 //
-// Such a function pushes a copy of its return address just before it pushes rbp. So if rbp is the function's own frame
-// pointer, the word above rbp equals the return address at CFA - 8. The steps compare the two words. If they are equal,
-// they read the caller's rbp from the stack; otherwise they keep rbp.
+// Such a function pushes a copy of its return address just before it pushes fp. So if fp is the function's own frame
+// pointer, the word above fp equals the return address at CFA - 8. The steps compare the two words. If they are equal,
+// they read the caller's fp from the stack; otherwise they keep fp.
 bool is_realigned(const CfiState& state, const CfiWidth& width) {
-    const CfiPlace& frame = state.places[cfi::rbp];
-    return !state.cfa_is_expression && state.cfa_register != cfi::rbp && frame.kind == CfiPlace::Expression &&
-           // DW_OP_breg6 0, in i386 code DW_OP_breg5 0: the address in rbp.
-           frame.expression == (width.word == 8 ? std::string_view("\x76\x00", 2) : std::string_view("\x75\x00", 2));
+    const CfiPlace& frame = state.places[cfi::fp];
+    return !state.cfa_is_expression && state.cfa_register != cfi::fp && frame.kind == CfiPlace::Expression &&
+           frame.expression == width.frame_expression();
 }
 void add_realigned(Steps& out, const CfiWidth& width) {
     const uint64_t program[] = {
-        step(SONDE_STEP_REGISTER, width.word, SONDE_RBP),
+        step(SONDE_STEP_REGISTER, width.word, SONDE_FP),
         step(SONDE_STEP_READ, width.word),
         step(SONDE_STEP_CFA, -width.word),
         step(SONDE_STEP_READ, width.word),
         step(SONDE_STEP_EQUAL),
         step(SONDE_STEP_BRANCH, 2),
-        step(SONDE_STEP_REGISTER, 0, SONDE_RBP),
+        step(SONDE_STEP_REGISTER, 0, SONDE_FP),
         step(SONDE_STEP_JUMP, 2),
-        step(SONDE_STEP_REGISTER, 0, SONDE_RBP),
+        step(SONDE_STEP_REGISTER, 0, SONDE_FP),
         step(SONDE_STEP_READ, width.word),
-        step(SONDE_STEP_SET, 0, SONDE_RBP),
+        step(SONDE_STEP_SET, 0, SONDE_FP),
     };
     out.insert(out.end(), std::begin(program), std::end(program));
-}
-
-// DWARF numbers of the registers that a saves word covers, in the order of SONDE_SAVED_WIDE and SONDE_SAVED_NARROW.
-std::vector<uint64_t> saved_registers(const CfiWidth& width) {
-    return width.word == 8 ? std::vector<uint64_t>{3, 12, 13, 14, 15} : std::vector<uint64_t>{3, 4, 5};
 }
 
 // Packs the places of callee-saved registers into a saves word. Returns nothing if a place does not fit, so that a
@@ -277,7 +269,7 @@ std::vector<uint64_t> saved_registers(const CfiWidth& width) {
 std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
     uint32_t out = 0;
     unsigned shift = 0;
-    for (uint64_t number : saved_registers(width)) {
+    for (uint64_t number : width.saved_registers()) {
         const CfiPlace& place = state.places[number];
         uint32_t words = SONDE_SAVED_SAME;
         if (place.kind == CfiPlace::AtCfa && fits(negative(place.offset), SONDE_SAVED_UNKNOWN - 1, width))
@@ -294,22 +286,22 @@ std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
 
 // Packs a row into a rule word. Returns nothing if the row needs a program.
 std::optional<uint32_t> simple_rule(const CfiState& state, const CfiWidth& width) {
-    const CfiPlace &back = state.places[cfi::return_address], &frame = state.places[cfi::rbp];
+    const CfiPlace &back = state.places[cfi::return_address], &frame = state.places[cfi::fp];
     if (back.kind != CfiPlace::AtCfa || back.offset != -width.word || state.cfa_is_expression ||
-        state.places[cfi::rsp].kind != CfiPlace::Same)
+        state.places[cfi::sp].kind != CfiPlace::Same)
         return std::nullopt;
     int64_t saved = 0;
     if (frame.kind == CfiPlace::AtCfa) {
         saved = negative(frame.offset);
-        if (!fits(saved, SONDE_RULE_RBP_MOST, width))
+        if (!fits(saved, SONDE_RULE_FP_MOST, width))
             return std::nullopt;
     } else if (frame.kind != CfiPlace::Same) {
         return std::nullopt;
     }
     if (!fits(state.cfa_offset, SONDE_RULE_CFA_MOST, width) ||
-        (state.cfa_register != cfi::rsp && state.cfa_register != cfi::rbp))
+        (state.cfa_register != cfi::sp && state.cfa_register != cfi::fp))
         return std::nullopt;
-    return SONDE_RULE(state.cfa_register == cfi::rsp ? SONDE_RULE_RSP : SONDE_RULE_RBP, state.cfa_offset / width.word,
+    return SONDE_RULE(state.cfa_register == cfi::sp ? SONDE_RULE_SP : SONDE_RULE_FP, state.cfa_offset / width.word,
                       saved / width.word);
 }
 
@@ -319,7 +311,7 @@ std::optional<Steps> compile_expression(std::string_view code, const CfiWidth& w
     return ExpressionCompiler(code, width).compile();
 }
 
-// The order of the steps: the CFA; a mark for signal frames; rip, rsp and rbp; REST; all other registers; END.
+// The order of the steps: the CFA; a mark for signal frames; pc, sp and fp; REST; all other registers; END.
 std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth& width, bool interrupted) const {
     Steps out;
     if (state.cfa_is_expression) {
@@ -338,16 +330,16 @@ std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth
     // Without a return address nothing else matters.
     if (state.places[cfi::return_address].kind == CfiPlace::Same)
         return std::nullopt;
-    // Set rip first. A handler then knows the caller even if it cannot read another register.
-    for (uint64_t number : {cfi::return_address, cfi::rsp, cfi::rbp}) {
-        if (number == cfi::rbp && is_realigned(state, width))
+    // Set pc first. A handler then knows the caller even if it cannot read another register.
+    for (uint64_t number : {cfi::return_address, cfi::sp, cfi::fp}) {
+        if (number == cfi::fp && is_realigned(state, width))
             add_realigned(out, width);
         else if (!add_place(out, number, state.places[number], width))
             return std::nullopt;
     }
     out.push_back(step(SONDE_STEP_REST));
     for (uint64_t number = 0; number < cfi::registers; number++)
-        if (number != cfi::rsp && number != cfi::rbp && number != cfi::return_address &&
+        if (number != cfi::sp && number != cfi::fp && number != cfi::return_address &&
             !add_place(out, number, state.places[number], width))
             return std::nullopt;
     out.push_back(step(SONDE_STEP_END));
@@ -377,25 +369,22 @@ UnwindRow RuleCompiler::compile(const CfiState& state, const CfiWidth& width, bo
 }
 
 uint32_t RuleCompiler::signal_frame() {
-    // At rsp lies struct ucontext. From byte 40 it holds r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. The
-    // array has their DWARF numbers in this order.
-    constexpr uint64_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, cfi::rbp, 3, 1, 0, 2, cfi::rsp, 16};
-    constexpr int64_t first = 40, stack_pointer = 160;
-    Steps out = {step(SONDE_STEP_REGISTER, stack_pointer, SONDE_RSP), step(SONDE_STEP_READ, 8),
+    const std::span<const uint64_t> order = signal_frame::registers;
+    Steps out = {step(SONDE_STEP_REGISTER, signal_frame::stack_pointer, SONDE_SP), step(SONDE_STEP_READ, 8),
                  step(SONDE_STEP_SET_CFA), step(SONDE_STEP_SIGNAL)};
     auto take = [&](size_t i) {
-        out.push_back(step(SONDE_STEP_REGISTER, first + 8 * static_cast<int64_t>(i), SONDE_RSP));
+        out.push_back(step(SONDE_STEP_REGISTER, signal_frame::first + 8 * static_cast<int64_t>(i), SONDE_SP));
         out.push_back(step(SONDE_STEP_READ, 8));
         out.push_back(step(SONDE_STEP_SET, 0, sonde_register(order[i])));
     };
     auto is_basic = [&](size_t i) {
-        return order[i] == cfi::rsp || order[i] == cfi::rbp || order[i] == cfi::return_address;
+        return order[i] == cfi::sp || order[i] == cfi::fp || order[i] == cfi::return_address;
     };
-    for (size_t i = 0; i < std::size(order); i++)
+    for (size_t i = 0; i < order.size(); i++)
         if (is_basic(i))
             take(i);
     out.push_back(step(SONDE_STEP_REST));
-    for (size_t i = 0; i < std::size(order); i++)
+    for (size_t i = 0; i < order.size(); i++)
         if (!is_basic(i))
             take(i);
     out.push_back(step(SONDE_STEP_END));
@@ -404,14 +393,13 @@ uint32_t RuleCompiler::signal_frame() {
 
 // If rax is not 0, jump over the steps for the new thread. A return address of 0 ends the stack.
 uint32_t RuleCompiler::after_clone() {
-    constexpr uint64_t rax = 0;
-    const Steps outermost = {step(SONDE_STEP_NUMBER, 0), step(SONDE_STEP_SET, 0, SONDE_RIP), step(SONDE_STEP_END)};
-    Steps out = {step(SONDE_STEP_REGISTER, 0, sonde_register(rax)),
+    const Steps outermost = {step(SONDE_STEP_NUMBER, 0), step(SONDE_STEP_SET, 0, SONDE_PC), step(SONDE_STEP_END)};
+    Steps out = {step(SONDE_STEP_REGISTER, 0, sonde_register(cfi::result)),
                  step(SONDE_STEP_BRANCH, static_cast<int64_t>(outermost.size()))};
     out.insert(out.end(), outermost.begin(), outermost.end());
     for (const uint64_t one :
-         {step(SONDE_STEP_REGISTER, 8, SONDE_RSP), step(SONDE_STEP_SET_CFA), step(SONDE_STEP_REGISTER, 0, SONDE_RSP),
-          step(SONDE_STEP_READ, 8), step(SONDE_STEP_SET, 0, SONDE_RIP), step(SONDE_STEP_REST), step(SONDE_STEP_END)})
+         {step(SONDE_STEP_REGISTER, 8, SONDE_SP), step(SONDE_STEP_SET_CFA), step(SONDE_STEP_REGISTER, 0, SONDE_SP),
+          step(SONDE_STEP_READ, 8), step(SONDE_STEP_SET, 0, SONDE_PC), step(SONDE_STEP_REST), step(SONDE_STEP_END)})
         out.push_back(one);
     return add(std::move(out));
 }

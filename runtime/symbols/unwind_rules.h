@@ -2,7 +2,7 @@
 // bits).
 //
 // DWARF describes the caller's registers at an instruction by one row of a table (DWARF 5, section 6.4.1). Nearly all
-// rows of real programs fit into a 32-bit rule: the CFA is rsp or rbp plus a constant, and the return address lies just
+// rows of real programs fit into a 32-bit rule: the CFA is sp or fp plus a constant, and the return address lies just
 // below the CFA. Any other row becomes a short program of steps for a stack machine, which handlers interpret. A step
 // corresponds to a DWARF operation.
 #pragma once
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/symbols/cfi_width.h"
+#include "arch/cfi_width.h"
 
 namespace sonde {
 
@@ -22,7 +22,7 @@ namespace sonde {
 struct UnwindRow {
     uint64_t address = 0; // as linked
     uint32_t rule = 0;
-    uint32_t saves = 0; // where callee-saved registers other than rbp are saved (SONDE_SAVED_*)
+    uint32_t saves = 0; // where callee-saved registers other than fp are saved (SONDE_SAVED_*)
     bool same_rule(const UnwindRow& other) const { return rule == other.rule && saves == other.saves; }
 };
 
@@ -60,7 +60,7 @@ class RuleCompiler {
     explicit RuleCompiler(std::vector<uint64_t>& steps) : steps_(steps) {}
 
     // Returns the rule of a row. The caller of this function must fill in the address. `interrupted`: the row is for a
-    // signal frame, so the frame above was interrupted and its rip is not a return address.
+    // signal frame, so the frame above was interrupted and its pc is not a return address.
     UnwindRow compile(const CfiState& state, const CfiWidth& width, bool interrupted);
     // Returns the rule for the frame that the kernel pushes for a signal in 64-bit code. All registers are saved there
     // (struct rt_sigframe, arch/x86/include/asm/sigframe.h).

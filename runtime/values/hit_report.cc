@@ -6,7 +6,6 @@
 #include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/cycle_counter.h"
 #include "base/clock.h"
 
 namespace sonde {
@@ -47,11 +47,11 @@ void add_timing(plan::ProbeTiming& sum, const plan::ProbeTiming& more) {
         sum.outcomes[i] += more.outcomes[i];
 }
 
-HitReport::HitReport() : began_cycles_(__rdtsc()), began_ns_(now_ns()) {}
+HitReport::HitReport() : began_cycles_(read_cycle_counter()), began_ns_(now_ns()) {}
 
 double HitReport::cycles_per_ns() const {
     const uint64_t passed = static_cast<uint64_t>(std::max<int64_t>(1, now_ns() - began_ns_));
-    return static_cast<double>(__rdtsc() - began_cycles_) / static_cast<double>(passed);
+    return static_cast<double>(read_cycle_counter() - began_cycles_) / static_cast<double>(passed);
 }
 
 // The minimum is stored inverted, as in the kernel, so that 0 means "no value yet".

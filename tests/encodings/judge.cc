@@ -3,7 +3,7 @@
 //   judge ENCODINGS
 //
 // `generate` prints the list of encodings. For each one this program prints a line: its number, the class that sonde
-// sorts it into (arch/instruction_hazards.def; `None`: a safe one), `refused` or `probed`, and the length that sonde's
+// sorts it into (arch/all_hazards.def; `None`: a safe one), `refused` or `probed`, and the length that sonde's
 // decoder finds (0: unknown). A refused instruction is one that sonde does not probe: it takes another place, or
 // reports an error. As in a session, the running kernel decides: samples of each class are tried out.
 #include <array>
@@ -24,7 +24,7 @@ namespace {
 constexpr std::array names = {
     "None",
 #define HAZARD(id, ...) #id,
-#include "arch/instruction_hazards.def"
+#include "arch/all_hazards.def"
 #undef HAZARD
 };
 

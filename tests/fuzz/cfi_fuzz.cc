@@ -3,6 +3,8 @@
 //
 // The first byte chooses the width and the section. It is also the number of bytes that are the code of a function
 // without such information.
+#include <elf.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -28,7 +30,7 @@ void check_rule(const UnwindRow& row, const std::vector<uint64_t>& steps) {
     CHECK(end < steps.size() && end - at < SONDE_STEPS_MOST);
     for (size_t i = at; i < end; i++) {
         const uint64_t step = steps[i];
-        CHECK(SONDE_STEP_KIND(step) < SONDE_STEP_KINDS && SONDE_STEP_REGISTER_OF(step) <= SONDE_RSP);
+        CHECK(SONDE_STEP_KIND(step) < SONDE_STEP_KINDS && SONDE_STEP_REGISTER_OF(step) <= SONDE_SP);
         if (SONDE_STEP_KIND(step) == SONDE_STEP_JUMP || SONDE_STEP_KIND(step) == SONDE_STEP_BRANCH) {
             const auto target = static_cast<int64_t>(i) + 1 + SONDE_STEP_NUMBER_OF(step);
             CHECK(target >= static_cast<int64_t>(at) && target <= static_cast<int64_t>(end));
@@ -50,9 +52,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(std::is_sorted(rows.begin(), rows.end(), by_address));
     for (const UnwindRow& row : rows)
         check_rule(row, rules.steps);
-    std::vector<UnwindRow> own = rows_of_prologue(0x1000, data[0], bytes.substr(0, data[0]), is_32_bit);
+    const Architecture& architecture = *architecture_of(is_32_bit ? EM_386 : EM_X86_64, is_32_bit);
+    std::vector<UnwindRow> own = rows_of_prologue(0x1000, data[0], bytes.substr(0, data[0]), architecture);
     CHECK(std::is_sorted(own.begin(), own.end(), by_address));
-    std::vector<UnwindRow> stubs = rows_of_stubs(0x1000, bytes);
+    std::vector<UnwindRow> stubs = rows_of_stubs(0x1000, bytes, architecture);
     CHECK(std::is_sorted(stubs.begin(), stubs.end(), by_address));
     for (const GoFrame& frame : read_go_frames(bytes, 0x400000))
         CHECK(frame.address < frame.end);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <set>
 
+#include "arch/architecture.h"
 #include "base/byte_cursor.h"
 #include "base/diag.h"
 #include "base/elf_file.h"
@@ -669,7 +670,8 @@ TEST_F(ElfTest, DamagedFilesAreSurvived) {
 }
 
 TEST(SharedLibraries, AreThoseThatThisProgramHasMapped) {
-    std::vector<std::string> found = shared_libraries("/proc/self/exe"), mapped = mapped_libraries(getpid());
+    std::vector<std::string> found = shared_libraries("/proc/self/exe", host_architecture().library_search()),
+                             mapped = mapped_libraries(getpid());
     auto real = [](std::vector<std::string> paths) {
         std::set<std::string> out;
         for (const std::string& path : paths)
@@ -683,8 +685,8 @@ TEST(SharedLibraries, AreThoseThatThisProgramHasMapped) {
     ASSERT_TRUE(place);
     EXPECT_TRUE(std::filesystem::equivalent(place->path, "/proc/self/exe"));
     EXPECT_FALSE(mapped_at(getpid(), 1));
-    EXPECT_TRUE(shared_libraries("/etc/passwd").empty());
-    EXPECT_TRUE(shared_libraries("/no/such/program").empty());
+    EXPECT_TRUE(shared_libraries("/etc/passwd", host_architecture().library_search()).empty());
+    EXPECT_TRUE(shared_libraries("/no/such/program", host_architecture().library_search()).empty());
 }
 
 TEST(SymbolParts, ThunksNameTheirFunctions) {

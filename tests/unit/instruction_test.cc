@@ -144,6 +144,42 @@ TEST(Instruction, UseOfResult) {
         EXPECT_EQ(static_cast<int>(analyzed(text).result_use), static_cast<int>(use)) << text;
 }
 
+TEST(Architecture, ConditionsTestFlags) {
+    constexpr uint64_t carry = 1, zero = 0x40, sign = 0x80, overflow = 0x800;
+    const auto of = [](std::string_view text) { return x86_64().registers().conditions[decoded(text).condition >> 1]; };
+    EXPECT_EQ(of("76 00").any_set, carry | zero); // jbe
+    EXPECT_EQ(of("76 00").differ[0], 0u);
+    EXPECT_EQ(of("7e 00").any_set, zero); // jle
+    EXPECT_EQ(of("7e 00").differ[0], sign);
+    EXPECT_EQ(of("7e 00").differ[1], overflow);
+    EXPECT_EQ(decoded("7f 00").condition ^ 1, decoded("7e 00").condition); // jg
+}
+
+TEST(Architecture, KnowsWhatKernelsEmulate) {
+    for (const char* text : {"55", "41 57", "90", "0f 1f 00", "e8 00 00 00 00", "0f 84 00 00 00 00", "eb 00"})
+        EXPECT_FALSE(x86_64().is_single_stepped(bytes(text))) << text;
+    for (const char* text : {"48 89 e5", "c3", "0f 05"})
+        EXPECT_TRUE(x86_64().is_single_stepped(bytes(text))) << text;
+}
+
+TEST(Architecture, ParsesOperands) {
+    const auto symbol = [](std::string_view name) {
+        return name == "counter" ? std::optional<uint64_t>(0x4010) : std::nullopt;
+    };
+    const AssemblyOperand place = x86_64().parse_operand("counter+8(%rax,%rcx,4)", symbol);
+    EXPECT_EQ(place.kind, AssemblyOperand::Memory);
+    EXPECT_TRUE(place.is_linked);
+    EXPECT_EQ(place.number, 0x4018);
+    EXPECT_EQ(place.base, 0);
+    EXPECT_EQ(place.index, 2);
+    EXPECT_EQ(place.scale, 4);
+    EXPECT_EQ(x86_64().parse_operand("%xmm0", symbol).kind, AssemblyOperand::UnknownRegister);
+    EXPECT_EQ(x86_64().parse_operand("gone(%rip)", symbol).kind, AssemblyOperand::UnknownSymbol);
+    EXPECT_EQ(x86_64().parse_operand("(%eax)", symbol).kind, AssemblyOperand::UnknownPlace);
+    EXPECT_EQ(i386().parse_operand("(%eax)", symbol).kind, AssemblyOperand::Memory);
+    EXPECT_EQ(x86_64().parse_operand("$x", symbol).kind, AssemblyOperand::Unknown);
+}
+
 TEST(Architecture, FindsBranchesInBytes) {
     std::vector<PossibleBranch> found;
     x86_64().find_branches(bytes("90 e8 01 00 00 00 0f 84 02 00 00 00"),

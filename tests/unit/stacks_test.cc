@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include <elf.h>
+
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "runtime/plan/file_table.h"
@@ -58,7 +60,7 @@ std::string bytes(std::initializer_list<int> list) {
     return out;
 }
 
-// A CIE as compilers write it for x86-64 (CFA = rsp + 8, return address at CFA - 8) or for i386 (CFA = esp + 4), and
+// A CIE as compilers write it for x86-64 (CFA = sp + 8, return address at CFA - 8) or for i386 (CFA = esp + 4), and
 // functions of 0x100 bytes.
 class Frames {
   public:
@@ -107,7 +109,7 @@ std::string describe_steps(const std::vector<uint64_t>& steps, size_t at) {
     return out;
 }
 std::string describe(const std::vector<UnwindRow>& rows, const std::vector<uint64_t>& steps = {}) {
-    static const char* const kinds[] = {"none", "rsp", "rbp", "end", "unknown", "steps"};
+    static const char* const kinds[] = {"none", "sp", "fp", "end", "unknown", "steps"};
     std::string out;
     for (const UnwindRow& row : rows) {
         out += fmt::format("{}{:x}:{}", out.empty() ? "" : " ", row.address, kinds[SONDE_RULE_KIND(row.rule)]);
@@ -117,8 +119,8 @@ std::string describe(const std::vector<UnwindRow>& rows, const std::vector<uint6
         }
         if (SONDE_RULE_CFA(row.rule))
             out += fmt::format("+{}", SONDE_RULE_CFA(row.rule));
-        if (SONDE_RULE_SAVED_RBP(row.rule))
-            out += fmt::format("/{}", SONDE_RULE_SAVED_RBP(row.rule));
+        if (SONDE_RULE_SAVED_FP(row.rule))
+            out += fmt::format("/{}", SONDE_RULE_SAVED_FP(row.rule));
         if (row.saves)
             out += fmt::format("{{{:x}}}", row.saves);
     }
@@ -130,21 +132,19 @@ std::string Frames::rows() const { return describe(compile_cfi(text(), section, 
 TEST(Cfi, FollowsAFramePointer) {
     // push %rbp; mov %rsp,%rbp; ... leave
     std::string instructions = bytes({0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 0x50, 0x0c, 7, 8});
-    EXPECT_EQ(Frames().function(code, instructions).rows(),
-              "4000:rsp+1 4001:rsp+2/2 4004:rbp+2/2 4054:rsp+1/2 4100:none");
+    EXPECT_EQ(Frames().function(code, instructions).rows(), "4000:sp+1 4001:sp+2/2 4004:fp+2/2 4054:sp+1/2 4100:none");
 }
 
 TEST(Cfi, FollowsTheStackPointer) {
     std::string instructions =
         bytes({0x44, 0x0e, 0xb0, 0x02, 0x03, 0x10, 0x00, 0x0e, 8, 0x04, 0x10, 0, 0, 0, 0x0e, 16});
-    EXPECT_EQ(Frames().function(code, instructions).rows(), "4000:rsp+1 4004:rsp+38 4014:rsp+1 4024:rsp+2 4100:none");
+    EXPECT_EQ(Frames().function(code, instructions).rows(), "4000:sp+1 4004:sp+38 4014:sp+1 4024:sp+2 4100:none");
 }
 
 TEST(Cfi, RemembersAndRestores) {
     std::string instructions = bytes({0x41, 0x0e, 16, 0x86, 2, 0x44, 0x0a, 0x0e, 8, 0xc6, 0x41, 0x0b});
-    EXPECT_EQ(Frames().function(code, instructions).rows(),
-              "4000:rsp+1 4001:rsp+2/2 4005:rsp+1 4006:rsp+2/2 4100:none");
-    EXPECT_EQ(Frames().function(code, bytes({0x44, 0x0b})).rows(), "4000:rsp+1 4004:unknown 4100:none");
+    EXPECT_EQ(Frames().function(code, instructions).rows(), "4000:sp+1 4001:sp+2/2 4005:sp+1 4006:sp+2/2 4100:none");
+    EXPECT_EQ(Frames().function(code, bytes({0x44, 0x0b})).rows(), "4000:sp+1 4004:unknown 4100:none");
 }
 
 TEST(Cfi, KnowsTheOutermostFunction) {
@@ -159,14 +159,14 @@ TEST(Cfi, CompilesExpressions) {
         std::string text = bytes({0x41, 0x0f, static_cast<int>(code_of_cfa.size())}) + code_of_cfa + bytes(more);
         return Frames().function(code, text).rows();
     };
-    auto steps = [](const std::string& text) { return "4000:rsp+1 4001:steps(" + text + ") 4100:none"; };
-    // A linkage table of lazy binding: rsp + 8 + ((rip & 15) >= 11) << 3.
+    auto steps = [](const std::string& text) { return "4000:sp+1 4001:steps(" + text + ") 4100:none"; };
+    // A linkage table of lazy binding: sp + 8 + ((pc & 15) >= 11) << 3.
     EXPECT_EQ(rows({0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}),
               steps(std::string("reg:19+8 reg:16 number+15 and number+11 ge number+3 shl plus CFA=") + return_at_cfa));
-    // A function that aligns its stack: *(rbp - 8), and its caller's rbp at rbp.
+    // A function that aligns its stack: *(fp - 8), and its caller's fp at fp.
     EXPECT_EQ(rows({0x76, 0x78, 0x06}, {0x10, 6, 2, 0x76, 0}),
               steps("reg:4-8 read+8 CFA= cfa-8 read+8 set:16 cfa reg:4 read+8 set:4 rest"));
-    // Assembly: *(rsp + 8) + 8; *(rsp + 8 + r9 * 8) + 8.
+    // Assembly: *(sp + 8) + 8; *(sp + 8 + r9 * 8) + 8.
     EXPECT_EQ(rows({0x77, 8, 0x06, 0x23, 8}), steps(std::string("reg:19+8 read+8 add+8 CFA=") + return_at_cfa));
     EXPECT_EQ(rows({0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8}),
               steps(std::string("reg:19+8 reg:8 number+8 times plus read+8 add+8 CFA=") + return_at_cfa));
@@ -178,7 +178,7 @@ TEST(Cfi, CompilesExpressions) {
                             {0x70, 0, 0x32, 0x1b},
                             {0x03, 1, 2, 3, 4, 5, 6, 7, 8},
                             {0x0e, 1, 2, 3, 4, 5, 6, 7, 8}})
-        EXPECT_EQ(rows(expression), "4000:rsp+1 4001:unknown 4100:none");
+        EXPECT_EQ(rows(expression), "4000:sp+1 4001:unknown 4100:none");
 }
 
 TEST(Cfi, FollowsOtherRegisters) {
@@ -186,7 +186,7 @@ TEST(Cfi, FollowsOtherRegisters) {
         return Frames().function(code, bytes(instructions)).rows();
     };
     // Saved below the CFA, in words of their own: rbx 2 words below, r12 7 words below.
-    EXPECT_EQ(rows({0x83, 2, 0x8c, 7}), "4000:rsp+1{1c2} 4100:none");
+    EXPECT_EQ(rows({0x83, 2, 0x8c, 7}), "4000:sp+1{1c2} 4100:none");
     // Too far below, and saved elsewhere.
     EXPECT_EQ(rows({0x83, 70}),
               std::string("4000:steps(reg:19+8 CFA=") + return_at_cfa + " cfa-560 read+8 set:5) 4100:none");
@@ -195,7 +195,7 @@ TEST(Cfi, FollowsOtherRegisters) {
     EXPECT_EQ(rows({0x09, 16, 3}), "4000:steps(reg:19+8 CFA= reg:5 set:16 rest) 4100:none");
     EXPECT_EQ(rows({0x90, 2}), "4000:steps(reg:19+8 CFA= cfa-16 read+8 set:16 rest) 4100:none");
     EXPECT_EQ(rows({0x07, 6}), "4000:steps(reg:19+8 CFA= cfa-8 read+8 set:16 forget:4 rest) 4100:none");
-    EXPECT_EQ(rows({0x16, 7, 2, 0x77, 24}), // rsp itself
+    EXPECT_EQ(rows({0x16, 7, 2, 0x77, 24}), // sp itself
               "4000:steps(reg:19+8 CFA= cfa-8 read+8 set:16 cfa reg:19+24 set:19 rest) 4100:none");
     EXPECT_EQ(rows({0x0e, 12}), std::string("4000:steps(reg:19+12 CFA=") + return_at_cfa + ") 4100:none");
     // A frame of 4 MB.
@@ -208,14 +208,14 @@ TEST(Cfi, ReadsDebugFrames) {
     std::string cie = record(word(0xffffffff) + bytes({4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1}));
     std::string function = word(0) + word(code) + word(0) + word(0x100) + word(0) + bytes({0x41, 0x0e, 16, 0x86, 2});
     std::string text = cie + record(function);
-    EXPECT_EQ(describe(compile_cfi(text, 0, CfiKind::DebugFrame)), "4000:rsp+1 4001:rsp+2/2 4100:none");
+    EXPECT_EQ(describe(compile_cfi(text, 0, CfiKind::DebugFrame)), "4000:sp+1 4001:sp+2/2 4100:none");
     EXPECT_EQ(describe(compile_cfi(text, 0)), "");
     std::vector<uint64_t> steps;
     RuleCompiler rules(steps);
     std::vector<CfiFunction> all = read_cfi(text, 0, CfiKind::DebugFrame, wide_cfi, rules);
     add_functions(all,
                   {{0x3f00, 0x4001, {{0x3f00, SONDE_RULE_END, 0}}}, {0x5000, 0x5010, {{0x5000, SONDE_RULE_END, 0}}}});
-    EXPECT_EQ(describe(join_functions(all)), "4000:rsp+1 4001:rsp+2/2 4100:none 5000:end 5010:none");
+    EXPECT_EQ(describe(join_functions(all)), "4000:sp+1 4001:sp+2/2 4100:none 5000:end 5010:none");
 }
 
 TEST(Cfi, KnowsLinkageTables) {
@@ -224,26 +224,28 @@ TEST(Cfi, KnowsLinkageTables) {
                        bytes({0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0}) +
                        bytes({0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0, 0, 0, 0, 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00}) +
                        bytes({0x4c, 0x8d, 0x1d, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x90, 0x90, 0x90});
-    EXPECT_EQ(describe(rows_of_stubs(0x100, text)), "100:rsp+2 106:rsp+3 10c:rsp+1 11b:rsp+2 120:rsp+1 130:none");
+    EXPECT_EQ(describe(rows_of_stubs(0x100, text, host_architecture())),
+              "100:sp+2 106:sp+3 10c:sp+1 11b:sp+2 120:sp+1 130:none");
 }
 
 TEST(Cfi, ReadsCodeOf32Bits) {
-    // push %ebp; mov %esp,%ebp; ... leave; and the saved esi and edi, whose numbers are those of rbp and rsp in x86-64
+    // push %ebp; mov %esp,%ebp; ... leave; and the saved esi and edi, whose numbers are those of fp and sp in x86-64
     std::string instructions =
         bytes({0x41, 0x0e, 8, 0x85, 2, 0x42, 0x0d, 5, 0x41, 0x86, 3, 0x87, 4, 0x02, 0x50, 0xc5, 0x0c, 4, 4});
     EXPECT_EQ(Frames::narrow().function(code, instructions).rows(),
-              "4000:rsp+1 4001:rsp+2/2 4003:rbp+2/2 4004:rbp+2/2{40c0} 4054:rsp+1{40c0} 4100:none");
+              "4000:sp+1 4001:sp+2/2 4003:fp+2/2 4004:fp+2/2{40c0} 4054:sp+1{40c0} 4100:none");
     std::string plt = bytes({0x41, 0x0f, 11, 0x74, 4, 0x78, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x32, 0x24, 0x22});
     EXPECT_EQ(
         Frames::narrow().function(code, plt).rows(),
-        "4000:rsp+1 4001:steps(reg:19+4 reg:16 number+15 and number+11 ge number+2 shl plus CFA= cfa-4 read+4 set:16 "
+        "4000:sp+1 4001:steps(reg:19+4 reg:16 number+15 and number+11 ge number+2 shl plus CFA= cfa-4 read+4 set:16 "
         "rest) 4100:none");
     std::string realign = bytes({0x41, 0x0f, 3, 0x75, 0x7c, 0x06, 0x10, 5, 2, 0x75, 0});
     EXPECT_EQ(Frames::narrow().function(code, realign).rows(),
-              "4000:rsp+1 4001:steps(reg:4-4 read+4 CFA= cfa-4 read+4 set:16 cfa reg:4 read+4 set:4 rest) 4100:none");
-    EXPECT_EQ(Frames::narrow().function(code, bytes({0x0e, 12})).rows(), "4000:rsp+3 4100:none");
+              "4000:sp+1 4001:steps(reg:4-4 read+4 CFA= cfa-4 read+4 set:16 cfa reg:4 read+4 set:4 rest) 4100:none");
+    EXPECT_EQ(Frames::narrow().function(code, bytes({0x0e, 12})).rows(), "4000:sp+3 4100:none");
     EXPECT_EQ(Frames::narrow().function(code, bytes({0x07, 8})).rows(), "4000:end 4100:none");
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x89, 0xe5}), true)), "10:rsp+1 11:rsp+2/2 13:none+2");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x89, 0xe5}), *architecture_of(EM_386, true))),
+              "10:sp+1 11:sp+2/2 13:none+2");
     EXPECT_EQ(describe(compile_cfi(Frames().function(code, "").text(), section, CfiKind::EhFrame, true)),
               ""); // of x86-64
 }
@@ -261,14 +263,14 @@ TEST(Cfi, RefusesWhatARuleCannotHold) {
     EXPECT_EQ(Frames().function(code, bytes({0x0c, 40, 0})).rows(),
               "4000:unknown 4100:none"); // from a register that is not followed
     EXPECT_EQ(Frames().function(code, bytes({0x08, 16})).rows(), "4000:unknown 4100:none"); // no return address
-    EXPECT_EQ(Frames().function(code, bytes({0x41, 0x3f, 0x41})).rows(), "4000:rsp+1 4001:unknown 4100:none");
+    EXPECT_EQ(Frames().function(code, bytes({0x41, 0x3f, 0x41})).rows(), "4000:sp+1 4001:unknown 4100:none");
 }
 
 TEST(Cfi, SortsFunctionsAndKeepsGaps) {
     Frames frames;
     frames.function(0x5000, "").function(0x4100, bytes({0x0e, 16})).function(0x4000, "").function(0x4180, "");
-    EXPECT_EQ(frames.rows(), "4000:rsp+1 4100:rsp+2 4200:none 5000:rsp+1 5100:none");
-    EXPECT_EQ(Frames().function(0x4000, "").function(0x4100, "").rows(), "4000:rsp+1 4200:none");
+    EXPECT_EQ(frames.rows(), "4000:sp+1 4100:sp+2 4200:none 5000:sp+1 5100:none");
+    EXPECT_EQ(Frames().function(0x4000, "").function(0x4100, "").rows(), "4000:sp+1 4200:none");
     EXPECT_EQ(Frames().function(0x4000, "", 0).rows(), "");
 }
 
@@ -289,15 +291,16 @@ TEST(Cfi, EndsWhereTheBytesEnd) {
 
 TEST(Cfi, ReadsPrologues) {
     std::string standard = bytes({0x55, 0x48, 0x89, 0xe5, 0x90});
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, standard)), "10:rsp+1 11:rsp+2/2 14:none+2");
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0xf3, 0x0f, 0x1e, 0xfa}) + standard)),
-              "10:rsp+1 15:rsp+2/2 18:none+2");
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x53}))), "10:rsp+1 11:rsp+2/2 12:none");
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x31, 0xc0}))), "10:rsp+1 11:none");
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 1, bytes({0xc3, 0x55}))), "10:rsp+1");
-    // Where the function restores rbp: leave, ret; pop %rbp, jmp.
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 9, standard + bytes({0xc9, 0xc3, 0x5d, 0xe9}))),
-              "10:rsp+1 11:rsp+2/2 14:none+2 16:rsp+1 17:none+2 18:rsp+1");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, standard, host_architecture())), "10:sp+1 11:sp+2/2 14:none+2");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0xf3, 0x0f, 0x1e, 0xfa}) + standard, host_architecture())),
+              "10:sp+1 15:sp+2/2 18:none+2");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x53}), host_architecture())),
+              "10:sp+1 11:sp+2/2 12:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x31, 0xc0}), host_architecture())), "10:sp+1 11:none");
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 1, bytes({0xc3, 0x55}), host_architecture())), "10:sp+1");
+    // Where the function restores fp: leave, ret; pop %rbp, jmp.
+    EXPECT_EQ(describe(rows_of_prologue(0x10, 9, standard + bytes({0xc9, 0xc3, 0x5d, 0xe9}), host_architecture())),
+              "10:sp+1 11:sp+2/2 14:none+2 16:sp+1 17:none+2 18:sp+1");
 }
 
 // The rule of libdw for the same instructions.
@@ -315,7 +318,7 @@ std::string describe_by_libdw(Dwarf_CFI* cfi, uint64_t address) {
         return "other";
     uint64_t number = ops[0].atom == 0x92 ? ops[0].number : ops[0].atom - 0x70u;
     int64_t offset = static_cast<int64_t>(ops[0].atom == 0x92 ? ops[0].number2 : ops[0].number);
-    std::string out = fmt::format("{}+{}", number == 7 ? "rsp" : number == 6 ? "rbp" : "other", offset / 8);
+    std::string out = fmt::format("{}+{}", number == 7 ? "sp" : number == 6 ? "fp" : "other", offset / 8);
     if (dwarf_frame_register(frame, 6, memory, &ops, &count) == 0 && count == 2)
         out += fmt::format("/{}", -static_cast<int64_t>(ops[1].number) / 8);
     return out;
@@ -481,7 +484,7 @@ TEST(Table, HasBothThreadsAfterClone) {
     for (size_t i = 1; i < unwind.rows.size(); i++) {
         const UnwindRow &row = unwind.rows[i], &before = unwind.rows[i - 1];
         const std::optional<uint64_t> place = file.file_offset(row.address);
-        if (SONDE_RULE_KIND(row.rule) == SONDE_RULE_STEPS && before.rule == SONDE_RULE(SONDE_RULE_RSP, 1, 0) && place &&
+        if (SONDE_RULE_KIND(row.rule) == SONDE_RULE_STEPS && before.rule == SONDE_RULE(SONDE_RULE_SP, 1, 0) && place &&
             *place >= 2 && bytes.substr(*place - 2, 5) == std::string("\x0f\x05\x48\x85\xc0"))
             calls++;
     }
