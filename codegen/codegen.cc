@@ -33,6 +33,7 @@
 #include "codegen/shared_stacks.h"
 #include "codegen/target.h"
 #include "codegen/texts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

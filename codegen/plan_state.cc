@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/counts.h"
 #include "runtime/plan/error_place.h"
 
 namespace sonde {

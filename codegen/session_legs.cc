@@ -16,6 +16,7 @@
 // saved anyway, or if other processes call the function, too.
 #include "codegen/session_legs.h"
 #include "frontend/hir/walk.h"
+#include "runtime/plan/kinds.h"
 
 #include <algorithm>
 #include <set>

@@ -85,7 +85,7 @@ struct ForeachSpec {
     llvm::BasicBlock* again; // where foreach_next() skips an element
 };
 
-// Arrays. Keys in memory have the format of plan.h. A status other than 0 means that the array is full.
+// Arrays. Keys in memory have the format of runtime/plan/data.h. A status other than 0 means that the array is full.
 class Arrays {
   public:
     virtual ~Arrays() = default;

@@ -32,7 +32,7 @@ std::string module_of(const Options& options) {
 }
 
 // The kernel whose types are compiled into the handlers; empty if the handlers use no types of the kernel.
-Result<plan::KernelBuild> find_kernel_build(Translation& t) {
+Result<plan::KernelBuild> find_kernel_build(Translation& t, const CCode* c_code) {
     plan::KernelBuild out;
     const KernelTypes* types = t.env.needed_kernel();
     if (!types)
@@ -40,7 +40,7 @@ Result<plan::KernelBuild> find_kernel_build(Translation& t) {
     const std::string& release = t.parse_options.kernel_release;
     out.release = t.other_kernel && release.empty() ? t.other_kernel->path : release;
     out.types = types->fingerprint();
-    std::set<std::string> modules = t.env.modules_for_c;
+    std::set<std::string> modules = c_code ? c_code->modules : std::set<std::string>();
     modules.insert(types->modules_used().begin(), types->modules_used().end());
     for (const std::string& module : modules) {
         Result<uint64_t> found = types->module_fingerprint(module);
@@ -103,11 +103,9 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
 
 Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const CCode* c_code) {
     facts.c_code = c_code;
-    if (c_code)
-        t.env.modules_for_c = c_code->modules;
     if (options.driver.last_pass != 4)
         return {};
-    Result<plan::KernelBuild> kernel = find_kernel_build(t);
+    Result<plan::KernelBuild> kernel = find_kernel_build(t, c_code);
     if (!kernel)
         return std::move(kernel).error();
     facts.kernel = *std::move(kernel);

@@ -20,6 +20,7 @@
 #include "runtime/engine/session.h"
 #include "runtime/kernel/privileges.h"
 #include "runtime/load/load.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

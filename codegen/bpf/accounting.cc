@@ -26,6 +26,8 @@
 // * A minimum in zeroed memory. New map elements are zero, so a smallest time of 0 would never be replaced. The
 //   smallest time is therefore stored with inverted bits. Both extremes then only grow from 0.
 #include "codegen/bpf/accounting.h"
+#include "runtime/plan/counts.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 
 #include <iterator>

@@ -21,6 +21,8 @@
 
 #include <cstddef>
 
+#include "runtime/plan/kinds.h"
+
 namespace sonde {
 namespace {
 constexpr uint32_t slots_apart =

@@ -55,7 +55,7 @@ struct BpfContext {
     bool sleeps = false;
 
     // ---- state of the program that is being lowered
-    plan::ProbeKind kind = plan::ProbeKind::Begin;
+    plan::ProbeKind kind{}; // Begin
     uint32_t probe = 0;
     SessionLegs legs;                // the handler's choices about a session program
     bool saves_entry = false;        // this program (or this part of a session program) runs at the function's entry

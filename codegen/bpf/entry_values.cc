@@ -21,6 +21,7 @@
 // On kernels with session links, one value of 8 bytes needs no map at all: the kernel keeps a word for each call
 // (codegen/session_legs.h).
 #include "codegen/bpf/parts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

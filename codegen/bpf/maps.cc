@@ -30,6 +30,7 @@
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
 #include "codegen/shared_stacks.h"
+#include "runtime/plan/counts.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"

@@ -8,6 +8,7 @@
 // inlined into handlers of both kinds. So each read gets the argument Environment::can_wait, which becomes a constant
 // after inlining (separate_waits() in codegen/routines.h).
 #include "codegen/bpf/parts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

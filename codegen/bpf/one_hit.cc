@@ -22,6 +22,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/kinds.h"
+
 namespace sonde {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "codegen/bpf/maps.h"
 #include "codegen/bpf/one_hit.h"
 #include "codegen/target.h"
+#include "runtime/plan/counts.h"
 
 namespace sonde {
 

@@ -23,6 +23,8 @@
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
 #include "frontend/hir/walk.h"
+#include "runtime/plan/counts.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 
 namespace sonde {

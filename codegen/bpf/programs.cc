@@ -25,6 +25,7 @@
 #include "codegen/bpf/parts.h"
 #include "codegen/bpf/points.h"
 #include "codegen/rtlib/fork.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/plan/saved_calls.h"
 

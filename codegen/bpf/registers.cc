@@ -21,6 +21,7 @@
 #include "arch/architecture.h"
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "codegen/bpf/parts.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/numbering.h"
 #include "runtime/plan/object_names.h"
 

@@ -29,6 +29,8 @@
 #include "codegen/lower/regex.h"
 #include "codegen/lower/stacks.h"
 #include "codegen/lower/stmt.h"
+#include "runtime/plan/counts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

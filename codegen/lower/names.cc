@@ -14,6 +14,7 @@
 
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

@@ -13,6 +13,7 @@
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -16,6 +16,7 @@
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/registers.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

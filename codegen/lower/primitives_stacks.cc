@@ -27,6 +27,7 @@
 #include "codegen/lower/print.h"
 #include "codegen/lower/registers.h"
 #include "codegen/lower/stacks.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/stack.h"
 
 namespace sonde {

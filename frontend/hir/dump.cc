@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "frontend/hir/hir.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde::hir {
 namespace {

@@ -22,7 +22,10 @@
 #include "base/regex.h"
 #include "base/source.h"
 #include "frontend/hir/primitives.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/data.h"
+#include "runtime/plan/points.h"
+#include "runtime/plan/probed_files.h"
+#include "runtime/plan/records.h"
 
 namespace sonde::hir {
 
@@ -508,7 +511,7 @@ struct Function {
 struct Handler {
     std::string name; // unique and valid as a symbol: "probe_0"
     Range range;
-    plan::ProbeKind kind = plan::ProbeKind::Begin;
+    plan::ProbeKind kind{}; // Begin
     bool in_kernel = false;
     std::vector<Local*> locals;
     Block* body = nullptr;

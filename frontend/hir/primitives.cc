@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "runtime/plan/data.h"
+#include "runtime/plan/group_names.h"
+#include "runtime/plan/records.h"
+
 namespace sonde::hir {
 
 const Primitive* find_primitive(std::string_view name) {

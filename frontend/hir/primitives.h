@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/plan/plan.h"
+#include "options/group_name.h"
+#include "runtime/plan/traits.h"
 
 namespace sonde::hir {
 

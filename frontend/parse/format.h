@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/records.h"
 
 namespace sonde {
 

@@ -42,6 +42,7 @@
 
 #include "frontend/hir/walk.h"
 #include "frontend/passes/passes.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -3,6 +3,7 @@
 // warning suggests it.
 #include "frontend/hir/walk.h"
 #include "frontend/passes/passes.h"
+#include "runtime/plan/kinds.h"
 
 #include <set>
 #include <vector>

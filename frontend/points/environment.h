@@ -20,7 +20,7 @@
 #include "frontend/types/header_types.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/plan/kernel_facts.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/points.h"
 
 namespace sonde {
 
@@ -46,11 +46,6 @@ struct ProbeEnvironment {
     bool listing_addresses = false; // -v together with -l or -L
     // Called for each resolved point (-vv); may be null.
     std::function<void(const ResolvedPoint&)> on_point;
-    std::vector<plan::Counter> counters; // the counters of perf probes with .counter("name"), which run no handler
-    // Control files by path and whether they are read, each with the position of its first handler in the script.
-    std::map<std::pair<std::string, bool>, Range> files;
-    // For each watchpoint, the program whose memory it watches (empty: the kernel) and its position in the script.
-    std::vector<std::pair<std::string, Range>> watchpoints;
     const KernelFacts* kernel_facts = nullptr; // about the kernel that the script is for; null: nothing is known
     // Tries to count these events on this machine. Returns 0 or the error number.
     std::function<int(const plan::PerfSpec&)> try_counter;
@@ -72,10 +67,9 @@ struct ProbeEnvironment {
     const KernelTypes* needed_kernel() const {
         return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
     }
-    std::vector<Syscall> no_code_calls; // system calls that this kernel does not implement; filled when first needed
-    std::set<std::string> told_no_variables; // files about whose missing variables the user was warned
-    bool relies_on_kernel = false;           // the code contains an offset or address that came from the kernel's types
-    std::set<std::string> modules_for_c;     // kernel modules whose types the script's C code names
+    std::vector<Syscall> unimplemented_calls; // those of this kernel; filled when first needed
+    std::set<std::string> told_no_variables;  // files about whose missing variables the user was warned
+    bool relies_on_kernel = false; // the code contains an offset or address that came from the kernel's types
     // Returns the debug information of exactly this build of the kernel, or an error.
     Result<DwarfModule*> kernel_debug_info();
     // The same for a kernel module. Addresses in it are relative to a section (base/linked_object.h).

@@ -11,7 +11,7 @@
 #include "arch/architecture.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/kernel_types.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/points.h"
 
 namespace sonde {
 
@@ -44,10 +44,11 @@ struct Sharing {
 
 // One place where a handler runs.
 struct ResolvedPoint {
-    plan::ProbeKind kind = plan::ProbeKind::Begin;
+    plan::ProbeKind kind{}; // Begin
     bool in_kernel = false;
     plan::Point point; // pp, path, offset ... (sema sets pn and row)
     plan::TimerSpec timer;
+    std::string counter; // the name by which @perf() reads this event's counter; empty: it is none
     int64_t order = 0;
 
     // The source of the handler's `$variables` (frontend/variables/sources.h). Null until the kind's row is consulted;
@@ -69,6 +70,7 @@ struct ResolvedPoint {
     const Type* prototype = nullptr; // parameters and result of a kernel function or tracepoint; null if unknown
     const Syscall* syscall = nullptr; // the system call, if probed by the tracepoint that all system calls share
     bool is_exit = false;             // the exit of the system call, not its entry
+    bool is_unimplemented = false;    // the system call is one that this kernel does not implement
     bool is_among_many = false;       // the same handler serves many system calls
     std::string system;               // the tracepoint's subsystem; empty if unknown
     Sharing sharing;

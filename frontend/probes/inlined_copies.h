@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "frontend/probes/probe.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/points.h"
 
 namespace sonde {
 

@@ -1,5 +1,6 @@
 // Resolves begin, end and error, each with an optional order, and never.
 #include "frontend/probes/kinds.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

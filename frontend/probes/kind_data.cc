@@ -17,13 +17,12 @@
 #include "base/suggest.h"
 #include "frontend/probes/kind_kernel.h"
 #include "frontend/probes/kind_process.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
 
 using ast::PointComponent;
-
-constexpr size_t debug_registers = 4;
 
 struct Request {
     const PointComponent* place = nullptr; // the component data(...)
@@ -98,23 +97,6 @@ bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
         .help(fmt::format("watch {} byte{} there", natural_length(8, spec.address),
                           natural_length(8, spec.address) == 1 ? "" : "s"));
     return resolving.env.listing;
-}
-
-// Takes a debug register for memory of `owner`. Kernel memory (owner "") is watched in all processes, so it takes a
-// register in each of them. Returns false after reporting that no register is left.
-bool take_register(Resolving& resolving, const Request& request, const std::string& owner) {
-    auto& taken = resolving.env.watchpoints;
-    auto shares = [&](const auto& other) { return other.first == owner || other.first.empty() || owner.empty(); };
-    taken.emplace_back(owner, resolving.point.range);
-    if (static_cast<size_t>(std::count_if(taken.begin(), taken.end(), shares)) <= debug_registers ||
-        resolving.env.listing)
-        return true;
-    resolving.diags
-        .report(DiagId::Unsupported, request.place->range,
-                fmt::format("this is watchpoint number {}, and the processor has {} debug registers",
-                            debug_registers + 1, debug_registers))
-        .note(taken[0].second, "the first one is here");
-    return false;
 }
 
 // Results of looking up a variable in the kernel's symbols.
@@ -249,7 +231,7 @@ std::vector<ResolvedPoint> resolve_kernel_data(Resolving& resolving) {
             .help("`process.data(ADDRESS)` watches a process' memory");
         return {};
     }
-    if (!set_length(resolving, *request, 1) || !take_register(resolving, *request, ""))
+    if (!set_length(resolving, *request, 1))
         return {};
     return {watched(*request, "kernel", resolving.env.listing)};
 }
@@ -293,7 +275,7 @@ std::vector<ResolvedPoint> resolve_process_data(Resolving& resolving) {
                     .help("`kernel.data(ADDRESS)` watches the kernel's memory");
                 return {};
             }
-            if (!set_length(resolving, one, size) || !take_register(resolving, one, target.text))
+            if (!set_length(resolving, one, size))
                 return {};
             ResolvedPoint resolved = watched(one, target.text, resolving.env.listing);
             resolved.point.path = module.path();

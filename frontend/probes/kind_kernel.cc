@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "base/tracefs.h"
 #include "frontend/probes/kind_kernel.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/glob.h"
 #include "frontend/probes/kind_kernel.h"
 #include "frontend/probes/kind_process.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -20,6 +20,7 @@
 #include "base/tracefs.h"
 #include "frontend/probes/kind_kernel.h"
 #include "frontend/variables/sources.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_kernel.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

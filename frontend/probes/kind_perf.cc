@@ -13,6 +13,7 @@
 #include "base/glob.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/probe.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -195,24 +196,6 @@ bool can_count(Resolving& resolving, const Event& event, const plan::PerfSpec& s
     return false;
 }
 
-// Registers a counter that `@perf("name")` reads.
-void add_counter(Resolving& resolving, const PointComponent& component, const plan::PerfSpec& spec) {
-    constexpr size_t most = 16; // codegen/rtlib/counters.h
-    std::vector<plan::Counter>& counters = resolving.env.counters;
-    for (const plan::Counter& counter : counters)
-        if (counter.name == component.text) {
-            resolving.diags.report(DiagId::Redefinition, component.arg_range,
-                                   fmt::format("the script already has a counter `{}`", component.text));
-            return;
-        }
-    if (counters.size() == most) {
-        resolving.diags.report(DiagId::Unsupported, component.arg_range,
-                               fmt::format("a script can have at most {} counters", most));
-        return;
-    }
-    counters.push_back({component.text, spec});
-}
-
 } // namespace
 
 bool declares_counter(const ast::ProbePoint* point) {
@@ -282,7 +265,7 @@ std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
             else if (!program.empty())
                 resolved.point.pp += fmt::format(".process({})", quoted(program));
             if (suffixes->counter) {
-                add_counter(resolving, *suffixes->counter, spec);
+                resolved.counter = suffixes->counter->text;
                 // A counter's body is checked but never runs.
                 resolved.kind = plan::ProbeKind::Never;
                 resolved.in_kernel = false;

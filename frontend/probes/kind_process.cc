@@ -20,6 +20,7 @@
 #include "frontend/dwarf/return_sites.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/shared_code.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "frontend/probes/kind_process.h"
 #include "frontend/variables/sources.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -11,6 +11,7 @@
 #include "frontend/probes/kind_process.h"
 #include "frontend/probes/returns_twice.h"
 #include "frontend/variables/sources.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

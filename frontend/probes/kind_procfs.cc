@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "frontend/probes/kinds.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -108,15 +109,6 @@ std::vector<ResolvedPoint> resolve_procfs(Resolving& resolving) {
         resolving.diags.report(
             DiagId::BadTarget, first.arg_range,
             fmt::format("`{}` is the session's standard input, which nothing can read as a file", path));
-        return {};
-    }
-    auto [other, fresh] = resolving.env.files.try_emplace({path, reads}, resolving.point.range);
-    if (!fresh && reads) {
-        resolving.diags
-            .report(DiagId::Redefinition, resolving.point.range,
-                    fmt::format("the control file `{}` already has a handler for reading", path))
-            .note(other->second, "the first one is here")
-            .help("a reader receives one text");
         return {};
     }
     constexpr uint32_t all_read = 0444, all_write = 0222, usual_mask = 077;

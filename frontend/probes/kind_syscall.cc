@@ -20,6 +20,7 @@
 #include "base/kallsyms.h"
 #include "base/suggest.h"
 #include "frontend/probes/kind_kernel.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -223,10 +224,12 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
         if (glob_match(wanted, syscall.name))
             add(syscall);
     if (wanted == no_code) {
-        if (resolving.env.no_code_calls.empty())
-            resolving.env.no_code_calls = calls_without_code(resolving.env);
-        for (const Syscall& syscall : resolving.env.no_code_calls)
+        if (resolving.env.unimplemented_calls.empty())
+            resolving.env.unimplemented_calls = calls_without_code(resolving.env);
+        for (const Syscall& syscall : resolving.env.unimplemented_calls) {
             add(syscall);
+            points.back().is_unimplemented = true;
+        }
     }
     // A probe of a call that no program can make is valid, but is never hit.
     bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "frontend/probes/kinds.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -11,6 +11,7 @@
 #include "frontend/ast/ast.h"
 #include "frontend/points/environment.h"
 #include "frontend/points/resolved_point.h"
+#include "frontend/probes/point_claims.h"
 
 namespace sonde {
 
@@ -29,8 +30,11 @@ bool run_in_place(ResolvedPoint& point, ProbeEnvironment& env, Diagnostics& diag
 
 // Resolves one probe point without aliases (sema has expanded them). Returns the matching places in the order of their
 // addresses. Reports errors, such as an unknown kind, or a name that does not exist (with similar names). If an
-// optional point (`?`) cannot be resolved, returns nothing and reports nothing.
-std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, Diagnostics& diags);
+// optional point (`?`) cannot be resolved, returns nothing and reports nothing. `claims`: those of the whole script.
+std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, PointClaims& claims,
+                                         Diagnostics& diags);
+// Whether a point that a pattern has found should be dropped; `found` are all of them.
+bool is_redundant(const ResolvedPoint& point, const std::vector<const ResolvedPoint*>& found);
 
 // Whether the point declares a counter that other handlers read by its name.
 bool declares_counter(const ast::ProbePoint* point);

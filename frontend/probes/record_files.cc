@@ -24,6 +24,7 @@
 #include "base/fd.h"
 #include "base/program_identity.h"
 #include "frontend/dwarf/probe_safety.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

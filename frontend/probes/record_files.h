@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "frontend/hir/hir.h"
 #include "frontend/probes/probe.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/probed_files.h"
 
 namespace sonde {
 

@@ -13,6 +13,7 @@
 #include "frontend/bridge/habits.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/variables/sources.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -64,18 +65,22 @@ std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
 
 } // namespace
 
-std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, Diagnostics& diags) {
+std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, PointClaims& claims,
+                                         Diagnostics& diags) {
     if (point.components.empty())
         return {};
     Resolving resolving{point, env, diags};
+    const auto take = [&](std::vector<ResolvedPoint> points) {
+        return claims.take(points, point, env.listing, diags) ? points : std::vector<ResolvedPoint>();
+    };
     if (!point.optional)
-        return dispatch(resolving);
+        return take(dispatch(resolving));
     bool lacks_some = false;
     std::vector<ResolvedPoint> points;
     {
         // An optional point (`?`) may be missing, so its errors are not reported.
         Diagnostics::Suppress quiet(diags);
-        points = dispatch(resolving);
+        points = take(dispatch(resolving));
         if (quiet.errors() != 0)
             return {};
         lacks_some = std::ranges::any_of(quiet.reports(), [](const auto& one) { return one.first == DiagId::LeftOut; });
@@ -83,6 +88,33 @@ std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvi
     // But if the point exists, the user expects all its hits. So resolve it again to report the places that are left
     // out.
     return lacks_some ? dispatch(resolving) : points;
+}
+
+namespace {
+
+// SystemTap has no timers below 100 us, so `timer.*(1)` does not mean them. Scripts can use them by name.
+bool is_fine_timer(const ResolvedPoint& point) {
+    constexpr uint64_t finest_of_patterns_ns = 100'000;
+    return point.kind == plan::ProbeKind::Timer && point.timer.interval_ns < finest_of_patterns_ns;
+}
+
+bool is_same_call(const ResolvedPoint& one, const ResolvedPoint& other) {
+    if (one.is_exit != other.is_exit)
+        return false;
+    const std::vector<plan::NarrowCall>&narrow = one.syscall->narrow_calls, &others = other.syscall->narrow_calls;
+    if (narrow.empty())
+        return one.syscall->number == other.syscall->number;
+    return std::ranges::find(others, narrow[0].number, &plan::NarrowCall::number) != others.end();
+}
+
+} // namespace
+
+// A system call that this kernel does not implement is found by its own name and as `ni_syscall`.
+bool is_redundant(const ResolvedPoint& point, const std::vector<const ResolvedPoint*>& found) {
+    return is_fine_timer(point) ||
+           (point.is_unimplemented && std::ranges::any_of(found, [&](const ResolvedPoint* other) {
+                return other->syscall && !other->is_unimplemented && is_same_call(point, *other);
+            }));
 }
 
 bool is_probe_kind(const std::string& first_component) {

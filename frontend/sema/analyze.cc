@@ -48,7 +48,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     }
     notes.call_texts.finish(program, arena);
     functions.drop_uncalled();
-    program.counters = env.counters;
+    program.counters = context.claims.counters();
     if (program.handlers.empty() && notes.never_handlers.empty() && !diags.has_errors())
         diags.report(DiagId::NoMatch, {}, "the script has no probe that can run");
     if (diags.has_errors())

@@ -21,6 +21,7 @@
 #include "frontend/sema/build_operators.h"
 #include "frontend/sema/build_print.h"
 #include "frontend/sema/build_target.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

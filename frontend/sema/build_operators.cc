@@ -17,6 +17,7 @@
 #include "frontend/sema/build_operators.h"
 #include "frontend/sema/build_target.h"
 #include "frontend/variables/signature.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 
@@ -49,8 +50,9 @@ hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
         return b.zero(expr.range);
     }
     std::vector<std::string> names;
-    for (size_t i = 0; i < b.context.env.counters.size(); i++) {
-        names.push_back(b.context.env.counters[i].name);
+    const std::vector<plan::Counter>& counters = b.context.claims.counters();
+    for (size_t i = 0; i < counters.size(); i++) {
+        names.push_back(counters[i].name);
         if (names.back() == name) {
             std::vector<hir::Expr*> args = {b.make<hir::ConstLong>(expr.range, static_cast<int64_t>(i))};
             return b.make<hir::Intrinsic>(expr.range, "__counter", ValueType::Long, std::move(args));

@@ -20,6 +20,7 @@
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
 #include "frontend/variables/located.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

@@ -10,6 +10,7 @@
 
 #include "frontend/hir/walk.h"
 #include "frontend/sema/phases.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

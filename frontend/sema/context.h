@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "frontend/parse/parser.h"
+#include "frontend/probes/point_claims.h"
 #include "frontend/sema/sema.h"
 
 namespace sonde {
@@ -38,6 +39,7 @@ class SemaContext {
     const Translate& options;
     Arena& arena;
     Diagnostics& diags;
+    PointClaims claims;        // of the script's points
     bool var_at_entry = false; // --compatible up to 4.0: `@var` in .return is the value at the entry
     int trying = 0;            // if not 0, a trial (@defined) is running, and its reports are dropped
 

@@ -293,8 +293,7 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     };
     for (const ast::ProbePoint& form : forms)
         resolve_form(form);
-    drop_fine_timers(out, before);
-    drop_second_calls(out, before);
+    drop_redundant(out, before);
     if (out.size() > before || pattern.optional || *use.stopped)
         return;
     const bool is_open = is_pattern(pattern.components[0]); // the first component is a pattern, so it may mean anything
@@ -309,40 +308,6 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     } else {
         report_unknown_point(pattern);
     }
-}
-
-// Drops timers below 100 us. SystemTap has none, so `timer.*(1)` should not create them; scripts can use them by name.
-void Expander::drop_fine_timers(std::vector<Resolved>& out, size_t first) {
-    constexpr uint64_t finest_of_patterns_ns = 100'000;
-    auto is_fine = [](const Resolved& one) {
-        return one.point.kind == plan::ProbeKind::Timer && one.point.timer.interval_ns < finest_of_patterns_ns;
-    };
-    out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_fine), out.end());
-}
-
-// Drops duplicates of system calls that this kernel does not implement: they match by their own name and as
-// `ni_syscall`.
-void Expander::drop_second_calls(std::vector<Resolved>& out, size_t first) {
-    const std::vector<Syscall>& unnamed = c_.env.no_code_calls;
-    auto is_unnamed = [&](const Syscall* call) {
-        return std::any_of(unnamed.begin(), unnamed.end(), [&](const Syscall& one) { return &one == call; });
-    };
-    std::set<std::pair<int64_t, bool>> named, named_narrow;
-    for (size_t i = first; i < out.size(); i++)
-        if (const ResolvedPoint& point = out[i].point; point.syscall && !is_unnamed(point.syscall)) {
-            named.emplace(point.syscall->number, point.is_exit);
-            for (const plan::NarrowCall& call : point.syscall->narrow_calls)
-                named_narrow.emplace(call.number, point.is_exit);
-        }
-    auto is_second = [&](const Resolved& one) {
-        const ResolvedPoint& point = one.point;
-        if (!is_unnamed(point.syscall))
-            return false;
-        const std::vector<plan::NarrowCall>& narrow = point.syscall->narrow_calls;
-        return narrow.empty() ? named.contains({point.syscall->number, point.is_exit})
-                              : named_narrow.contains({narrow[0].number, point.is_exit});
-    };
-    out.erase(std::remove_if(out.begin() + static_cast<ptrdiff_t>(first), out.end(), is_second), out.end());
 }
 
 // Sets the result of pn() to the point that a pattern has found, also if an alias contains the pattern.
@@ -364,13 +329,25 @@ void Expander::name_found(Expansion& expansion, const ast::ProbePoint& pattern, 
     expansion.pn = ast::to_source(named);
 }
 
+void Expander::drop_redundant(std::vector<Resolved>& out, size_t first) {
+    std::vector<const ResolvedPoint*> found;
+    for (size_t i = first; i < out.size(); i++)
+        found.push_back(&out[i].point);
+    std::vector<Resolved> kept;
+    for (size_t i = first; i < out.size(); i++)
+        if (!is_redundant(out[i].point, found))
+            kept.push_back(out[i]);
+    out.resize(first);
+    std::ranges::move(kept, std::back_inserter(out));
+}
+
 void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
     expansions_.push_back(use.expansion);
     const Expansion* expansion = &expansions_.back();
     ast::ProbePoint bare = without_marks(point);
     bare.optional = point.optional;
     const size_t errors = c_.diags.error_count();
-    std::vector<ResolvedPoint> found = resolve_point(bare, c_.env, c_.diags);
+    std::vector<ResolvedPoint> found = resolve_point(bare, c_.env, c_.claims, c_.diags);
     if (found.empty() && !bare.optional && c_.diags.error_count() == errors)
         *use.never_hit = true;
     for (ResolvedPoint& resolved : found) {

@@ -48,8 +48,7 @@ class Expander {
     void resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out);
     void resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out); // not an alias
     void name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found);
-    static void drop_fine_timers(std::vector<Resolved>& out, size_t first);
-    void drop_second_calls(std::vector<Resolved>& out, size_t first);
+    static void drop_redundant(std::vector<Resolved>& out, size_t first); // of a pattern's points, from `first` on
     void report_unknown_point(const ast::ProbePoint& point);
     void check_condition(const ast::Expr& expr, FileId file);
 

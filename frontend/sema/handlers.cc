@@ -34,6 +34,7 @@
 #include "frontend/sema/handlers.h"
 #include "frontend/variables/readable_calls.h"
 #include "frontend/variables/source_program.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

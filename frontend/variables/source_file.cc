@@ -3,6 +3,7 @@
 
 #include "base/suggest.h"
 #include "frontend/variables/sources.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

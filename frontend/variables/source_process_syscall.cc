@@ -8,6 +8,7 @@
 
 #include "arch/architecture.h"
 #include "frontend/variables/sources.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

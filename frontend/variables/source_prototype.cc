@@ -18,6 +18,7 @@
 #include "frontend/variables/layout.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

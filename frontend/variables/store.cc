@@ -16,6 +16,7 @@
 #include "frontend/variables/bind.h"
 #include "frontend/variables/layout.h"
 #include "frontend/variables/reading.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

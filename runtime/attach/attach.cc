@@ -23,6 +23,7 @@
 
 #include "base/kallsyms.h"
 #include "runtime/attach/arm_places.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {

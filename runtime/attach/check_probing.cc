@@ -7,6 +7,7 @@
 
 #include "runtime/attach/attach.h"
 #include "runtime/kernel/features.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "runtime/attach/attach.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -16,6 +16,7 @@
 #include "arch/instruction_hazards.h"
 #include "base/glob.h"
 #include "runtime/attach/instruction_trial.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {

@@ -14,6 +14,7 @@
 
 #include "base/processes.h"
 #include "runtime/attach/attach.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 
 namespace sonde {

@@ -37,6 +37,7 @@
 #include "base/processes.h"
 #include "base/quiet_thread.h"
 #include "runtime/attach/perf_links.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/plan/watched_programs.h"
 #include "runtime/text/messages.h"

@@ -16,6 +16,7 @@
 
 #include "base/processes.h"
 #include "runtime/kernel/privileges.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/plan/saved_calls.h"
 #include "runtime/text/messages.h"

@@ -43,6 +43,7 @@
 
 #include "base/clock.h"
 #include "runtime/engine/control_channel.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {

@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/process_maps.h"
 #include "base/result.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/text/messages.h"
 
 // Functions for measuring the cost of a trap. The kernel emulates the nop of the first one. It single-steps the ret of

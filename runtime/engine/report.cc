@@ -24,6 +24,7 @@
 #include "runtime/containers/groups.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/engine/unhit.h"
+#include "runtime/plan/counts.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/text/messages.h"

@@ -50,6 +50,7 @@
 #include "runtime/engine/unhit.h"
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/privileges.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/processes/command.h"
 #include "runtime/processes/probed_files.h"
 #include "runtime/text/messages.h"

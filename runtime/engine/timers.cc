@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 

@@ -18,6 +18,8 @@
 #include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/shared_libraries.h"
+#include "runtime/plan/counts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/plan/counts.h"
 #include "runtime/plan/plan.h"
 #include "runtime/processes/target_files.h"
 

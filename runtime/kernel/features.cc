@@ -26,6 +26,7 @@
 #include "runtime/kernel/preemption.h"
 #include "runtime/kernel/privileges.h"
 #include "runtime/kernel/uprobe_session.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

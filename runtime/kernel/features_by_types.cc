@@ -12,6 +12,7 @@
 #include "arch/architecture.h"
 #include "base/btf_file.h"
 #include "runtime/kernel/features.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

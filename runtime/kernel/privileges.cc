@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/kinds.h"
+
 namespace sonde {
 namespace {
 

@@ -34,6 +34,7 @@
 #include "runtime/load/object_check.h"
 #include "runtime/load/verifier_log.h"
 #include "runtime/plan/file_table.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
 
 namespace sonde {

@@ -30,6 +30,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/counts.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"

@@ -5,7 +5,7 @@
 /* The number of bytes that are sent at once. A handler with more output sends several pieces, which the runtime joins.
  */
 enum { SONDE_BATCH_BYTES = 2048 };
-enum { SONDE_BATCH_RECORD = 12 };                     /* RecordType of a batch (plan.h) */
+enum { SONDE_BATCH_RECORD = 12 };                     /* RecordType of a batch (records.h) */
 enum { SONDE_FIRST_PIECE = 1, SONDE_LAST_PIECE = 2 }; /* bits in the format of its record */
 
 // The state of one run's output.

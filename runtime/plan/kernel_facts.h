@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/lazy.h"
-#include "runtime/plan/kinds.h"
+#include "runtime/plan/points.h"
 
 namespace sonde {
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/kinds.h"
+
 namespace sonde::plan {
 
 int64_t number_in(const KeyPart& part, const char* key) {

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "arch/instruction_hazards.h"
+#include "runtime/plan/counts.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde::plan {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde::plan {

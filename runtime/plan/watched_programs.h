@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {

@@ -40,6 +40,7 @@
 #include "base/fd.h"
 #include "base/process_maps.h"
 #include "runtime/plan/file_table.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/libraries.h"
 #include "runtime/symbols/table.h"

@@ -20,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {

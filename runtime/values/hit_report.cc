@@ -15,6 +15,7 @@
 
 #include "arch/cycle_counter.h"
 #include "base/clock.h"
+#include "runtime/plan/counts.h"
 
 namespace sonde {
 namespace {

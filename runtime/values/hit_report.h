@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/load/load.h"
+#include "runtime/plan/counts.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {

@@ -12,13 +12,13 @@
 
 namespace sonde {
 
-// An element of a snapshot. The key and the payload have the layout that plan.h describes.
+// An element of a snapshot. The key and the payload have the layout that runtime/plan/data.h describes.
 struct ArrayElement {
     uint64_t insertion = 0;
     std::string key, payload;
 };
 
-// An array of the script. Keys and payloads are bytes in the layout of plan.h.
+// An array of the script. Keys and payloads are bytes in the layout of runtime/plan/data.h.
 class HostArray {
   public:
     virtual ~HostArray() = default;

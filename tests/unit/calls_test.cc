@@ -1,4 +1,5 @@
 // Which probes are the beginning and end of a call, and to which thread a hit belongs.
+#include "runtime/plan/kinds.h"
 #include "runtime/values/calls.h"
 
 #include <string>

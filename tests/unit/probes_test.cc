@@ -9,6 +9,7 @@
 #include "frontend/parse/parser.h"
 #include "frontend/probes/probe.h"
 #include "frontend/variables/variables.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -27,6 +28,7 @@ struct Session {
     Diagnostics diags{sources};
     Arena arena;
     ProbeEnvironment env;
+    PointClaims claims;
 
     ast::File* parse(const std::string& text) {
         ast::File* file = parse_file(sources.add("<input>", text), sources, ParseOptions(), arena, diags);
@@ -34,7 +36,7 @@ struct Session {
         return file;
     }
     std::vector<ResolvedPoint> resolve(const std::string& point) {
-        return resolve_point(*parse("probe " + point + " {}")->probes[0]->points[0], env, diags);
+        return resolve_point(*parse("probe " + point + " {}")->probes[0]->points[0], env, claims, diags);
     }
     std::string messages() const { return diags.render(false); }
 

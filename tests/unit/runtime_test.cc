@@ -12,6 +12,7 @@
 #include "runtime/engine/host_object.h"
 #include "runtime/engine/session.h"
 #include "runtime/load/verifier_log.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/sinks/printing.h"

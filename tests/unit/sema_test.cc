@@ -9,6 +9,7 @@
 
 #include "frontend/parse/parser.h"
 #include "frontend/sema/sema.h"
+#include "runtime/plan/kinds.h"
 #include "stdlib/stdlib.h"
 
 namespace sonde {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "runtime/engine/timers.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {

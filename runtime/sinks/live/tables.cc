@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/terminal_text.h"
+#include "runtime/plan/counts.h"
 #include "runtime/values/session_data.h"
 
 namespace sonde {

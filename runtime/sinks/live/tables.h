@@ -28,7 +28,7 @@ struct LiveValue {
 
 // One element of an array, or a scalar.
 struct LiveRow {
-    std::string key, payload; // as bytes in the layout of plan.h; of a scalar, the key is empty
+    std::string key, payload; // as bytes in the layout of runtime/plan/data.h; of a scalar, the key is empty
     LiveValue value;
 };
 

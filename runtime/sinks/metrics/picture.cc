@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "runtime/plan/counts.h"
 #include "runtime/sinks/metrics/otlp_pusher.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/session_data.h"

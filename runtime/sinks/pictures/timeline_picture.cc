@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/counts.h"
 #include "runtime/sinks/pictures/page.h"
 #include "runtime/sinks/pictures/timeline_script.h"
 #include "runtime/sinks/pictures/xml.h"
