@@ -72,16 +72,15 @@ const char* no_data = "is an object without data, which is not passed";
 bool is_class(const Type* type) { return type->kind == Type::Struct || type->kind == Type::Union; }
 
 // The convention of Rust, which Rust does not guarantee. A value that consists of one or two scalars is returned in one
-// register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. Optimized
-// code does not return that address, but after the prologue it is still in the register.
-Location rust_result(const RegisterFile& file, const Type* type) {
+// register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. Unoptimized
+// code returns that address. Optimized code may not, but there the entry is probed, where the register still has it.
+Location rust_result(const RegisterFile& file, const Type* type, bool is_optimized) {
     const std::span<const int> registers = file.results;
-    const int first_argument = file.arguments[0];
     Location location;
     if (type->size > 16) {
         location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, first_argument});
-        location.of_entry = true;
+        location.ops.push_back({LocationOp::Register, is_optimized ? file.arguments[0] : registers[0]});
+        location.of_entry = is_optimized;
         return location;
     }
     Leaves leaves;
@@ -153,7 +152,7 @@ Location CallingConvention::full_result_location(const FunctionInstance& functio
     if (is_scalar(type) && type->size <= 8)
         return in_register(registers[0]);
     if (is_rust)
-        return rust_result(file_.architecture().registers(), type);
+        return rust_result(file_.architecture().registers(), type, debug_.is_optimized(function));
     bool by_address = is_passed_by_address(types_, type);
     ValueClasses classes = by_address ? ValueClasses() : value_classes(types_, type);
     if (classes.doubt)

@@ -4,6 +4,7 @@
 #include "frontend/dwarf/debug_files.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <dwarf.h>
 #include <elf.h>
@@ -150,6 +151,34 @@ void DebugFiles::forget() {
     opened_dwarf_.close();
     dwarfs_.clear();
     opened_ = false;
+}
+
+// gcc stores the optimization level in DW_AT_producer. For LLVM it must be derived from the debug information.
+bool DebugFiles::is_optimized(const FunctionInstance& function) {
+    Dwarf_Die die, unit;
+    if (!function.has_debug_info || !unpack(function.die, &die))
+        return false;
+    const char* producer =
+        dwarf_diecu(&die, &unit, nullptr, nullptr) ? string_attribute(unit, DW_AT_producer) : nullptr;
+    if (producer && strncmp(producer, "GNU ", 4) == 0) {
+        std::string_view options = producer;
+        const size_t level = options.rfind(" -O");
+        return level != std::string_view::npos && !options.substr(level + 3).starts_with("0");
+    }
+    // LLVM describes calls and uses location lists only in optimized code.
+    Dwarf_Attribute attribute;
+    bool optimized = dwarf_hasattr(&die, DW_AT_call_all_calls) || dwarf_hasattr(&die, DW_AT_GNU_all_call_sites) ||
+                     dwarf_hasattr(&die, DW_AT_abstract_origin);
+    for_each_child_of_function(die, [&](Dwarf_Die& child) {
+        if (!optimized && dwarf_attr(&child, DW_AT_location, &attribute)) {
+            Dwarf_Op* ops = nullptr;
+            size_t length = 0;
+            const bool single = dwarf_getlocation(&attribute, &ops, &length) == 0 && length > 0;
+            optimized = !single || (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31);
+        }
+        return !optimized;
+    });
+    return optimized;
 }
 
 } // namespace sonde

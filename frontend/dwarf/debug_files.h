@@ -39,6 +39,9 @@ class DebugFiles {
     // information exists. Searches it if necessary.
     const ElfFile* separate();
 
+    // Whether the compiler has optimized the function.
+    bool is_optimized(const FunctionInstance& function);
+
     // These return null if the information does not exist. The pointers are valid until forget().
     Dwarf* dwarf();
     // The call frame information: .eh_frame, which all programs have, and .debug_frame, which is part of the debug

@@ -269,6 +269,11 @@ class LocationTranslator {
 
     // Converts the offset in the module's thread-local block, on top of the stack, to an address.
     bool push_thread_local() {
+        // gcc writes an address instead of an offset with -gsplit-dwarf.
+        const bool is_outside = !ops_.empty() && ops_.back().code == LocationOp::Constant &&
+                                static_cast<uint64_t>(ops_.back().operand) >= context_.file.thread_block_size();
+        if (is_outside && !context_.file.is_32_bit())
+            return fail("has a corrupt location, outside of the thread's variables");
         if (std::optional<int64_t> bias = context_.file.thread_distance())
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
         if (context_.file.is_32_bit())

@@ -27,6 +27,7 @@ Result<ProgramFile> ProgramFile::open(const std::string& path, bool object) {
     out.path_ = without_links(path);
     out.build_id_ = out.elf_.build_id();
     std::optional<ThreadBlock> block = out.is_32_bit() ? std::nullopt : find_thread_block(out.elf_);
+    out.thread_block_size_ = block ? block->size : 0;
     if (block && block->distance)
         out.thread_distance_ = block->distance;
     else if (block)

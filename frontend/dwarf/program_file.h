@@ -56,6 +56,7 @@ class ProgramFile {
     // programs, whose threads have another layout.
     std::optional<int64_t> thread_distance() const { return thread_distance_; }
     const std::optional<ThreadSlot>& thread_slot() const { return thread_slot_; }
+    uint64_t thread_block_size() const { return thread_block_size_; } // in bytes; 0 in 32-bit programs
 
   private:
     ProgramFile(ElfFile elf, const Architecture& architecture) : elf_(std::move(elf)), architecture_(&architecture) {}
@@ -65,6 +66,7 @@ class ProgramFile {
     std::string path_, build_id_;
     std::optional<int64_t> thread_distance_;
     std::optional<ThreadSlot> thread_slot_;
+    uint64_t thread_block_size_ = 0;
     std::optional<std::vector<PltEntry>> plt_;
     std::optional<std::vector<UsdtMark>> marks_;
 };

@@ -36,7 +36,7 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
     if (!block)
         return std::nullopt;
     if (!is_program)
-        return ThreadBlock{};
+        return ThreadBlock{.distance = std::nullopt, .size = block->p_memsz};
     // The program's block ends at the thread pointer and is aligned.
     uint64_t align = std::max<uint64_t>(block->p_align, 1);
     uint64_t size = block->p_memsz;
@@ -44,7 +44,7 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
     if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
         return std::nullopt;
     uint64_t skew = (0 - block->p_vaddr - size) & (align - 1);
-    return ThreadBlock{-static_cast<int64_t>(size + skew)};
+    return ThreadBlock{.distance = -static_cast<int64_t>(size + skew), .size = size};
 }
 
 std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {

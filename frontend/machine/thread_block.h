@@ -21,6 +21,7 @@ namespace sonde {
 struct ThreadBlock {
     // For programs: the distance from the thread pointer (negative); for libraries it is known at run time only.
     std::optional<int64_t> distance;
+    uint64_t size = 0; // in bytes
 };
 
 // A word of a library that the loader fills. It holds either the distance from the thread pointer to the variable at
