@@ -70,17 +70,20 @@ std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvi
     if (point.components.empty())
         return {};
     Resolving resolving{point, env, diags};
-    const auto take = [&](std::vector<ResolvedPoint> points) {
-        return claims.take(points, point, env.listing, diags) ? points : std::vector<ResolvedPoint>();
+    const auto resolve = [&] {
+        std::vector<ResolvedPoint> found = dispatch(resolving);
+        if (!claims.take(found, point, env.listing, diags))
+            found.clear();
+        return found;
     };
     if (!point.optional)
-        return take(dispatch(resolving));
+        return resolve();
     bool lacks_some = false;
     std::vector<ResolvedPoint> points;
     {
         // An optional point (`?`) may be missing, so its errors are not reported.
         Diagnostics::Suppress quiet(diags);
-        points = take(dispatch(resolving));
+        points = resolve();
         if (quiet.errors() != 0)
             return {};
         lacks_some = std::ranges::any_of(quiet.reports(), [](const auto& one) { return one.first == DiagId::LeftOut; });
