@@ -131,7 +131,9 @@ Result<void> SoundPlaces::report(const plan::Plan& plan) const {
             continue;
         // Points that the kernel would refuse are an error only if no point of the whole plan is left. Points where a
         // probe would change the program are an error if the script names the point itself.
-        const bool named = !has_wildcard(key.second) || group.refused == group.points;
+        const bool is_pattern = has_wildcard(key.second) || key.second.ends_with(".plt") ||
+                                key.second.ends_with(".plt.return"); // without a name, `.plt` means all entries
+        const bool named = !is_pattern || group.refused == group.points;
         if (is_refused(*group.why) ? left == 0 : named)
             return Error(explain(*group.first, *group.why));
         warn_of(key.second, group);
