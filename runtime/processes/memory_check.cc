@@ -171,7 +171,8 @@ class ProcessMemory {
 
 class Checker {
   public:
-    Checker(const plan::Plan& plan, const ProbedFiles& files) : plan_(plan), files_(code_files(plan, files)) {
+    Checker(const plan::Plan& plan, const ProbedFiles& files, const std::function<bool()>& stop)
+        : plan_(plan), files_(code_files(plan, files)), stop_(stop) {
         for (const ProbedCodeFile& file : files_)
             inodes_.insert(file.inode);
     }
@@ -208,7 +209,7 @@ class Checker {
                 continue;
             const uint64_t end = mapping.offset + (mapping.end - mapping.start);
             for (auto at = std::ranges::lower_bound(file.places, mapping.offset, {}, &plan::ProbedCode::offset);
-                 at != file.places.end() && (*at)->offset < end; ++at) {
+                 at != file.places.end() && (*at)->offset < end && !stop_(); ++at) {
                 covered += mapping.executable ? 1 : 0;
                 compare(process, memory, file, **at, mapping.start + ((*at)->offset - mapping.offset));
             }
@@ -237,17 +238,17 @@ class Checker {
 
     // Whether the kernel put the breakpoint there for another tracer. That tracer may be taking its probes away
     // meanwhile: new mappings then have no breakpoint, while the old one still has it for some milliseconds. A
-    // debugger's breakpoint stays.
-    static bool is_of_another_tracer(ProcessMemory& memory, const ProbedCodeFile& file, const plan::ProbedCode& code,
-                                     uint64_t address) {
-        constexpr int tries = 10;
+    // debugger's breakpoint stays. All places together wait for it once.
+    bool is_of_another_tracer(ProcessMemory& memory, const ProbedCodeFile& file, const plan::ProbedCode& code,
+                              uint64_t address) {
         constexpr timespec pause{0, 5'000'000};
-        for (int i = 0; i < tries; i++) {
+        for (;; pauses_left_--) {
             if (is_probed_by_others(file.fd, code.offset) || memory.difference(code, address).empty())
                 return true;
+            if (pauses_left_ <= 0)
+                return false;
             nanosleep(&pause, nullptr);
         }
-        return false;
     }
 
     std::string name_of(const ProbedCodeFile& file, const plan::ProbedCode& code) const {
@@ -288,6 +289,8 @@ class Checker {
     std::vector<ProbedCodeFile> files_;
     std::set<uint64_t> inodes_;
     MemoryCheck out_;
+    const std::function<bool()>& stop_;
+    int pauses_left_ = 10;
 };
 
 } // namespace
@@ -301,7 +304,7 @@ size_t MemoryCheck::changes() const {
 
 MemoryCheck check_memory_of_processes(const plan::Plan& plan, const ProbedFiles& files,
                                       const std::function<bool()>& stop) {
-    Checker checker(plan, files);
+    Checker checker(plan, files, stop);
     if (checker.has_nothing())
         return {};
     for (const int64_t process : all_processes()) {
