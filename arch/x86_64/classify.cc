@@ -139,7 +139,7 @@ uint8_t traits_of(const X86Instruction& one) {
         return one.map == 1 && moves_to_memory(one.opcode) ? WritesMemory : 0;
     if (one.map > 1)
         return 0;
-    return traits[one.map][static_cast<size_t>(one.opcode * extensions + one.extension())];
+    return traits[one.map][size_t{one.opcode} * extensions + static_cast<size_t>(one.extension())];
 }
 
 // Whether ModRM may name rsp as the operand that is written. A wrong "yes" does no harm.

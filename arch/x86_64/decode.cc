@@ -166,7 +166,7 @@ constexpr KnownOpcodes known_opcodes[] = {
 constexpr uint8_t no_row = 0xff;
 constexpr int map_limit = 32, prefix_limit = 4;
 constexpr size_t row_index(Encoding encoding, int map, uint8_t pp) {
-    return static_cast<size_t>((encoding * map_limit + map) * prefix_limit + pp);
+    return (static_cast<size_t>(encoding) * map_limit + static_cast<size_t>(map)) * prefix_limit + pp;
 }
 constexpr auto rows_of_known_opcodes = [] {
     std::array<uint8_t, row_index(Xop, map_limit - 1, prefix_limit - 1) + 1> out{};
