@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -333,12 +334,12 @@ void Expander::drop_redundant(std::vector<Resolved>& out, size_t first) {
     std::vector<const ResolvedPoint*> found;
     for (size_t i = first; i < out.size(); i++)
         found.push_back(&out[i].point);
-    std::vector<Resolved> kept;
-    for (size_t i = first; i < out.size(); i++)
-        if (!is_redundant(out[i].point, found))
-            kept.push_back(out[i]);
-    out.resize(first);
-    std::ranges::move(kept, std::back_inserter(out));
+    std::vector<size_t> redundant;
+    for (size_t i = 0; i < found.size(); i++)
+        if (is_redundant(*found[i], found))
+            redundant.push_back(first + i);
+    for (const size_t index : std::views::reverse(redundant))
+        out.erase(out.begin() + static_cast<ptrdiff_t>(index));
 }
 
 void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out) {
