@@ -273,7 +273,8 @@ class LocationTranslator {
         const bool is_outside = !ops_.empty() && ops_.back().code == LocationOp::Constant &&
                                 static_cast<uint64_t>(ops_.back().operand) >= context_.file.thread_block_size();
         if (is_outside && !context_.file.is_32_bit())
-            return fail("has a corrupt location, outside of the thread's variables");
+            return fail("has a location outside of the thread-local variables, as gcc writes with -gsplit-dwarf; "
+                        "compile without it");
         if (std::optional<int64_t> bias = context_.file.thread_distance())
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
         if (context_.file.is_32_bit())
