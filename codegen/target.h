@@ -12,7 +12,7 @@
 
 #include "codegen/emitter.h"
 #include "codegen/environment.h"
-#include "codegen/session_legs.h"
+#include "codegen/session_split.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {
@@ -24,7 +24,7 @@ class HandlerPrograms {
     // Whether handlers store the outcome of their hit in Environment::outcome.
     virtual bool tells_outcomes() const = 0;
     // Applies to the next handler, whose two parts are joined to one program by join_legs().
-    virtual void use_session(const SessionLegs& legs) = 0;
+    virtual void use_session(const SessionSplit& split) = 0;
     // Begins a handler's function and fills the environment. The frame's size is known only after the body is lowered.
     // So BPF claims an element of a map for the frame, and host code gets the frame as an argument.
     virtual void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,

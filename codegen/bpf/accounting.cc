@@ -104,7 +104,7 @@ void BpfAccounting::mark(plan::Mark what, llvm::Value* index) {
 void BpfAccounting::count_hit(Environment& env) {
     mark(bpf_.saves_entry ? plan::Mark::Entered : plan::Mark::Hit, env.row);
     const plan::Probe& probe = bpf_.state.plan.probes[bpf_.probe];
-    if (!bpf_.legs.wanted && probe.entry_program.empty() && !probe.at_instruction)
+    if (!bpf_.split.wanted && probe.entry_program.empty() && !probe.at_instruction)
         count_full_returns();
     if (timed_ && !bpf_.saves_entry)
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));
@@ -175,7 +175,7 @@ void BpfAccounting::record_outcome(Environment& env) {
     llvm::Value* outcome = e_.masked(e_.CreateLoad(e_.i64(), env.outcome), std::size(plan::ProbeTiming{}.outcomes) - 1);
     if (bpf_.saves_entry) {
         llvm::BasicBlock* over = e_.block("over");
-        llvm::Value* ends = bpf_.legs.wanted ? e_.CreateLoad(e_.i64(), bpf_.refused) : outcome;
+        llvm::Value* ends = bpf_.split.wanted ? e_.CreateLoad(e_.i64(), bpf_.refused) : outcome;
         e_.CreateCondBr(e_.CreateICmpNE(ends, e_.number(0)), over, end);
         e_.SetInsertPoint(over);
         add_timing(offsetof(plan::ProbeTiming, hits), e_.number(1));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "codegen/emitter.h"
-#include "codegen/session_legs.h"
+#include "codegen/session_split.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 
@@ -57,7 +57,7 @@ struct BpfContext {
     // ---- state of the program that is being lowered
     plan::ProbeKind kind{}; // Begin
     uint32_t probe = 0;
-    SessionLegs legs;                // the handler's choices about a session program
+    SessionSplit split;              // the handler's choices about a session program
     bool saves_entry = false;        // this program (or this part of a session program) runs at the function's entry
     bool at_syscall_event = false;   // a system call's program, attached to the perf event of its tracepoint
     bool looks_at_counters = false;  // reads performance counters, so it may not sleep

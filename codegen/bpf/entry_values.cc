@@ -19,7 +19,7 @@
 // been evicted.
 //
 // On kernels with session links, one value of 8 bytes needs no map at all: the kernel keeps a word for each call
-// (codegen/session_legs.h).
+// (codegen/session_split.h).
 #include "codegen/bpf/parts.h"
 #include "runtime/plan/kinds.h"
 
@@ -29,13 +29,13 @@ namespace sonde {
 // its element is still in the map under the same key. Overwriting that element in place takes a tenth of the time.
 void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::Value* values,
                           llvm::Value* return_address) {
-    if (bpf_.legs.wanted)
+    if (bpf_.split.wanted)
         e_.CreateStore(e_.number(0), bpf_.refused);
     if (!handler.at_return)
         accounting_.count_full_returns();
-    if (bpf_.legs.in_record)
+    if (bpf_.split.in_record)
         e_.CreateStore(
-            e_.CreateLoad(e_.i64(), e_.offset(values, bpf_.state.entry_offset(handler, *bpf_.legs.in_record))),
+            e_.CreateLoad(e_.i64(), e_.offset(values, bpf_.state.entry_offset(handler, *bpf_.split.in_record))),
             helper_pointer(e_, plan::call_session_cookie, {bpf_.argument}));
     if (bpf_.state.plan.probes[bpf_.probe].entry_map.empty())
         return;
@@ -68,7 +68,7 @@ void BpfEntryValues::find(Environment& env, const hir::Handler& handler) {
     if (bpf_.saves_entry)
         return;
     const std::string& map = bpf_.state.plan.probes[bpf_.probe].entry_map;
-    if (bpf_.legs.in_record) {
+    if (bpf_.split.in_record) {
         element_ = helper_pointer(e_, plan::call_session_cookie, {bpf_.argument});
     } else if (!map.empty()) {
         // A call that began before the session has saved nothing, and its return is not handled.
@@ -87,7 +87,7 @@ void BpfEntryValues::forget(Environment& env, const hir::Handler& handler) {
 }
 
 llvm::Value* BpfEntryValues::load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) {
-    llvm::Value* at = bpf_.legs.in_record && !bpf_.saves_entry
+    llvm::Value* at = bpf_.split.in_record && !bpf_.saves_entry
                           ? element_
                           : e_.offset(element_, bpf_.state.entry_offset(handler, index));
     if (!slot)

@@ -172,7 +172,7 @@ class BpfPrograms final : public HandlerPrograms {
     };
     explicit BpfPrograms(const Parts& parts) : parts_(parts), bpf_(parts.bpf), e_(parts.bpf.e) {}
     bool tells_outcomes() const override { return bpf_.state.plan.timing; }
-    void use_session(const SessionLegs& legs) override { bpf_.legs = legs; }
+    void use_session(const SessionSplit& split) override { bpf_.split = split; }
     void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                Environment& env) override;
     void condition_held(Environment& env) override { parts_.accounting.mark(plan::Mark::Wanted, env.row); }
@@ -196,7 +196,7 @@ class BpfPrograms final : public HandlerPrograms {
 
     // Begins the entry part or the return part of a session program. The optimizer inlines both into one function,
     // where they share the stack.
-    llvm::Function* begin_leg(const std::string& symbol);
+    llvm::Function* begin_part(const std::string& symbol);
     // The program's ELF section, which tells libbpf its type. Several programs may be in one section. `entry`: the
     // program saves values at a function's entry, for a probe at its return.
     const char* section(bool entry) const;
@@ -210,7 +210,7 @@ class BpfPrograms final : public HandlerPrograms {
     Parts parts_;
     BpfContext& bpf_;
     Emitter& e_;
-    llvm::Function *entry_leg_ = nullptr, *return_leg_ = nullptr;
+    llvm::Function *entry_part_ = nullptr, *return_part_ = nullptr;
 };
 
 } // namespace sonde

@@ -1,5 +1,5 @@
 // BPF programs from beginning to end. The kernel runs the program of a session link at a function's entry and at its
-// return, so this program consists of two parts (legs in the code).
+// return, so this program consists of two parts.
 //
 // A program does these things, in this order:
 // - It checks whether the session runs (OneHit), and whether the event is in the target's processes and groups.
@@ -52,8 +52,8 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     bpf_.at_syscall_event = bpf_.state.facts.syscall_events && is_at_syscalls(handler);
     bpf_.looks_at_counters = needs.counter;
     llvm::Function* function = nullptr;
-    if (bpf_.legs.wanted) {
-        function = begin_leg(symbol);
+    if (bpf_.split.wanted) {
+        function = begin_part(symbol);
     } else {
         auto* type = llvm::FunctionType::get(result_type(), {e_.ptr()}, false);
         function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, e_.module());
@@ -61,7 +61,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
     }
     e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
     e_.lines().describe(function, handler.range);
-    if (bpf_.legs.wanted && bpf_.saves_entry) {
+    if (bpf_.split.wanted && bpf_.saves_entry) {
         bpf_.refused = e_.stack(8);
         e_.CreateStore(e_.number(1), bpf_.refused);
     }
@@ -110,7 +110,7 @@ void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {
     if (plan::traits(bpf_.kind).task_argument >= 0) // the task iterator passes a null task at its end
         go_if(bpf_, e_.CreateICmpNE(env.task, e_.number(0)));
     // A packet does not belong to a process.
-    bool let_in = bpf_.legs.wanted && !bpf_.saves_entry; // its entry has filtered it
+    bool let_in = bpf_.split.wanted && !bpf_.saves_entry; // its entry has filtered it
     if (bpf_.state.plan.filter_target && !plan::is_about_no_task(bpf_.kind) && !let_in)
         filter_target(bpf_, parts_.task, parts_.accounting, env);
     if (!bpf_.state.plan.groups.empty() && !plan::is_about_no_task(bpf_.kind) && !let_in)
@@ -128,7 +128,7 @@ void BpfPrograms::end(Environment& env) {
     else
         e_.CreateBr(bpf_.out);
     e_.SetInsertPoint(bpf_.out);
-    if (bpf_.legs.wanted && bpf_.saves_entry)
+    if (bpf_.split.wanted && bpf_.saves_entry)
         e_.CreateRet(e_.CreateTrunc(e_.CreateLoad(e_.i64(), bpf_.refused), e_.getInt32Ty()));
     else
         e_.CreateRet(
@@ -163,17 +163,17 @@ const char* BpfPrograms::section(bool entry) const {
     return entry && *kind.at_entry ? kind.at_entry : kind.section;
 }
 
-llvm::Function* BpfPrograms::begin_leg(const std::string& symbol) {
+llvm::Function* BpfPrograms::begin_part(const std::string& symbol) {
     auto* type = llvm::FunctionType::get(e_.getInt32Ty(), {e_.ptr()}, false);
     auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
                                             symbol + (bpf_.saves_entry ? "" : "_return"), e_.module());
     function->addFnAttr(llvm::Attribute::AlwaysInline);
-    (bpf_.saves_entry ? entry_leg_ : return_leg_) = function;
+    (bpf_.saves_entry ? entry_part_ : return_part_) = function;
     return function;
 }
 
 void BpfPrograms::join_legs(const hir::Handler& handler) {
-    auto* function = llvm::Function::Create(return_leg_->getFunctionType(), llvm::Function::ExternalLinkage,
+    auto* function = llvm::Function::Create(return_part_->getFunctionType(), llvm::Function::ExternalLinkage,
                                             handler.name, e_.module());
     function->setSection(bpf_.sleeps && !bpf_.looks_at_counters ? "uprobe.s" : "uprobe");
     e_.SetInsertPoint(llvm::BasicBlock::Create(e_.getContext(), "entry", function));
@@ -183,9 +183,9 @@ void BpfPrograms::join_legs(const hir::Handler& handler) {
     // Kernels before 7.0 ignore the argument.
     llvm::Value* returns = helper(e_, plan::call_session_is_return, {context});
     e_.CreateCondBr(e_.CreateICmpNE(e_.CreateAnd(returns, e_.number(1)), e_.number(0)), returned, entered);
-    for (auto [leg, at] : {std::pair(entry_leg_, entered), std::pair(return_leg_, returned)}) {
+    for (auto [part, at] : {std::pair(entry_part_, entered), std::pair(return_part_, returned)}) {
         e_.SetInsertPoint(at);
-        e_.CreateRet(e_.CreateCall(leg, {context}));
+        e_.CreateRet(e_.CreateCall(part, {context}));
     }
 }
 

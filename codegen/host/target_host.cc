@@ -22,7 +22,7 @@ class HostPrograms final : public HandlerPrograms {
   public:
     explicit HostPrograms(Emitter& emitter) : e_(emitter) {}
     bool tells_outcomes() const override { return false; }
-    void use_session(const SessionLegs&) override {}
+    void use_session(const SessionSplit&) override {}
     void begin(const hir::Handler&, const std::string& symbol, uint32_t probe, Needs, Environment& env) override {
         llvm::Type* p = e_.ptr();
         auto* type = llvm::FunctionType::get(e_.getVoidTy(), {p, p, p}, false);

@@ -126,7 +126,7 @@ void require(Lowerer& l, const std::vector<Requirement>& requirements) {
 }
 
 // Emits the program that saves the values that the .return handler needs.
-void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionLegs& legs, uint32_t probe) {
+void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionSplit& split, uint32_t probe) {
     Emitter& e = l.e;
     l.env = {};
     l.locals.clear();
@@ -135,7 +135,7 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionL
         l.functions.clear();
     l.at_exit = false;
     std::vector<const hir::Expr*> all(handler.entry_values.begin(), handler.entry_values.end());
-    for (const Requirement& requirement : legs.at_entry)
+    for (const Requirement& requirement : split.at_entry)
         all.push_back(requirement.condition);
     Needs need = needs_at_entry(all, e.state());
     need.frame = need.frame || l.gathers;
@@ -155,7 +155,7 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionL
             e.CreateStore(lower(l, value), at);
     }
     l.target.entry_values().are_at(buffer);
-    require(l, legs.at_entry);
+    require(l, split.at_entry);
     bool in_map = !e.state().plan.probes[probe].entry_map.empty();
     llvm::Value* place = in_map && handler.return_address ? lower(l, *handler.return_address) : nullptr;
     l.target.entry_values().save(l.env, handler, buffer, place);
@@ -179,29 +179,29 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     const bool tells_hit = e.in_kernel() && e.state().plan.tells_hits && plan::tells_hits(handler.kind);
     need.frame = need.frame || gathers || tells_hit;
     plan::Probe& out = e.state().plan.probes[probe];
-    SessionLegs legs = split_legs(handler, out, e.state(), need.counter);
-    out.is_session = legs.wanted;
-    if (!handler.entry_values.empty() && !legs.wanted)
+    SessionSplit split = split_for_session(handler, out, e.state(), need.counter);
+    out.is_session = split.wanted;
+    if (!handler.entry_values.empty() && !split.wanted)
         out.entry_program = handler.name + "_entry";
-    if (legs.wanted ? legs.in_map : !handler.entry_values.empty())
+    if (split.wanted ? split.in_map : !handler.entry_values.empty())
         out.entry_map = handler.name + "_saved";
-    l.target.programs().use_session(legs);
+    l.target.programs().use_session(split);
     l.frame = l.scan = {};
     begin_program(l, handler, handler.name, probe, need, false);
     begin_locals(l, handler.locals);
-    require(l, legs.at_return);
+    require(l, split.at_return);
     out.has_condition = handler.condition != nullptr;
-    if (out.has_condition && !legs.wanted)
+    if (out.has_condition && !split.wanted)
         l.target.programs().condition_held(l.env);
     if (tells_hit)
         send_hit(l);
-    for (const hir::Stmt* stmt : legs.body)
+    for (const hir::Stmt* stmt : split.body)
         lower(l, *stmt);
     end_program(l);
     out.frame_size = static_cast<uint32_t>(l.frame.most);
-    if (!handler.entry_values.empty() || legs.wanted)
-        lower_entry_program(l, handler, legs, probe);
-    if (legs.wanted)
+    if (!handler.entry_values.empty() || split.wanted)
+        lower_entry_program(l, handler, split, probe);
+    if (split.wanted)
         l.target.programs().join_legs(handler);
     if (!l.problem.empty())
         return Error(l.problem);

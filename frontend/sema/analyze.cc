@@ -2,8 +2,8 @@
 //
 // 1. Building. Names looks up functions, globals and library files. Expander turns the probe points of the script into
 //    points of probe kinds. Handlers and Functions create the handlers and the functions that they call; the build_*
-//    functions create the HIR of their bodies. HIR has no types yet. Notes keeps facts from building that later phases
-//    need.
+//    functions create the HIR of their bodies. HIR has no types yet. SideTables keeps facts from building that later
+//    phases need.
 // 2. Phases over the whole program (phases.h): types, checks, and the use of globals.
 // 3. Passes from HIR to HIR (frontend/passes).
 //
@@ -22,16 +22,16 @@ namespace sonde {
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
                       const Translate& options, Arena& arena, Diagnostics& diags) {
     SemaContext context(library, env, options, arena, diags);
-    Notes notes;
-    Names names(context, notes);
+    SideTables tables;
+    Names names(context, tables);
     for (const ast::File* file : files)
         names.add_file(*file);
     names.apply_overrides(files.empty() ? 0 : files[0]->id);
 
     hir::Program& program = *arena.make<hir::Program>();
     Expander expander(context, names);
-    Reaches reaches(names);
-    Functions functions(program, context, names, notes, reaches);
+    PointUseFinder point_uses(names);
+    Functions functions(program, context, names, tables, point_uses);
     Handlers handlers(functions.building(), expander);
 
     // Build the counters first, because other handlers refer to them by name.
@@ -46,27 +46,27 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
         handlers.build_probe(*next->probe, next->file);
         functions.build_pending();
     }
-    notes.call_texts.finish(program, arena);
+    tables.call_texts.finish(program, arena);
     functions.drop_uncalled();
     program.counters = context.claims.counters();
-    if (program.handlers.empty() && notes.never_handlers.empty() && !diags.has_errors())
+    if (program.handlers.empty() && tables.never_handlers.empty() && !diags.has_errors())
         diags.report(DiagId::NoMatch, {}, "the script has no probe that can run");
     if (diags.has_errors())
         return nullptr;
 
     // From here on, all names are resolved.
-    infer_types(program, names, notes, context);
+    infer_types(program, names, tables, context);
     if (diags.has_errors())
         return nullptr;
 
     // From here on, all expressions have types.
-    place_c_code(program, names, notes, context);
-    compile_regexes(notes, context);
-    check_foreach(program, notes, context);
-    check_side_effects(program, notes, context);
-    check_own_task(program, notes.heads, diags);
-    analyze_usage(program, names, notes, context);
-    finish_histograms(notes);
+    place_c_code(program, names, tables, context);
+    compile_regexes(tables, context);
+    check_foreach(program, tables, context);
+    check_side_effects(program, tables, context);
+    check_own_task(program, tables.heads, diags);
+    analyze_usage(program, names, tables, context);
+    finish_histograms(tables);
     name_keys(program, context);
     order_functions(program, context);
     if (diags.has_errors())

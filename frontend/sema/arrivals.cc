@@ -22,7 +22,7 @@ class NoteBuilder {
         : b_(body), registers_(registers), which_(which), range_(range) {}
 
     hir::Element* note() {
-        hir::Global*& notes = b_.notes.arrivals;
+        hir::Global*& notes = b_.tables.arrivals;
         if (!notes) {
             notes = b_.make<hir::Global>();
             notes->name = "arrivals"; // an invented name: no script can use it

@@ -31,8 +31,8 @@ hir::Local* Body::find_local(const std::string& name) {
 hir::Local* Body::declare_hidden(const char* what, Range range) {
     hir::Local* local = declare(fmt::format("{}.{}", what, locals.size()), range);
     local->type = hir::ValueType::Long;
-    notes.assigned.insert(local);
-    notes.bound.insert(local);
+    tables.assigned.insert(local);
+    tables.bound.insert(local);
     return local;
 }
 

@@ -230,7 +230,7 @@ void build_body(Body& b, hir::Function& out, bool has_next) {
                     .help("-g allows it");
     std::vector<hir::Expr*> args;
     for (hir::Local* param : out.params) {
-        b.notes.read.insert(param);
+        b.tables.read.insert(param);
         args.push_back(b.make<hir::LocalRef>(range, param));
     }
     // The body that the passes see: all calls, then a primitive without a known value as the result.
@@ -282,13 +282,13 @@ hir::Expr* build_c_expression(Body& b, const ast::EmbeddedExpr& expr, bool value
         hir::Local* local = name.starts_with(argument) ? b.find_local(name.substr(argument.size())) : nullptr;
         if (!local)
             continue;
-        b.notes.read.insert(local);
+        b.tables.read.insert(local);
         auto* param = b.make<hir::Local>();
         param->name = local->name;
         param->range = local->range;
         param->index = static_cast<uint32_t>(out.params.size());
-        b.notes.assigned.insert(param);
-        b.notes.bound.insert(param);
+        b.tables.assigned.insert(param);
+        b.tables.bound.insert(param);
         out.params.push_back(param);
         args.push_back(b.make<hir::LocalRef>(expr.range, local));
     }

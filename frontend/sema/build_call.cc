@@ -50,18 +50,18 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
                                                                           : ValueType::Void;
         auto* primitive = b.make<hir::Intrinsic>(range, function.name, result, std::move(args));
         primitive->gives_nothing = result == ValueType::Void;
-        b.notes.primitives[primitive] = &function;
+        b.tables.primitives[primitive] = &function;
         return primitive;
     }
     // The body can depend on what the arguments point to, so their C types are part of the instance.
     std::vector<const Type*> types;
     bool typed = false;
     for (const hir::Expr* arg : args) {
-        types.push_back(c_type_of(b.notes, *arg));
+        types.push_back(c_type_of(b.tables, *arg));
         typed = typed || types.back();
     }
     bool library = b.context.diags.sources().is_tapset(entry.file);
-    if (!b.point || !(b.reaches.of_function(entry).point || (typed && !library))) {
+    if (!b.point || !(b.point_uses.of_function(entry).point || (typed && !library))) {
         hir::Function* callee = b.functions.instantiate(entry);
         return b.make<hir::Call>(range, callee, callee->result, std::move(args));
     }
@@ -97,7 +97,7 @@ hir::Stmt* build_next_overload(Body& b, Range range) {
     }
     std::vector<hir::Expr*> args;
     for (size_t i = 0; i < arity; i++) {
-        b.notes.read.insert(b.function()->params[i]);
+        b.tables.read.insert(b.function()->params[i]);
         args.push_back(b.make<hir::LocalRef>(range, b.function()->params[i]));
     }
     hir::Expr* value = build_call_to(b, **(here + 1), std::move(args), range);

@@ -5,7 +5,7 @@
 // times, for several probe points.
 //
 // Types are not known here: `a = b` may be about numbers or strings. infer.cc finds that out when all bodies exist.
-// Only facts that need the source form are recorded now, in Body::notes.
+// Only facts that need the source form are recorded now, in Body::tables.
 #include <algorithm>
 #include <utility>
 
@@ -225,7 +225,7 @@ hir::Expr* build_regex(Body& b, const ast::BinaryExpr& expr) {
     }
     auto* out = b.make<hir::Regex>(expr.op_range, subject, literal.value, std::move(*pattern),
                                    expr.op == ast::BinaryOp::NotMatch);
-    b.notes.regexes.emplace_back(out, literal.range);
+    b.tables.regexes.emplace_back(out, literal.range);
     return out;
 }
 
@@ -281,13 +281,13 @@ hir::Expr* build_assign(Body& b, const ast::AssignExpr& expr, bool value_unused)
         return value;
     note_key_names(*target, *expr.target);
     if ((expr.op || !value_unused) && target->kind == hir::ExprKind::LocalRef)
-        b.notes.read.insert(hir::as<hir::LocalRef>(*target).local);
+        b.tables.read.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = b.make<hir::Assign>(expr.range, target, value);
     assign->value_unused = value_unused;
     if (!value_unused && target->kind == hir::ExprKind::LocalRef)
         hir::as<hir::LocalRef>(*target).local->assigned_within = true;
     if (!expr.op)
-        note_c_type(b.notes, variable_of(*target), *value);
+        record_c_type(b.tables, variable_of(*target), *value);
     if (expr.op) {
         assign->concat = *expr.op == ast::BinaryOp::Concat;
         if (!assign->concat)
@@ -326,7 +326,7 @@ hir::Expr* build_incdec(Body& b, const ast::IncDecExpr& expr, bool value_unused)
         return b.zero(expr.range);
     note_key_names(*target, *expr.target);
     if (target->kind == hir::ExprKind::LocalRef)
-        b.notes.read.insert(hir::as<hir::LocalRef>(*target).local);
+        b.tables.read.insert(hir::as<hir::LocalRef>(*target).local);
     auto* assign = b.make<hir::Assign>(expr.range, target, b.make<hir::ConstLong>(expr.range, 1));
     assign->op = expr.increment ? hir::BinaryOp::Add : hir::BinaryOp::Sub;
     assign->gives_old = !expr.prefix && !value_unused;

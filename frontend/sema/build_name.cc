@@ -50,7 +50,7 @@ hir::Expr* build_name(Body& b, const ast::NameExpr& expr) {
     // Reading a name declares it. If nothing ever assigns it, a later phase reports "never assigned".
     if (!local)
         local = b.declare(expr.name, expr.range);
-    b.notes.read.insert(local);
+    b.tables.read.insert(local);
     return b.make<hir::LocalRef>(expr.range, local);
 }
 
@@ -89,7 +89,7 @@ bool check_key_count(Body& b, hir::Global& array, size_t count, Range range) {
     }
     if (array.keys.empty()) {
         array.keys.assign(count, ValueType::Unknown);
-        b.notes.fixed_at.try_emplace(&array.keys, range);
+        b.tables.fixed_at.try_emplace(&array.keys, range);
     }
     if (array.keys.size() == count)
         return true;
@@ -97,7 +97,7 @@ bool check_key_count(Body& b, hir::Global& array, size_t count, Range range) {
         .report_once(DiagId::Arity, range,
                      fmt::format("array `{}` has {} key{}, not {}", array.name, array.keys.size(),
                                  array.keys.size() == 1 ? "" : "s", count))
-        .note(b.notes.fixed_at[&array.keys], "used with that many keys here");
+        .note(b.tables.fixed_at[&array.keys], "used with that many keys here");
     return false;
 }
 
@@ -124,7 +124,7 @@ hir::Expr* build_lvalue(Body& b, const ast::Expr& expr) {
         if (refuse_in_entry(b, name, expr.range))
             return nullptr;
         hir::Local* local = b.declare(name, expr.range);
-        b.notes.assigned.insert(local);
+        b.tables.assigned.insert(local);
         return b.make<hir::LocalRef>(expr.range, local);
     }
     if (expr.kind == ast::ExprKind::Index) {

@@ -172,7 +172,7 @@ hir::Expr* build_enumname(Body& b, const ast::AtOperatorExpr& expr) {
             return nothing;
         }
     } else {
-        type = c_type_of(b.notes, *value) ? strip(c_type_of(b.notes, *value)) : nullptr;
+        type = c_type_of(b.tables, *value) ? strip(c_type_of(b.tables, *value)) : nullptr;
         if (!type || type->kind != Type::Enum) {
             b.context
                 .report_once(DiagId::UnknownType, expr.args[0]->range,

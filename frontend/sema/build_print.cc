@@ -104,7 +104,7 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
     }
     auto* print = b.make<hir::Print>(expr.range, std::move(format), std::move(args), expr.to_string);
     if (histogram)
-        b.notes.histogram_prints.push_back(print);
+        b.tables.histogram_prints.push_back(print);
     return print;
 }
 
@@ -171,14 +171,14 @@ plan::StatsNeeds need_histogram(Body& b, hir::Expr& source, const ast::Statistic
         have.width = wanted.width;
         have.elision = wanted.elision;
         have.bar_width = wanted.bar_width;
-        b.notes.fixed_at[&have.histogram] = expr.range;
+        b.tables.fixed_at[&have.histogram] = expr.range;
     } else if (have.histogram != wanted.histogram || have.low != wanted.low || have.high != wanted.high ||
                have.width != wanted.width) {
         b.context
             .report_once(
                 DiagId::BadStatistic, expr.range,
                 fmt::format("`{}` already keeps another histogram, and a statistic can keep only one", global.name))
-            .note(b.notes.fixed_at[&have.histogram], "the other histogram");
+            .note(b.tables.fixed_at[&have.histogram], "the other histogram");
     }
     return wanted;
 }
@@ -197,7 +197,7 @@ hir::Expr* build_statistic(Body& b, const ast::StatisticExpr& expr) {
     if (expr.extractor == ast::Extractor::Variance && !b.context.trying) {
         int64_t shift = expr.params.empty() ? 0 : expr.params[0];
         hir::Global& global = *global_of(*source);
-        auto [place, fresh] = b.notes.fixed_at.try_emplace(&global.stats.variance_shift, expr.range);
+        auto [place, fresh] = b.tables.fixed_at.try_emplace(&global.stats.variance_shift, expr.range);
         if (fresh)
             global.stats.variance_shift = shift;
         if (shift < 0 || shift > 62)
@@ -236,7 +236,7 @@ hir::Expr* build_in_histogram(Body& b, const ast::StatisticExpr& histogram, cons
         b.context.report_once(DiagId::BadStatistic, histogram.range, "only a histogram has buckets");
         return b.zero(range);
     }
-    b.notes.asked.insert(global_of(*source));
+    b.tables.asked.insert(global_of(*source));
     const uint32_t buckets = need_histogram(b, *source, histogram).buckets();
     NamedFunction* function = b.names.find_function("__is_bucket", 2, b.file, range);
     return build_call_to(b, *function, {build_expr(b, number), b.make<hir::ConstLong>(range, buckets)}, range);

@@ -138,7 +138,7 @@ hir::Stmt* build_stmt(Body& b, const ast::Stmt& stmt) {
             return block;
         }
         if (value)
-            note_c_type(b.notes, b.function(), *value);
+            record_c_type(b.tables, b.function(), *value);
         return b.make<hir::Return>(range, value);
     }
     case StmtKind::Delete:
@@ -172,8 +172,8 @@ hir::Local* bind_variable(Body& b, const std::string& name, Range range, std::ve
     hir::Global* global = b.find_local(name) ? nullptr : b.find_global(name);
     // A name that no script can write; the number distinguishes loops.
     hir::Local* local = b.declare(global ? fmt::format("{}.{}", name, b.locals.size()) : name, range);
-    b.notes.assigned.insert(local);
-    b.notes.bound.insert(local);
+    b.tables.assigned.insert(local);
+    b.tables.bound.insert(local);
     if (global && b.names.use_as(*global, Shape::Scalar, range)) {
         auto* copy =
             b.make<hir::Assign>(range, b.make<hir::GlobalRef>(range, global), b.make<hir::LocalRef>(range, local));
@@ -238,7 +238,7 @@ hir::Stmt* build_foreach(Body& b, const ast::ForeachStmt& s) {
     if (s.sort_extractor) {
         loop->sort_stat = static_cast<hir::StatValue>(*s.sort_extractor);
         loop->sort_percentile = s.sort_percentile;
-        b.notes.stat_sorted[loop] = s.collection->range;
+        b.tables.stat_sorted[loop] = s.collection->range;
     }
     if (s.limit)
         loop->limit = build_expr(b, *s.limit);
@@ -275,10 +275,10 @@ hir::Stmt* build_delete(Body& b, const ast::DeleteStmt& s) {
             return b.make<hir::Delete>(s.range, global, std::vector<hir::Expr*>());
     // Reset a local to 0 or "": infer.cc chooses between them when the type is known.
     hir::Local* local = b.declare(name, s.target->range);
-    b.notes.assigned.insert(local);
+    b.tables.assigned.insert(local);
     auto* reset = b.make<hir::Assign>(s.range, b.make<hir::LocalRef>(s.target->range, local), b.zero(s.range));
     reset->value_unused = true;
-    b.notes.resets.insert(reset);
+    b.tables.resets.insert(reset);
     return b.make<hir::ExprStmt>(s.range, reset);
 }
 
@@ -290,7 +290,7 @@ hir::Stmt* build_try(Body& b, const ast::TryStmt& s) {
         message = bind_variable(b, s.variable, s.variable_range, copies);
     if (message && message->type == ValueType::Unknown) {
         message->type = ValueType::String;
-        b.notes.fixed_at[message] = s.variable_range;
+        b.tables.fixed_at[message] = s.variable_range;
     }
     return b.make<hir::Try>(s.range, body, message, prepend(b, copies, build_body(b, *s.handler)));
 }

@@ -5,8 +5,8 @@
 // so a recursive function works. Locals of the handler do not exist at the entry, so they are errors there.
 //
 // `@defined(e)` is answered by building `e` and counting the errors. The result is thrown away, together with
-// everything that building has added to the body. When you add a list to Body or Notes, check whether is_defined() must
-// restore it.
+// everything that building has added to the body. When you add a list to Body or SideTables, check whether is_defined()
+// must restore it.
 #include <algorithm>
 #include <utility>
 
@@ -65,14 +65,14 @@ hir::Expr* entry_value(Body& b, size_t index, const hir::Expr& saved) {
         hir::Local* param = b.declare(fmt::format("entry.{}", index), saved.range);
         if (std::find(b.function()->params.begin(), b.function()->params.end(), param) == b.function()->params.end()) {
             b.function()->params.push_back(param);
-            b.notes.assigned.insert(param);
-            b.notes.bound.insert(param);
+            b.tables.assigned.insert(param);
+            b.tables.bound.insert(param);
         }
-        b.notes.read.insert(param);
+        b.tables.read.insert(param);
         value = b.make<hir::LocalRef>(saved.range, param);
     }
-    if (const Type* type = c_type_of(b.notes, saved))
-        b.notes.c_types[value] = type;
+    if (const Type* type = c_type_of(b.tables, saved))
+        b.tables.c_types[value] = type;
     return value;
 }
 } // namespace
@@ -111,16 +111,16 @@ Binder make_binder(Body& b, Range expr_range) {
         return entry ? build_call_to(b, *entry, std::move(args), range) : nullptr;
     };
     binder.define = [&b](hir::Function& function) { return b.functions.define(function); };
-    binder.call_texts = &b.notes.call_texts;
+    binder.call_texts = &b.tables.call_texts;
     binder.symbol_address = [&b, expr_range](const std::string& symbol) {
         return b.functions.symbol_address(symbol, expr_range);
     };
     binder.module = [&b](const std::string& path) { return b.context.env.module(path); };
-    binder.c_type_of = [&b](const hir::Expr& expr) { return c_type_of(b.notes, expr); };
-    binder.note_c_type = [&b](const hir::Expr* expr, const Type* type) {
+    binder.c_type_of = [&b](const hir::Expr& expr) { return c_type_of(b.tables, expr); };
+    binder.record_c_type = [&b](const hir::Expr* expr, const Type* type) {
         const Type* plain = strip(type);
         if (plain && (plain->kind == Type::Pointer || plain->kind == Type::Array || plain->kind == Type::Enum))
-            b.notes.c_types[expr] = type;
+            b.tables.c_types[expr] = type;
     };
     return binder;
 }

@@ -57,7 +57,7 @@ bool calls_itself(const hir::Function& function) {
 
 } // namespace
 
-void place_c_code(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context) {
+void place_c_code(hir::Program& program, const Names& names, const SideTables& tables, SemaContext& context) {
     for (hir::Function* function : program.functions) {
         settle_calls(*function);
         if (function->c_code.range.valid() && calls_itself(*function))
@@ -77,7 +77,7 @@ void place_c_code(hir::Program& program, const Names& names, const Notes& notes,
         if (plan::is_file(handler->kind))
             context
                 .report_once(
-                    DiagId::EmbeddedCode, notes.heads.at(handler),
+                    DiagId::EmbeddedCode, tables.heads.at(handler),
                     fmt::format(
                         "`{}` is C, which runs only in the kernel, and the session runs the handlers of control files",
                         function->name))

@@ -88,13 +88,13 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 } // namespace
 
 // Recording groups costs time, so regular expressions record them only if the script asks for groups.
-void compile_regexes(const Notes& notes, SemaContext& context) {
-    bool captures = std::any_of(notes.primitives.begin(), notes.primitives.end(), [](const auto& entry) {
+void compile_regexes(const SideTables& tables, SemaContext& context) {
+    bool captures = std::any_of(tables.primitives.begin(), tables.primitives.end(), [](const auto& entry) {
         const hir::Primitive* primitive = hir::find_primitive(entry.first->name);
         return primitive && primitive->needs_groups;
     });
     std::map<std::pair<std::string, bool>, std::shared_ptr<const regex::Program>> compiled;
-    for (auto [expr, range] : notes.regexes) {
+    for (auto [expr, range] : tables.regexes) {
         bool with_groups = captures && !expr->negated;
         std::shared_ptr<const regex::Program>& program = compiled[{expr->text, with_groups}];
         if (!program) {
@@ -109,7 +109,7 @@ void compile_regexes(const Notes& notes, SemaContext& context) {
 }
 
 // SystemTap forbids such changes, too: the elements that the loop would visit are undefined.
-void check_foreach(const hir::Program& program, const Notes& notes, SemaContext& context) {
+void check_foreach(const hir::Program& program, const SideTables& tables, SemaContext& context) {
     auto check = [&](const hir::Stmt& body) {
         for_each_stmt(body, [&](const hir::Stmt& stmt) {
             if (stmt.kind != hir::StmtKind::Foreach || !hir::as<hir::Foreach>(stmt).array)
@@ -135,17 +135,17 @@ void check_foreach(const hir::Program& program, const Notes& notes, SemaContext&
     };
     for (const hir::Function* function : program.functions)
         check(*function->body);
-    for (const auto* handlers : {&program.handlers, &notes.never_handlers})
+    for (const auto* handlers : {&program.handlers, &tables.never_handlers})
         for (const hir::Handler* handler : *handlers)
             check(*handler->body);
 }
 
-void check_side_effects(const hir::Program& program, const Notes& notes, SemaContext& context) {
+void check_side_effects(const hir::Program& program, const SideTables& tables, SemaContext& context) {
     if (context.options.unoptimized || context.options.tells_hits)
         return;
     // A probe may have several handlers, and some may do nothing: `if (@defined($x)) ...`. Warn only if all do nothing.
     const auto place = [&](const hir::Handler* handler) {
-        const Range& head = notes.heads.at(handler);
+        const Range& head = tables.heads.at(handler);
         return std::tuple(head.file, head.begin, head.end);
     };
     std::set<decltype(place(nullptr))> effective;
@@ -159,7 +159,7 @@ void check_side_effects(const hir::Program& program, const Notes& notes, SemaCon
     }
     for (const hir::Handler* handler : idle)
         if (!effective.contains(place(handler)))
-            context.report_once(DiagId::SideEffectFree, notes.heads.at(handler), "this probe's handler does nothing");
+            context.report_once(DiagId::SideEffectFree, tables.heads.at(handler), "this probe's handler does nothing");
 }
 
 } // namespace sonde

@@ -40,7 +40,7 @@ hir::Function* Functions::declare(const NamedFunction& entry) {
     else if (entry.ast->result == ast::DeclaredType::String)
         function->result = ValueType::String;
     if (function->result != ValueType::Unknown)
-        notes_.fixed_at[function] = entry.ast->name_range;
+        tables_.fixed_at[function] = entry.ast->name_range;
     // Declare the parameters now, because calls may be built before the body.
     for (const ast::Parameter& param : entry.ast->params) {
         auto* local = c_.arena.make<hir::Local>();
@@ -49,10 +49,10 @@ hir::Function* Functions::declare(const NamedFunction& entry) {
         local->index = static_cast<uint32_t>(function->params.size());
         if (param.type != ast::DeclaredType::None) {
             local->type = param.type == ast::DeclaredType::Long ? ValueType::Long : ValueType::String;
-            notes_.fixed_at[local] = param.range;
+            tables_.fixed_at[local] = param.range;
         }
-        notes_.assigned.insert(local);
-        notes_.bound.insert(local);
+        tables_.assigned.insert(local);
+        tables_.bound.insert(local);
         function->params.push_back(local);
     }
     program_.functions.push_back(function);
@@ -97,7 +97,7 @@ void Functions::build_pending() {
 // The kernel's symbols have addresses only at run time. A hidden global holds the address; the session sets it at the
 // start.
 hir::Expr* Functions::symbol_address(const std::string& symbol, Range range) {
-    hir::Global*& global = notes_.addresses[symbol];
+    hir::Global*& global = tables_.addresses[symbol];
     if (!global) {
         global = c_.arena.make<hir::Global>();
         // A name that no script can write.
@@ -115,8 +115,8 @@ hir::Function* Functions::define(hir::Function& function) {
     for (auto* list : {&function.params, &function.locals})
         for (hir::Local* local : *list) {
             local->index = next++;
-            notes_.assigned.insert(local);
-            notes_.bound.insert(local);
+            tables_.assigned.insert(local);
+            tables_.bound.insert(local);
         }
     hir::Function*& known = readers_[hir::identity(function)];
     if (!known) {
@@ -163,7 +163,7 @@ Instance& Functions::instantiate(NamedFunction& entry, const ResolvedPoint& poin
     hir::Function& function = *instance.function;
     for (size_t i = 0; i < instance.arguments.size(); i++)
         if (instance.arguments[i])
-            notes_.c_types_of_variables[function.params[i]] = {instance.arguments[i]};
+            tables_.c_types_of_variables[function.params[i]] = {instance.arguments[i]};
     std::vector<hir::Local*> locals;
     Body body(building(), instance, locals, point);
     build_function(body, *entry.ast);
@@ -215,7 +215,7 @@ void Functions::drop_uncalled() {
         if (expr.kind == hir::ExprKind::Call && called.insert(hir::as<hir::Call>(expr).callee).second)
             todo.push_back(hir::as<hir::Call>(expr).callee);
     };
-    for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
+    for (const auto* handlers : {&program_.handlers, &tables_.never_handlers})
         for (const hir::Handler* handler : *handlers)
             for_each_expr(*handler, note_call);
     while (!todo.empty()) {
@@ -234,7 +234,7 @@ void Functions::drop_uncalled() {
         if (c_.diags.sources().is_tapset(entry.file) || is_called(entry, called))
             continue;
         uncalled.push_back(entry.ast);
-        if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !reaches_.of_function(entry).point) {
+        if (!entry.hir && entry.ast->body && entry.ast->embedded.empty() && !point_uses_.of_function(entry).point) {
             instantiate(entry);
             build_pending();
         }

@@ -10,8 +10,8 @@
 
 #include "frontend/sema/context.h"
 #include "frontend/sema/names.h"
-#include "frontend/sema/notes.h"
-#include "frontend/sema/reach.h"
+#include "frontend/sema/point_uses.h"
+#include "frontend/sema/side_tables.h"
 
 namespace sonde {
 
@@ -40,18 +40,18 @@ struct Building {
     hir::Program& program;
     SemaContext& context;
     Names& names;
-    Notes& notes;
-    Reaches& reaches;
+    SideTables& tables;
+    PointUseFinder& point_uses;
     Functions& functions;
 };
 
 // Creates functions and their instances, and adds them to the program.
 class Functions {
   public:
-    Functions(hir::Program& program, SemaContext& context, Names& names, Notes& notes, Reaches& reaches)
-        : program_(program), c_(context), names_(names), notes_(notes), reaches_(reaches) {}
+    Functions(hir::Program& program, SemaContext& context, Names& names, SideTables& tables, PointUseFinder& point_uses)
+        : program_(program), c_(context), names_(names), tables_(tables), point_uses_(point_uses) {}
 
-    Building building() { return {program_, c_, names_, notes_, reaches_, *this}; }
+    Building building() { return {program_, c_, names_, tables_, point_uses_, *this}; }
 
     // Returns the function that all callers share. build_pending() builds its body.
     hir::Function* instantiate(NamedFunction& entry);
@@ -81,8 +81,8 @@ class Functions {
     hir::Program& program_;
     SemaContext& c_;
     Names& names_;
-    Notes& notes_;
-    Reaches& reaches_;
+    SideTables& tables_;
+    PointUseFinder& point_uses_;
     std::deque<NamedFunction*> pending_;
     std::deque<NamedFunction> made_;
     std::deque<Instance> instances_;

@@ -81,7 +81,7 @@ bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::C
 hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved) {
     auto* handler = in_.context.arena.make<hir::Handler>();
     handler->range = probe.range;
-    in_.notes.heads[handler] = probe.points[0]->range;
+    in_.tables.heads[handler] = probe.points[0]->range;
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
     if (in_.context.options.host_probes == HandlerPlace::Kernel && !is_never(handler->kind) &&
@@ -128,9 +128,9 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     // A local that is read and never assigned is probably meant to be the traced program's variable; the message says
     // to write `$`.
     for (const hir::Local* local : handler->locals)
-        if (in_.notes.read.contains(local) && !in_.notes.assigned.contains(local) &&
+        if (in_.tables.read.contains(local) && !in_.tables.assigned.contains(local) &&
             has_variable(resolved.point, local->name))
-            in_.notes.traced.insert(local);
+            in_.tables.traced.insert(local);
     // An entry value is stored when the function's first instruction is hit. If a loop jumps back there, later rounds
     // would overwrite the value.
     if (!handler->entry_values.empty() && !resolved.point.repeats.empty())
@@ -282,7 +282,7 @@ void Handlers::keep_arrival_notes(const ast::Probe& probe, FileId file, const Ex
         hir::Handler*& shared = notes[hir::identity(*note)];
         if (!shared) {
             shared = note;
-            in_.notes.heads[note] = probe.points[0]->range;
+            in_.tables.heads[note] = probe.points[0]->range;
             keep_handler(*note);
         } else {
             shared->points.push_back(note->points[0]);
@@ -292,23 +292,22 @@ void Handlers::keep_arrival_notes(const ast::Probe& probe, FileId file, const Ex
     arrivals_at_[place_key(resolved.point.point)]++;
 }
 
-Reach Handlers::reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
-    Reach reach = in_.reaches.of_body(*probe.body, file);
-    auto add = [&](const Reach& more) {
-        reach.point = reach.point || more.point;
-        reach.address = reach.address || more.address;
-        reach.targets.insert(reach.targets.end(), more.targets.begin(), more.targets.end());
-        reach.writes = reach.writes || more.writes;
-        reach.sets_result = reach.sets_result ? reach.sets_result : more.sets_result;
-        reach.result = reach.result ? reach.result : more.result;
+PointUses Handlers::point_uses_of(const Expansion& expansion, const ast::Probe& probe, FileId file) {
+    PointUses uses = in_.point_uses.of_body(*probe.body, file);
+    auto add = [&](const PointUses& more) {
+        uses.point = uses.point || more.point;
+        uses.address = uses.address || more.address;
+        uses.targets.insert(uses.targets.end(), more.targets.begin(), more.targets.end());
+        uses.writes = uses.writes || more.writes;
+        uses.sets_result = uses.sets_result ? uses.sets_result : more.sets_result;
+        uses.result = uses.result ? uses.result : more.result;
     };
     for (const auto* pieces : {&expansion.prologues, &expansion.epilogues})
         for (const Expansion::Piece& piece : *pieces)
-            add(in_.reaches.of_body(*piece.block, piece.file));
+            add(in_.point_uses.of_body(*piece.block, piece.file));
     for (const Expansion::Condition& condition : expansion.conditions)
-        for_each_expr(*condition.expr,
-                      [&](const ast::Expr& expr) { reach.point = reach.point || mentions_point(expr); });
-    return reach;
+        for_each_expr(*condition.expr, [&](const ast::Expr& expr) { uses.point = uses.point || mentions_point(expr); });
+    return uses;
 }
 
 bool Handlers::keep_known_results(const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points) {
@@ -320,7 +319,7 @@ bool Handlers::keep_known_results(const ast::Probe& probe, FileId file, std::vec
     const auto first = std::ranges::find_if(points, leaves_by_jump);
     if (first == points.end() || asked_for.contains("$return"))
         return true;
-    const ast::Expr* result = reach_of(*first->expansion, probe, file).result;
+    const ast::Expr* result = point_uses_of(*first->expansion, probe, file).result;
     if (!result)
         return true;
     const std::string what =
@@ -404,15 +403,15 @@ class Handlers::OneProbe {
   private:
     // Adds a point to a handler. Returns false after reporting an error.
     bool add(Expander::Resolved& resolved) {
-        auto [entry, fresh] = reaches_.try_emplace(resolved.expansion);
+        auto [entry, fresh] = point_uses_.try_emplace(resolved.expansion);
         if (fresh)
-            entry->second = handlers_.reach_of(*resolved.expansion, probe_, file_);
-        const Reach& reach = entry->second;
-        if (!suit(resolved, reach))
+            entry->second = handlers_.point_uses_of(*resolved.expansion, probe_, file_);
+        const PointUses& uses = entry->second;
+        if (!suit(resolved, uses))
             return true;
         const ResolvedPoint& point = resolved.point;
-        const SharingKey key = key_of(resolved, reach);
-        if (!reach.point && point.callers.empty() && point.repeats.empty()) {
+        const SharingKey key = key_of(resolved, uses);
+        if (!uses.point && point.callers.empty() && point.repeats.empty()) {
             hir::Handler*& shared = by_code_[{key, code_of(*resolved.expansion)}];
             if (!shared) {
                 shared = handlers_.build_handler(probe_, file_, resolved);
@@ -448,26 +447,26 @@ class Handlers::OneProbe {
     }
 
     // Moves the point to where the handler gets what it needs. Returns false if the point is not used.
-    bool suit(Expander::Resolved& resolved, const Reach& reach) {
+    bool suit(Expander::Resolved& resolved, const PointUses& uses) {
         ResolvedPoint& point = resolved.point;
         point.is_among_many = has_many_ && point.syscall;
         if (points_.size() > 1 && is_beside(point)) {
             std::set<std::string> asked_for;
             add_asked_for(*probe_.body, asked_for);
-            if (needs_variables(reach.targets, asked_for))
+            if (needs_variables(uses.targets, asked_for))
                 return false;
         }
         // Before the prologue, parameters may be in registers. A register has no address, and a handler cannot write to
         // it. So move the probe there only if the handler does neither.
-        if (!reach.writes && !reach.address)
-            place_cheaply(point, reach.targets);
-        keep_readable_calls(point, reach.targets);
-        if (reach.registers)
+        if (!uses.writes && !uses.address)
+            place_cheaply(point, uses.targets);
+        keep_readable_calls(point, uses.targets);
+        if (uses.registers)
             keep_registers(point, in_.context.env);
-        return !reach.sets_result || run_in_place(point, in_.context.env, in_.context.diags, reach.sets_result->range);
+        return !uses.sets_result || run_in_place(point, in_.context.env, in_.context.diags, uses.sets_result->range);
     }
 
-    SharingKey key_of(const Expander::Resolved& resolved, const Reach& reach) {
+    SharingKey key_of(const Expander::Resolved& resolved, const PointUses& uses) {
         const ResolvedPoint& point = resolved.point;
         return {.kind = point.kind,
                 .in_kernel = point.in_kernel,
@@ -477,7 +476,7 @@ class Handlers::OneProbe {
                 .is_syscall = point.syscall != nullptr,
                 .is_exit = point.is_exit,
                 .after_call = point.after_call,
-                .lacks_result = point.leaves_by_jump && reach.result,
+                .lacks_result = point.leaves_by_jump && uses.result,
                 .order = point.order,
                 .interval_ns = point.timer.interval_ns,
                 .random_ns = point.timer.random_ns,
@@ -489,7 +488,7 @@ class Handlers::OneProbe {
 
     void keep(hir::Handler& handler) {
         if (is_never(handler.kind))
-            in_.notes.never_handlers.push_back(&handler);
+            in_.tables.never_handlers.push_back(&handler);
         else
             handlers_.keep_handler(handler);
     }
@@ -537,7 +536,7 @@ class Handlers::OneProbe {
     FileId file_;
     std::vector<Expander::Resolved>& points_;
     bool has_many_ = false;
-    std::map<const Expansion*, Reach> reaches_;
+    std::map<const Expansion*, PointUses> point_uses_;
     std::map<std::string, int> met_; // by Sharing::once: number of points so far
     // By key, and the text of the code or its HIR.
     std::map<std::pair<SharingKey, std::string>, hir::Handler*> by_code_, by_body_;

@@ -39,7 +39,7 @@ class Handlers {
     void keep_arrival_notes(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
                             hir::Handler& handler, std::map<std::string, hir::Handler*>& notes);
     // Returns the uses of the probe point in the whole handler, including the blocks of aliases.
-    Reach reach_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
+    PointUses point_uses_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
     // If the handler reads the function's result, drops functions matched by a pattern that can end in a tail call,
     // where the result is unknown. Returns false after reporting an error.
     bool keep_known_results(const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points);

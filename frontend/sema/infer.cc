@@ -7,8 +7,8 @@
 // context: `x + 1` requires a number. This is repeated until no type changes (a fixed point). A type never changes once
 // it is known, so the iteration ends.
 //
-// The place that first determined a type is recorded (Notes::fixed_at). If another place contradicts it, the message
-// shows both.
+// The place that first determined a type is recorded (SideTables::fixed_at). If another place contradicts it, the
+// message shows both.
 //
 // Types that are still unknown at the end are settled: a variable that nobody reads becomes a number, anything else is
 // an error. Errors for values of functions without a result are only reported in the last pass, after settling, because
@@ -54,8 +54,8 @@ Range place(const hir::Expr& expr) {
 
 class Inference {
   public:
-    Inference(hir::Program& program, const Names& names, Notes& notes, SemaContext& context)
-        : program_(program), names_(names), notes_(notes), c_(context) {}
+    Inference(hir::Program& program, const Names& names, SideTables& tables, SemaContext& context)
+        : program_(program), names_(names), tables_(tables), c_(context) {}
 
     // Errors end the iteration: with contradicting types it could go on forever, and further messages would be
     // consequences of the first.
@@ -84,7 +84,7 @@ class Inference {
             statement(*function->body);
         }
         function_ = nullptr;
-        for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
+        for (const auto* handlers : {&program_.handlers, &tables_.never_handlers})
             for (hir::Handler* handler : *handlers) {
                 handler_ = handler;
                 if (handler->condition)
@@ -108,12 +108,12 @@ class Inference {
                 function->result = ValueType::Long;
             }
         }
-        for (const auto* handlers : {&program_.handlers, &notes_.never_handlers})
+        for (const auto* handlers : {&program_.handlers, &tables_.never_handlers})
             for (hir::Handler* handler : *handlers)
                 settle(handler->locals);
         for (const GlobalEntry& entry : names_.globals())
             settle(*entry.hir);
-        for (const hir::Assign* reset : notes_.resets)
+        for (const hir::Assign* reset : tables_.resets)
             if (reset->target->type == ValueType::String)
                 const_cast<hir::Assign*>(reset)->value = c_.arena.make<hir::ConstString>(reset->range, "");
     }
@@ -122,11 +122,11 @@ class Inference {
     // about a name, so the message says what else has this name.
     void settle(const std::vector<hir::Local*>& locals) {
         for (hir::Local* local : locals) {
-            bool read = notes_.read.count(local) > 0;
-            if (!notes_.assigned.count(local)) {
+            bool read = tables_.read.count(local) > 0;
+            if (!tables_.assigned.count(local)) {
                 DiagBuilder report = c_.report_once(DiagId::NeverAssigned, local->range,
                                                     fmt::format("local variable `{}` is never assigned", local->name));
-                if (notes_.traced.contains(local))
+                if (tables_.traced.contains(local))
                     report.help(fmt::format("the traced program's or kernel's variable is `${}`", local->name));
                 else if (names_.has_function(local->name))
                     report.help(fmt::format("`{}()` calls the function", local->name));
@@ -136,7 +136,7 @@ class Inference {
                                             local->name));
                 else if (const std::string habit = bridge::name_habit(local->name); !habit.empty())
                     report.help(habit);
-            } else if (!read && !notes_.bound.count(local) && !c_.options.unoptimized) {
+            } else if (!read && !tables_.bound.count(local) && !c_.options.unoptimized) {
                 c_.report_once(DiagId::UnusedVariable, local->range,
                                fmt::format("local variable `{}` is never read", local->name));
             }
@@ -152,7 +152,7 @@ class Inference {
     bool is_assigned_in_a_handler(std::string_view name) const {
         return std::ranges::any_of(program_.handlers, [&](const hir::Handler* handler) {
             return std::ranges::any_of(handler->locals, [&](const hir::Local* one) {
-                return one->name == name && notes_.assigned.contains(one);
+                return one->name == name && tables_.assigned.contains(one);
             });
         });
     }
@@ -183,13 +183,13 @@ class Inference {
     }
 
     // Requires that the declaration with the type `slot` has the type `type`. `owner` is the declaration (the key in
-    // Notes::fixed_at). Reports a contradiction.
+    // SideTables::fixed_at). Reports a contradiction.
     ValueType unify(ValueType& slot, const void* owner, ValueType type, Range range, const std::string& name) {
         if (type == ValueType::Unknown || slot == type)
             return slot;
         if (slot == ValueType::Unknown) {
             slot = type;
-            notes_.fixed_at[owner] = range;
+            tables_.fixed_at[owner] = range;
             changed_ = true;
             return slot;
         }
@@ -203,7 +203,7 @@ class Inference {
     }
 
     void note_fixed(DiagBuilder& report, const void* owner, const std::string& name, ValueType type) {
-        if (auto fixed = notes_.fixed_at.find(owner); fixed != notes_.fixed_at.end())
+        if (auto fixed = tables_.fixed_at.find(owner); fixed != tables_.fixed_at.end())
             report.note(fixed->second, fmt::format("`{}` is {} because of this", name, type_word(type)));
     }
 
@@ -303,7 +303,7 @@ class Inference {
                 note_fixed(report, owner, name_of(right), other);
             // `$name == "tea"`, where $name is a `char *`.
             const hir::Expr& number = type == ValueType::Long ? left : right;
-            says_text(report, c_type_of(notes_, number), std::string(c_.diags.sources().text(place(number))));
+            says_text(report, c_type_of(tables_, number), std::string(c_.diags.sources().text(place(number))));
         }
         return type;
     }
@@ -313,7 +313,8 @@ class Inference {
         return expr.type;
     }
 
-    // Notes the use of a global, and requires the type `expected` unless that is Unknown. Returns the global's type.
+    // SideTables the use of a global, and requires the type `expected` unless that is Unknown. Returns the global's
+    // type.
     ValueType global_slot(hir::Global& global, ValueType expected, Range range) {
         used_.insert(&global);
         return expected == ValueType::Unknown ? global.type : unify(global.type, &global, expected, range, global.name);
@@ -467,8 +468,8 @@ class Inference {
 
     // The declaration in prelude.stp has the types of a primitive's parameters.
     ValueType primitive(hir::Intrinsic& call, ValueType expected) {
-        auto found = notes_.primitives.find(&call);
-        if (found == notes_.primitives.end()) { // generated for a `$variable`: has correct types
+        auto found = tables_.primitives.find(&call);
+        if (found == tables_.primitives.end()) { // generated for a `$variable`: has correct types
             for (hir::Expr* arg : call.args)
                 infer(*arg, ValueType::Unknown);
             return call.type;
@@ -501,7 +502,7 @@ class Inference {
             return type;
         }
         ValueType target = infer(*expr.target, ValueType::Unknown);
-        if (notes_.resets.count(&expr))
+        if (tables_.resets.count(&expr))
             return target;
         if (target == ValueType::Stats) {
             DiagBuilder report = c_.report_once(
@@ -628,7 +629,7 @@ class Inference {
             fmt::format("`%{}` takes {}, but `{}` is {}", d.conversion, type_word(type), written, type_word(have)));
         if (const void* owner = owner_of(arg))
             note_fixed(report, owner, name_of(arg), have);
-        if (have == ValueType::Long && says_text(report, c_type_of(notes_, arg), written))
+        if (have == ValueType::Long && says_text(report, c_type_of(tables_, arg), written))
             return;
         report.help(have == ValueType::String ? "`%s` prints a string" : "`%d` prints a number");
     }
@@ -710,7 +711,7 @@ class Inference {
             unify(key.type, &key, array.keys[i], key.range, key.name);
             unify(array.keys[i], &array.keys[i], key.type, key.range, fmt::format("key {} of {}", i + 1, array.name));
         }
-        if (auto sorted = notes_.stat_sorted.find(&s); sorted != notes_.stat_sorted.end())
+        if (auto sorted = tables_.stat_sorted.find(&s); sorted != tables_.stat_sorted.end())
             unify(array.type, &array, ValueType::Stats, sorted->second, array.name);
         if (s.value && array.type == ValueType::Stats)
             c_.report_once(DiagId::Unsupported, s.value->range,
@@ -748,7 +749,7 @@ class Inference {
 
     hir::Program& program_;
     const Names& names_;
-    Notes& notes_;
+    SideTables& tables_;
     SemaContext& c_;
     hir::Function* function_ = nullptr;
     hir::Handler* handler_ = nullptr;
@@ -758,8 +759,8 @@ class Inference {
     std::set<const hir::Global*> used_; // globals whose type matters
 };
 
-void infer_types(hir::Program& program, const Names& names, Notes& notes, SemaContext& context) {
-    Inference(program, names, notes, context).run();
+void infer_types(hir::Program& program, const Names& names, SideTables& tables, SemaContext& context) {
+    Inference(program, names, tables, context).run();
 }
 
 } // namespace sonde

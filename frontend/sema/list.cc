@@ -49,8 +49,8 @@ std::vector<std::string> list_points(const std::vector<ast::ProbePoint*>& points
     }
     Translate options;
     SemaContext context(library, env, options, arena, diags);
-    Notes notes;
-    Names names(context, notes);
+    SideTables tables;
+    Names names(context, tables);
     for (const ast::File* file : files)
         names.add_file(*file);
     Expander expander(context, names);
@@ -78,8 +78,8 @@ std::vector<ResolvedPoint> resolve_listing(const std::vector<ast::ProbePoint*>& 
                                            ProbeEnvironment& env, Arena& arena, Diagnostics& diags) {
     Translate options;
     SemaContext context(library, env, options, arena, diags);
-    Notes notes;
-    Names names(context, notes);
+    SideTables tables;
+    Names names(context, tables);
     Expander expander(context, names);
     std::vector<ResolvedPoint> out;
     for (Expander::Resolved& resolved : expander.resolve(points, 0))

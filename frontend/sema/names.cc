@@ -53,7 +53,7 @@ void Names::add_global(const ast::Global& global, FileId file) {
             hir->initial_string = ast::as<ast::StringExpr>(value).value;
             hir->type = hir::ValueType::String;
         }
-        notes_.fixed_at[hir] = value.range;
+        tables_.fixed_at[hir] = value.range;
         shapes_[hir] = {Shape::Scalar, value.range};
     } else if (global.capacity) {
         shapes_[hir] = {Shape::Array, global.range};
@@ -309,7 +309,7 @@ void Names::apply_overrides(FileId main_file) {
         const GlobalValue given = read_global_value(value, c_.options.max_string());
         if (global->type == hir::ValueType::Unknown && !given.number) {
             global->type = hir::ValueType::String;
-            notes_.fixed_at[global] = global->range;
+            tables_.fixed_at[global] = global->range;
         }
         if (Result<int64_t> number = number_of_global(name, given); global->type == hir::ValueType::Long && !number)
             c_.diags.report(DiagId::TypeMismatch, global->range, number.error().message);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/sema/context.h"
-#include "frontend/sema/notes.h"
+#include "frontend/sema/side_tables.h"
 
 namespace sonde {
 
@@ -44,7 +44,7 @@ class Names {
         FileId file;
     };
 
-    Names(SemaContext& context, Notes& notes) : c_(context), notes_(notes) {}
+    Names(SemaContext& context, SideTables& tables) : c_(context), tables_(tables) {}
 
     // Adds all declarations of a file. Does nothing the second time.
     void add_file(const ast::File& file);
@@ -91,7 +91,7 @@ class Names {
     std::vector<std::string> callable_names() const; // these and the print functions
 
     SemaContext& c_;
-    Notes& notes_;
+    SideTables& tables_;
     std::set<const ast::File*> added_files_;
     std::map<std::string, std::vector<NamedFunction*>> functions_by_name_;
     std::map<std::string, std::vector<GlobalEntry*>> globals_by_name_;

@@ -2,7 +2,7 @@
 // statistics keep, the globals to print at the end, and the order of functions.
 //
 // Uses are collected for each body first, without following calls. The uses of a handler are those of its body and of
-// all functions that it can reach. This way, a function that a thousand handlers call is read once.
+// all functions that it can uses. This way, a function that a thousand handlers call is read once.
 //
 // A global that is written but never read is printed when the session ends, as in SystemTap. So it matters whether
 // `x++` counts as a read: not as a statement, but in `y = x++`.
@@ -108,7 +108,7 @@ Touches touches_of(const hir::Stmt& body) {
 
 } // namespace
 
-void analyze_usage(hir::Program& program, const Names& names, const Notes& notes, SemaContext& context) {
+void analyze_usage(hir::Program& program, const Names& names, const SideTables& tables, SemaContext& context) {
     std::map<hir::Function*, Touches> functions;
     for (hir::Function* function : program.functions)
         functions[function] = touches_of(*function->body);
@@ -138,9 +138,9 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         running.add(all);
     }
     // `n in @hist_log(x)` reads x, although no expression in HIR does.
-    running.globals.insert(notes.asked.begin(), notes.asked.end());
-    running.read.insert(notes.asked.begin(), notes.asked.end());
-    for (const hir::Handler* handler : notes.never_handlers)
+    running.globals.insert(tables.asked.begin(), tables.asked.end());
+    running.read.insert(tables.asked.begin(), tables.asked.end());
+    for (const hir::Handler* handler : tables.never_handlers)
         never.add(touches_of_handler(*handler));
     for (const GlobalEntry& entry : names.globals()) {
         hir::Global* global = entry.hir;
@@ -162,8 +162,8 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         global->is_own = !library;
         // A global of the script that is written and never read would be useless, so sonde prints it at the end.
         global->auto_print = !library && running.written.count(global) && !running.read.count(global);
-        const auto type = notes.c_types_of_variables.find(global);
-        global->print_as_pointer = type != notes.c_types_of_variables.end() && !type->second.other &&
+        const auto type = tables.c_types_of_variables.find(global);
+        global->print_as_pointer = type != tables.c_types_of_variables.end() && !type->second.other &&
                                    strip(type->second.type)->kind == Type::Pointer;
         // -u keeps unused globals if they can be stored. An array that is never used has unknown keys and cannot.
         bool placeable = names.shape_of(*global) != Shape::Array || global->is_array();
@@ -195,14 +195,14 @@ void analyze_usage(hir::Program& program, const Names& names, const Notes& notes
         global->index = static_cast<uint32_t>(program.globals.size());
         program.globals.push_back(global);
     };
-    for (const auto& [symbol, global] : notes.addresses)
+    for (const auto& [symbol, global] : tables.addresses)
         add_own(global);
-    add_own(notes.arrivals);
+    add_own(tables.arrivals);
 }
 
 // A printed histogram's record contains data for all extractors that the script uses on the statistic.
-void finish_histograms(const Notes& notes) {
-    for (hir::Print* print : notes.histogram_prints) {
+void finish_histograms(const SideTables& tables) {
+    for (hir::Print* print : tables.histogram_prints) {
         size_t arg = 0;
         for (plan::Directive& directive : print->format.directives) {
             if (directive.kind == plan::Directive::Literal)

@@ -57,8 +57,8 @@ hir::Expr* find_value(Binding& b) {
     const Type* type = strip(place->type);
     if (type && type->kind == Type::Reference)
         b.note_pointer(value, type->target);
-    else if (value && b.binder.note_c_type)
-        b.binder.note_c_type(value, place->type);
+    else if (value && b.binder.record_c_type)
+        b.binder.record_c_type(value, place->type);
     return value;
 }
 

@@ -96,14 +96,14 @@ hir::Expr* Binding::saved(hir::Expr* expr, bool at_entry) {
 }
 
 void Binding::note_pointer(const hir::Expr* value, const Type* target) {
-    if (!value || !binder.note_c_type)
+    if (!value || !binder.record_c_type)
         return;
     auto* pointer = make<Type>();
     pointer->kind = Type::Pointer;
     pointer->size = 8;
     pointer->target = target;
     pointer->of_kernel = target && target->of_kernel;
-    binder.note_c_type(value, pointer);
+    binder.record_c_type(value, pointer);
 }
 
 } // namespace sonde

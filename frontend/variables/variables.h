@@ -50,7 +50,7 @@ struct Binder {
     // Builds the texts of many system calls; null: each call has its own code.
     class CallTexts* call_texts = nullptr;
     // Records the C type of a value that was read.
-    std::function<void(const hir::Expr*, const Type*)> note_c_type = nullptr;
+    std::function<void(const hir::Expr*, const Type*)> record_c_type = nullptr;
 };
 
 // The type of a target expression, without using debug information: String for `$$vars` and others and for a trailing

@@ -5,8 +5,8 @@
 //     probe process("x").function("read").return { if ($fd != 3) next; bytes += $return }
 //
 // `$fd` is a value from the entry. So the condition is evaluated there, and the program tells the kernel to skip the
-// return. split_legs() finds such conditions at the beginning of the body, in both forms: `if (c) next;` and `if (c) {
-// all the rest }`.
+// return. split_for_session() finds such conditions at the beginning of the body, in both forms: `if (c) next;` and `if
+// (c) { all the rest }`.
 //
 // A condition can move to the entry only if it has the same value there: it must consist of entry values and constants,
 // and must not raise an error. A condition with a global stays at the return, because the global can change during the
@@ -14,7 +14,7 @@
 //
 // A link that also runs at the entry costs more for calls that are wanted. So it is used only if entry values must be
 // saved anyway, or if other processes call the function, too.
-#include "codegen/session_legs.h"
+#include "codegen/session_split.h"
 #include "frontend/hir/walk.h"
 #include "runtime/plan/kinds.h"
 
@@ -76,29 +76,29 @@ std::vector<const hir::Stmt*> statements_of(const hir::Stmt& stmt) {
 
 // Removes a condition from the body: `if (c) next` before the rest, or `if (c) { rest }`. Returns false if the body
 // begins with neither, or if the entry cannot evaluate `c`.
-bool peel_condition(SessionLegs& legs) {
-    while (legs.body.size() == 1 && legs.body[0]->kind == hir::StmtKind::Block)
-        legs.body = statements_of(*legs.body[0]);
-    if (legs.body.empty() || legs.body[0]->kind != hir::StmtKind::If)
+bool peel_condition(SessionSplit& split) {
+    while (split.body.size() == 1 && split.body[0]->kind == hir::StmtKind::Block)
+        split.body = statements_of(*split.body[0]);
+    if (split.body.empty() || split.body[0]->kind != hir::StmtKind::If)
         return false;
-    const auto& first = hir::as<hir::If>(*legs.body[0]);
+    const auto& first = hir::as<hir::If>(*split.body[0]);
     if (first.else_body)
         return false;
     if (is_next(*first.then_body)) {
         if (!known_at_entry(*first.condition))
             return false;
-        legs.at_entry.push_back({first.condition, true});
-        legs.body.erase(legs.body.begin());
+        split.at_entry.push_back({first.condition, true});
+        split.body.erase(split.body.begin());
         return true;
     }
     std::vector<Requirement> parts;
     split_conjunction(*first.condition, parts);
-    if (legs.body.size() > 1 || std::none_of(parts.begin(), parts.end(),
-                                             [](const Requirement& part) { return known_at_entry(*part.condition); }))
+    if (split.body.size() > 1 || std::none_of(parts.begin(), parts.end(),
+                                              [](const Requirement& part) { return known_at_entry(*part.condition); }))
         return false;
     for (const Requirement& part : parts)
-        (known_at_entry(*part.condition) ? legs.at_entry : legs.at_return).push_back(part);
-    legs.body = statements_of(*first.then_body);
+        (known_at_entry(*part.condition) ? split.at_entry : split.at_return).push_back(part);
+    split.body = statements_of(*first.then_body);
     return true;
 }
 
@@ -113,8 +113,9 @@ bool fits_session(const hir::Handler& handler) {
                         [](const plan::Point& point) { return point.entry_offset == point.offset; }));
 }
 
-SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const PlanState& state, bool counts) {
-    SessionLegs plain;
+SessionSplit split_for_session(const hir::Handler& handler, const plan::Probe& probe, const PlanState& state,
+                               bool counts) {
+    SessionSplit plain;
     plain.body = statements_of(*handler.body);
     std::vector<Requirement> conditions;
     if (handler.condition)
@@ -123,19 +124,19 @@ SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, co
     // A program that reads performance counters must not sleep, but the other half might have to.
     if (!state.facts.uprobe_session || counts || !fits_session(handler))
         return plain;
-    SessionLegs legs;
-    legs.body = plain.body;
+    SessionSplit split;
+    split.body = plain.body;
     for (const Requirement& part : conditions)
-        (known_at_entry(*part.condition) ? legs.at_entry : legs.at_return).push_back(part);
-    while (peel_condition(legs)) {
+        (known_at_entry(*part.condition) ? split.at_entry : split.at_return).push_back(part);
+    while (peel_condition(split)) {
     }
     // Starting a program at the entry costs a tenth of a return. The session link pays off if entry values must be
     // saved anyway, or if other processes call the function too, whose returns are then skipped.
     bool shared = state.plan.filter_target &&
                   std::any_of(probe.points.begin(), probe.points.end(),
                               [&](const auto& one) { return one.path != state.facts.target_program; });
-    legs.wanted = !handler.entry_values.empty() || probe.has_subjects() || shared;
-    if (!legs.wanted)
+    split.wanted = !handler.entry_values.empty() || probe.has_subjects() || shared;
+    if (!split.wanted)
         return plain;
     std::set<uint32_t> read;
     bool text = false;
@@ -145,15 +146,15 @@ SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, co
         read.insert(hir::as<hir::EntryRead>(expr).index);
         text = text || expr.type == hir::ValueType::String;
     };
-    for (const Requirement& part : legs.at_return)
+    for (const Requirement& part : split.at_return)
         for_each_expr(*part.condition, visit);
-    for (const hir::Stmt* stmt : legs.body)
+    for (const hir::Stmt* stmt : split.body)
         for_each_expr(*stmt, visit);
     if (read.size() == 1 && !text)
-        legs.in_record = *read.begin();
+        split.in_record = *read.begin();
     else
-        legs.in_map = !read.empty();
-    return legs;
+        split.in_map = !read.empty();
+    return split;
 }
 
 } // namespace sonde

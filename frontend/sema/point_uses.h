@@ -12,7 +12,7 @@
 namespace sonde {
 
 // The uses of the probe point in a body and in all functions that it calls.
-struct Reach {
+struct PointUses {
     bool point = false; // uses `$x`, @defined ...: must be built for each point
     std::vector<const ast::TargetExpr*> targets;
     bool writes = false;                    // assigns to a target
@@ -23,14 +23,14 @@ struct Reach {
 };
 
 // Computes and caches the uses of functions.
-class Reaches {
+class PointUseFinder {
   public:
-    explicit Reaches(Names& names) : names_(names) {}
+    explicit PointUseFinder(Names& names) : names_(names) {}
 
     // `file` is the file whose names are visible in the body.
-    Reach of_body(const ast::Stmt& body, FileId file) { return of_body(body, "", file); }
+    PointUses of_body(const ast::Stmt& body, FileId file) { return of_body(body, "", file); }
     // The result for a function, computed once.
-    const Reach& of_function(const NamedFunction& entry);
+    const PointUses& of_function(const NamedFunction& entry);
 
   private:
     // A body to scan, in the script language or in C.
@@ -41,12 +41,12 @@ class Reaches {
     };
     using Todo = std::vector<Part>;
 
-    Reach of_body(const ast::Stmt& body, std::string_view c_code, FileId file);
+    PointUses of_body(const ast::Stmt& body, std::string_view c_code, FileId file);
     void go_on(const std::string& name, size_t arity, FileId from, Todo& todo, std::set<const NamedFunction*>& seen);
     void go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunction*>& seen);
 
     Names& names_;
-    std::map<const NamedFunction*, Reach> known_;
+    std::map<const NamedFunction*, PointUses> known_;
 };
 
 } // namespace sonde

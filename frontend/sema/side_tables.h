@@ -1,6 +1,6 @@
-// Notes that building takes for later phases.
+// Facts that building records for later phases.
 //
-// HIR describes what the script does. Notes holds facts that only the analysis needs. Examples are the place that
+// HIR describes what the script does. SideTables holds facts that only the analysis needs. Examples are the place that
 // determined a type, the C type behind a pointer, and the locals that are read. Nothing after the analysis reads it.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace sonde {
 
-struct Notes {
+struct SideTables {
     // The C type that a script variable points to after it was assigned a typed pointer, so that `x->member` has a
     // meaning.
     struct CType {
@@ -48,8 +48,8 @@ struct Notes {
 };
 
 // c_types.cc: returns the type that a value points to, or null for a plain number.
-const Type* c_type_of(const Notes& notes, const hir::Expr& expr);
+const Type* c_type_of(const SideTables& tables, const hir::Expr& expr);
 // Records that a variable (Local*, Global* or Function*) is assigned the value. Does nothing if `variable` is null.
-void note_c_type(Notes& notes, const void* variable, const hir::Expr& value);
+void record_c_type(SideTables& tables, const void* variable, const hir::Expr& value);
 
 } // namespace sonde

@@ -1,5 +1,5 @@
 // Finds the uses of the probe point in a body and in the functions that it calls.
-#include "frontend/sema/reach.h"
+#include "frontend/sema/point_uses.h"
 
 #include <set>
 #include <utility>
@@ -52,8 +52,8 @@ bool reads_result(const ast::Expr& expr) {
 }
 } // namespace
 
-Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId file) {
-    Reach reach;
+PointUses PointUseFinder::of_body(const ast::Stmt& body, std::string_view c_code, FileId file) {
+    PointUses uses;
     // Uses a list instead of recursion, because functions can call each other to any depth.
     Todo todo = {{&body, c_code, file}};
     std::set<const NamedFunction*> seen;
@@ -63,19 +63,19 @@ Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId fi
         if (!part.c_code.empty())
             go_on_in_c(part, todo, seen);
         for_each_expr(*part.stmt, [&](const ast::Expr& expr) {
-            reach.point = reach.point || mentions_point(expr);
+            uses.point = uses.point || mentions_point(expr);
             if (expr.kind == ast::ExprKind::Target)
-                reach.targets.push_back(&ast::as<ast::TargetExpr>(expr));
-            reach.writes = reach.writes || writes_target(expr);
-            if (!reach.sets_result && sets_result(expr))
-                reach.sets_result = &expr;
-            reach.registers = reach.registers || reads_register(expr);
-            if (!reach.result && reads_result(expr))
-                reach.result = &expr;
+                uses.targets.push_back(&ast::as<ast::TargetExpr>(expr));
+            uses.writes = uses.writes || writes_target(expr);
+            if (!uses.sets_result && sets_result(expr))
+                uses.sets_result = &expr;
+            uses.registers = uses.registers || reads_register(expr);
+            if (!uses.result && reads_result(expr))
+                uses.result = &expr;
             if (expr.kind == ast::ExprKind::AddressOf) {
                 const ast::Expr& operand = *ast::as<ast::AddressOfExpr>(expr).operand;
-                reach.address = reach.address || (operand.kind == ast::ExprKind::Target &&
-                                                  ast::as<ast::TargetExpr>(operand).components.empty());
+                uses.address = uses.address || (operand.kind == ast::ExprKind::Target &&
+                                                ast::as<ast::TargetExpr>(operand).components.empty());
             }
             if (expr.kind == ast::ExprKind::Embedded)
                 go_on_in_c({part.stmt, ast::as<ast::EmbeddedExpr>(expr).text, part.file}, todo, seen);
@@ -84,12 +84,12 @@ Reach Reaches::of_body(const ast::Stmt& body, std::string_view c_code, FileId fi
                       seen);
         });
     }
-    return reach;
+    return uses;
 }
 
 // Adds the bodies of the functions with this name to the list.
-void Reaches::go_on(const std::string& name, size_t arity, FileId from, Todo& todo,
-                    std::set<const NamedFunction*>& seen) {
+void PointUseFinder::go_on(const std::string& name, size_t arity, FileId from, Todo& todo,
+                           std::set<const NamedFunction*>& seen) {
     std::vector<NamedFunction*> callees = names_.overloads(name, arity, from);
     if (callees.empty()) {
         names_.pull_in_function(name);
@@ -101,7 +101,7 @@ void Reaches::go_on(const std::string& name, size_t arity, FileId from, Todo& to
 }
 
 // Adds the functions that a C text calls, directly or through the declarations that it may use.
-void Reaches::go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunction*>& seen) {
+void PointUseFinder::go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunction*>& seen) {
     std::vector<std::string_view> texts = {part.c_code};
     for (const ast::CBlock& block : names_.c_blocks())
         texts.push_back(block.text);
@@ -110,7 +110,7 @@ void Reaches::go_on_in_c(const Part& part, Todo& todo, std::set<const NamedFunct
             go_on(callee.function, callee.arguments, part.file, todo, seen);
 }
 
-const Reach& Reaches::of_function(const NamedFunction& entry) {
+const PointUses& PointUseFinder::of_function(const NamedFunction& entry) {
     auto [known, fresh] = known_.try_emplace(&entry);
     if (fresh && entry.ast->body)
         known->second = of_body(*entry.ast->body, entry.ast->embedded, entry.file);

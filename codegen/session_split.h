@@ -23,7 +23,7 @@ struct Requirement {
 };
 
 // The two parts of a `.return` handler.
-struct SessionLegs {
+struct SessionSplit {
     bool wanted = false;
     // If one of these conditions fails, the handler does nothing. `at_entry`: conditions that have the same value at
     // the entry and at the return. `at_return`: all others.
@@ -39,6 +39,7 @@ struct SessionLegs {
 bool fits_session(const hir::Handler& handler);
 // Splits the handler. If a session link has no advantage, `wanted` is false and everything belongs to the return.
 // `counts`: the handler reads performance counters.
-SessionLegs split_legs(const hir::Handler& handler, const plan::Probe& probe, const PlanState& state, bool counts);
+SessionSplit split_for_session(const hir::Handler& handler, const plan::Probe& probe, const PlanState& state,
+                               bool counts);
 
 } // namespace sonde
