@@ -60,6 +60,12 @@ static inline int sonde_is_user_mode(unsigned long long mode) {
 static inline int sonde_is_wide_mode(unsigned long long mode) { return (mode & SONDE_CS_BITS) == SONDE_USER_CS; }
 static inline int sonde_is_32_bit_mode(unsigned long long mode) { return (mode & SONDE_CS_BITS) == SONDE_USER32_CS; }
 
+/* Whether the two bytes before a place (the first one in the lower half) are the end of an instruction that enters the
+ * kernel: syscall, sysenter or int $0x80. */
+static inline int sonde_is_system_call(unsigned short code) {
+    return code == 0x050f || code == 0x340f || code == 0x80cd;
+}
+
 /* Facts about the kernel for code that BPF programs share. */
 enum { SONDE_COMPAT_CALL = 2 };     /* TS_COMPAT in thread_info.status (arch/x86/include/asm/thread_info.h) */
 #define SONDE_THREAD_POINTER fsbase /* in struct thread_struct */

@@ -547,8 +547,13 @@ static inline void begin_at_entry(struct walk* w)
         w->stacks->machine.state = SONDE_STACK_KERNEL_THREAD;
     if (sonde_is_32_bit_mode(saved[MODE]))
         w->stacks->machine.narrow = SONDE_RULE_NARROW;
-    /* After a system call, pc points after the instruction, which may be the function's last one. */
-    w->stacks->machine.exact_now = (s64)saved[NUMBER] < 0;
+    /* After a system call, pc points after the instruction, which may be the function's last one. The number of the call
+     * does not show this: execve() and the delivery of a signal keep it, but set pc to the first instruction of other
+     * code. Such code may not have run yet, so its page may not be in memory. */
+    unsigned short before = 0;
+    w->stacks->machine.exact_now = (s64)saved[NUMBER] < 0 ||
+                                   bpf_probe_read_user(&before, sizeof before, (const void*)(w->pc - 2)) != 0 ||
+                                   !sonde_is_system_call(before);
 }
 
 /* Unwinds the user's stack up to `most` addresses, unless that has happened already. */
