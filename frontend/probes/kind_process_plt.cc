@@ -19,6 +19,8 @@ namespace {
 // Returns the entry's address, or for `.return` the addresses after the calls of the entry.
 Result<std::vector<ResolvedPoint>> entry_points(const ProcessTarget& target, const PltEntry& entry, bool is_return,
                                                 bool changes_address) {
+    if (is_return && returns_twice(entry.name))
+        return Error(why_no_return_twice(entry.name));
     std::vector<Address> places = {entry.address};
     // Without changing the stack, the return is probed after each call; see dwarf/call_returns.h.
     if (is_return && !changes_address) {
@@ -84,7 +86,6 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
 
     std::vector<ResolvedPoint> points;
     std::vector<std::string> names;
-    std::string twice; // one that returns twice, so its return cannot be probed
     std::vector<std::pair<std::string, Error>> left_out;
     std::vector<ProcessTarget> targets = open_process_targets(resolving, next);
     for (const ProcessTarget& target : targets)
@@ -92,10 +93,6 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
             names.push_back(entry.name);
             if (!glob_match(pattern, entry.name))
                 continue;
-            if (suffix && returns_twice(entry.name)) {
-                twice = entry.name;
-                continue;
-            }
             Result<std::vector<ResolvedPoint>> found =
                 entry_points(target, entry, suffix != nullptr, target.changes_return_addresses);
             if (found)
@@ -104,6 +101,8 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
                 left_out.emplace_back(entry.name, std::move(found).error());
         }
     if (!left_out.empty()) {
+        // The message explains the first one. If it is unsafe, the message has advice for all that are.
+        std::ranges::stable_partition(left_out, [](const auto& one) { return one.second.os_error == unsafe_return; });
         ProcessPattern what;
         what.component = &component;
         explain_no_return(resolving, what, left_out, points.size());
@@ -111,10 +110,6 @@ std::vector<ResolvedPoint> resolve_plt(Resolving& resolving, size_t next) {
     }
     if (!points.empty() || targets.empty())
         return points;
-    if (!twice.empty()) {
-        resolving.diags.report(DiagId::Unsupported, component.range, why_no_return_twice(twice));
-        return points;
-    }
     explain_no_entry(resolving, component, pattern, targets, names);
     return {};
 }
