@@ -39,7 +39,8 @@ enum {
     SONDE_REGS_ARGUMENT3 = SONDE_REGS_DX,
     SONDE_REGS_ARGUMENT4 = SONDE_REGS_CX,
     SONDE_REGS_ARGUMENT5 = SONDE_REGS_R8,
-    SONDE_REGS_NARROW1 = SONDE_REGS_BX, /* of system calls in the 32-bit mode */
+    SONDE_REGS_CALL_RESULT = SONDE_REGS_AX, /* of system calls, after their instruction, which keeps arguments 1 to 3 */
+    SONDE_REGS_NARROW1 = SONDE_REGS_BX,     /* of system calls in the 32-bit mode */
     SONDE_REGS_NARROW2 = SONDE_REGS_CX,
     SONDE_REGS_NARROW5 = SONDE_REGS_DI
 };

@@ -10,11 +10,6 @@
 #include "../../runtime/plan/stack.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct vm_area_struct {
-    u64 vm_start, vm_end, vm_pgoff, vm_flags;
-    struct file* vm_file;
-    struct mm_struct* vm_mm;
-};
 /* Since 6.1 a process' mappings are the leaves of a maple tree (mm: start tracking VMAs with maple tree). */
 struct maple_tree {
     void* ma_root;

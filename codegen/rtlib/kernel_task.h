@@ -58,6 +58,11 @@ struct mm_struct {
     struct mm_context context;
     u64 start_code, end_code; /* of the program */
 };
+struct vm_area_struct {
+    u64 vm_start, vm_end, vm_pgoff, vm_flags;
+    struct file* vm_file;
+    struct mm_struct* vm_mm;
+};
 struct files_struct;
 struct hlist_node {
     struct hlist_node* next;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -86,12 +87,13 @@ plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module
     return out;
 }
 
-// Libraries are not considered: what moves code is a program that moves its own.
+// Whether the program may move, copy or drop its own code. Libraries are not considered.
 bool may_move(const ElfFile& file) {
+    static constexpr std::string_view movers[] = {"mprotect", "pkey_mprotect", "mremap", "mmap", "mmap64", "madvise"};
     bool calls = false;
     if (file.entry() != 0)
         file.for_each_symbol([&](const ElfSymbol& symbol) {
-            calls = symbol.name == "mprotect" || symbol.name == "mremap";
+            calls = std::ranges::find(movers, symbol.name) != std::end(movers);
             return !calls;
         });
     return calls;

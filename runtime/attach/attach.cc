@@ -210,6 +210,14 @@ bool returns_where_it_begins(const plan::Plan& plan, const UprobeTargets& target
 
 } // namespace
 
+ArmedPlaces armed_places(const Attachments& attachments, int64_t process) {
+    ArmedPlaces out;
+    for (const std::unique_ptr<Attachment>& one : attachments)
+        if (!one->offsets.empty() && (one->process == 0 || one->process == process))
+            out[one->path].insert(one->offsets.begin(), one->offsets.end());
+    return out;
+}
+
 Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& kernel, const ProbedFiles& files,
                                   const SoundPlaces& places, const plan::LinkKinds& links, const ToArm& to_arm,
                                   std::vector<std::string>& refused) {
@@ -270,8 +278,15 @@ Result<Attachments> attach_probes(const plan::Plan& plan, const KernelObject& ke
         targets.attach_name = files.attach_name(targets.path);
         const MappedCode mapped(targets.attach_name);
         const PlaceArmer::Attach attach = [&](const UprobeTargets& some) {
-            return links.uprobe_multi || some.is_session ? attach_uprobe_multi(kernel.program_fd(some.program), some)
-                                                         : attach_perf_event(kernel.object(), some);
+            Result<std::unique_ptr<Attachment>> made = links.uprobe_multi || some.is_session
+                                                           ? attach_uprobe_multi(kernel.program_fd(some.program), some)
+                                                           : attach_perf_event(kernel.object(), some);
+            if (made) {
+                (*made)->path = some.path;
+                (*made)->offsets = some.offsets;
+                (*made)->process = some.process;
+            }
+            return made;
         };
         const size_t before = out.size();
         Result<void> attached = armer.arm(attach, targets, out, refused);

@@ -17,6 +17,7 @@
 #include "runtime/attach/sound_places.h"
 #include "runtime/load/load.h"
 #include "runtime/plan/plan.h"
+#include "runtime/processes/breakpoint_check.h"
 #include "runtime/processes/memory_check.h"
 #include "runtime/processes/probed_files.h"
 
@@ -33,6 +34,11 @@ class Attachment {
     virtual ~Attachment() = default;
     // Index into Plan::probes; no_probe if the attachment serves no probe, or several.
     uint32_t probe = no_probe;
+    // The instructions of a program with a uprobe of this attachment: file offsets in the file at `path`. `process`: in
+    // this process only; 0: in all. Empty for other attachments.
+    std::string path;
+    std::vector<uint64_t> offsets;
+    int64_t process = 0;
     // Called once when handlers may run. Iterators run their handlers here. Returns an error if an iterator stopped
     // early.
     virtual Result<void> begin() { return {}; }
@@ -64,6 +70,9 @@ class BpfLink final : public Attachment {
     bpf_link* link_;
 };
 using Attachments = std::vector<std::unique_ptr<Attachment>>;
+
+// The instructions with a uprobe of these attachments in a process.
+ArmedPlaces armed_places(const Attachments& attachments, int64_t process);
 
 // The places in one file, or in the kernel, at which one program is attached. The vectors have equal lengths. In the
 // kernel, `path` is empty and `offsets` contains addresses.

@@ -1,16 +1,21 @@
-// Repairs the code of processes that move it; moved_text.h explains the problem and the idea.
+// Repairs the code of processes that move, copy or drop it; moved_text.h explains the problem and the idea.
 //
 // The steps, for a program that calls mprotect() on its copy:
 //
 // 1. At the program's first instruction, sonde_text_moves() stores an element in maps::moved, and waits.
-//    look() finds it and calls follow(), which attaches the same BPF program to mprotect() and mremap() in this
-//    process. Then sonde_text_state() ends the wait.
+//    look() finds it and calls follow(), which attaches the same BPF program to mprotect() and the other functions in
+//    this process. Then sonde_text_state() ends the wait.
 // 2. At mprotect(), the BPF program stores the range, and waits again.
-// 3. look() calls mend(), which compares the copy with the plan's bytes at each probed instruction. Where it finds a
-//    breakpoint, it writes the original instruction through /proc/PID/mem.
+// 3. look() calls mend(), which searches the range for breakpoints in copies of probed instructions. It writes the
+//    original instructions through /proc/PID/mem.
 // 4. sonde_text_state() ends the wait. The process's mprotect() runs now, and makes the copy executable.
 //
 // The copy lies at `from`, but will run at `to`. For mprotect() both are equal. For mremap() they differ.
+//
+// madvise(MADV_DONTNEED) is handled after its system call instruction, because before it the breakpoints still exist.
+// Then rearm() attaches a program that does nothing to the places without a breakpoint, in this process only. The
+// kernel sets the breakpoint for it, finds that the probe needs the breakpoint as well, and leaves it when the program
+// is detached.
 #include "runtime/attach/moved_text.h"
 
 #include <bpf/bpf.h>
@@ -26,25 +31,29 @@
 #include <cerrno>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/clock.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "base/process_maps.h"
 #include "base/processes.h"
+#include "base/program_identity.h"
 #include "base/quiet_thread.h"
 #include "base/shared_libraries.h"
+#include "runtime/attach/own_places.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
+#include "runtime/processes/code_memory.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
 namespace {
-
-constexpr char breakpoint = '\xcc';
-constexpr char call = '\xe8'; // since Linux 6.18, a uprobe replaces a 5-byte nop by a call
 
 // The state follows the name in /proc/PID/stat, and the name may contain blanks and parentheses: "12 (a b) T 1 ..."
 // (proc(5)). So search for the last ") ".
@@ -65,23 +74,68 @@ bool wait_until_stopped(int64_t process) {
     return false;
 }
 
-// Finds mprotect() and mremap() in a file. The cookie tells the BPF program which of the two was called.
+// A function that changes mappings: where the BPF program is attached in it.
+struct Watched {
+    const char* name;
+    sonde_moved_place at_entry, after_call; // SONDE_AT_NO_CALL: not there
+};
+constexpr Watched watched_functions[] = {
+    {"mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
+    {"__mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
+    {"pkey_mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
+    {"mremap", SONDE_AT_MREMAP, SONDE_AT_NO_CALL},
+    {"__mremap", SONDE_AT_MREMAP, SONDE_AT_NO_CALL},
+    {"mmap", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
+    {"mmap64", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
+    {"__mmap", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
+    {"madvise", SONDE_AT_NO_CALL, SONDE_AFTER_MADVISE},
+    {"__madvise", SONDE_AT_NO_CALL, SONDE_AFTER_MADVISE},
+};
+
+constexpr size_t most_code = 512; // to read: these functions are short
+
+// Returns the offsets in `code` of the instructions after system calls.
+std::vector<size_t> places_after_calls(std::string_view code) {
+    const Architecture& architecture = host_architecture();
+    std::vector<size_t> out;
+    for (size_t at = 0; at < code.size();) {
+        const std::optional<Instruction> found = architecture.decode(code.substr(at));
+        if (!found)
+            break;
+        const bool is_call = architecture.hazard(code.substr(at)) == Hazard::SystemCall;
+        at += found->length;
+        if (is_call && at < code.size())
+            out.push_back(at);
+    }
+    return out;
+}
+
+// Finds the functions in a file. The cookie tells the BPF program which of them was called.
 UprobeTargets find_places(const std::string& path) {
     UprobeTargets out;
     const Result<ElfFile> file = ElfFile::open(path);
     if (!file)
         return out;
     std::map<uint64_t, uint64_t> places;
+    const auto add = [&](uint64_t offset, std::string_view code, sonde_moved_place place) {
+        if (place != SONDE_AT_NO_CALL && first_sound(code) == size_t{0})
+            places[offset] = place;
+    };
     file->for_each_symbol([&](const ElfSymbol& symbol) {
-        const uint64_t cookie = symbol.name == "mprotect" || symbol.name == "__mprotect" ? SONDE_AT_MPROTECT
-                                : symbol.name == "mremap" || symbol.name == "__mremap"   ? SONDE_AT_MREMAP
-                                                                                         : 0;
-        if (cookie == 0 || symbol.section == SHN_UNDEF)
+        const auto function = std::ranges::find(watched_functions, symbol.name,
+                                                [](const Watched& one) { return std::string_view(one.name); });
+        const std::optional<uint64_t> offset = function == std::end(watched_functions) || symbol.section == SHN_UNDEF
+                                                   ? std::nullopt
+                                                   : file->file_offset(symbol.address);
+        if (!offset)
             return true;
-        for (const ElfSegment& segment : file->segments())
-            if (segment.executable && symbol.address >= segment.address &&
-                symbol.address < segment.address + segment.file_size)
-                places[symbol.address - segment.address + segment.offset] = cookie;
+        const Result<std::string> read = read_at(file->fd(), *offset, most_code);
+        if (!read)
+            return true;
+        const std::string_view code = *read;
+        add(*offset, code, function->at_entry);
+        for (const size_t behind : places_after_calls(code.substr(0, symbol.size)))
+            add(*offset + behind, code.substr(behind), function->after_call);
         return true;
     });
     out.program = plan::programs::text_moves;
@@ -95,24 +149,19 @@ UprobeTargets find_places(const std::string& path) {
     return out;
 }
 
-struct Patch {
-    off_t address;
-    std::string bytes;
-};
-
 // Returns how many could be written.
-size_t write_all(int64_t process, const std::vector<Patch>& patches) {
+size_t write_all(int64_t process, const std::vector<CodePatch>& patches) {
     const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC));
-    return static_cast<size_t>(std::ranges::count_if(patches, [&](const Patch& patch) {
-        return memory && pwrite(memory.get(), patch.bytes.data(), patch.bytes.size(), patch.address) ==
-                             static_cast<ssize_t>(patch.bytes.size());
+    return static_cast<size_t>(std::ranges::count_if(patches, [&](const CodePatch& patch) {
+        return memory && pwrite(memory.get(), patch.bytes.data(), patch.bytes.size(),
+                                static_cast<off_t>(patch.address)) == static_cast<ssize_t>(patch.bytes.size());
     }));
 }
 
 // The copy may not be writable any more. Kernels since 6.12 can be built to let only a tracer write such memory ("proc:
 // add config & param to block forcing mem writes", CONFIG_PROC_MEM_FORCE_PTRACE; Debian's are). So a thread becomes the
 // process's tracer without stopping it. The kernel detaches the tracer when the thread ends.
-size_t write_patches(int64_t process, const std::vector<Patch>& patches) {
+size_t write_patches(int64_t process, const std::vector<CodePatch>& patches) {
     size_t out = write_all(process, patches);
     if (out == patches.size())
         return out;
@@ -125,6 +174,23 @@ size_t write_patches(int64_t process, const std::vector<Patch>& patches) {
     return out;
 }
 
+// Writes to the files of mappings that are shared: the kernel does not let a tracer write to them if they are
+// read-only. Only files without a name are changed, such as a memfd. Removes the written patches, and returns their
+// number.
+size_t write_to_shared(int64_t process, const std::vector<ProcessMapping>& mappings, std::vector<CodePatch>& patches) {
+    return std::erase_if(patches, [&](const CodePatch& patch) {
+        const auto mapping = std::ranges::find_if(
+            mappings, [&](const ProcessMapping& one) { return one.shared && one.covers(patch.address); });
+        if (mapping == mappings.end() || !mapping->path.ends_with(" (deleted)"))
+            return false;
+        const Fd file(open(fmt::format("/proc/{}/map_files/{:x}-{:x}", process, mapping->start, mapping->end).c_str(),
+                           O_RDWR | O_CLOEXEC));
+        return file && pwrite(file.get(), patch.bytes.data(), patch.bytes.size(),
+                              static_cast<off_t>(mapping->offset + (patch.address - mapping->start))) ==
+                           static_cast<ssize_t>(patch.bytes.size());
+    });
+}
+
 bool same_file(int fd, const std::string& path) {
     struct stat one{}, other{};
     return fstat(fd, &one) == 0 && stat(path.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
@@ -134,9 +200,10 @@ bool same_file(int fd, const std::string& path) {
 } // namespace
 
 Result<std::unique_ptr<MovedText>> MovedText::start(const plan::Plan& plan, const KernelObject& kernel,
-                                                    const ProbedFiles& files, const std::vector<int64_t>& running,
+                                                    const ProbedFiles& files, const Attachments& attachments,
+                                                    WarnedOnce& warned, const std::vector<int64_t>& running,
                                                     bool uprobe_multi) {
-    std::unique_ptr<MovedText> out(new MovedText(plan, kernel, files, uprobe_multi));
+    std::unique_ptr<MovedText> out(new MovedText(plan, kernel, files, attachments, warned, uprobe_multi));
     Result<void> followed;
     for (const plan::ProbedFile& file : plan.files)
         if (followed && file.may_move)
@@ -164,11 +231,18 @@ Result<void> MovedText::catch_beginning(const plan::ProbedFile& file) {
     const Result<ElfFile> elf = ElfFile::open_any_width(targets.attach_name);
     if (!elf)
         return {};
-    for (const ElfSegment& segment : elf->segments())
-        if (segment.executable && elf->entry() >= segment.address && elf->entry() < segment.address + segment.file_size)
-            targets.offsets = {elf->entry() - segment.address + segment.offset};
-    if (targets.offsets.empty())
+    const std::optional<uint64_t> entry = elf->file_offset(elf->entry());
+    if (!entry)
         return {};
+    const Result<std::string> code = read_at(elf->fd(), *entry, most_code);
+    const std::optional<size_t> sound = code ? first_sound(*code) : std::nullopt;
+    if (!sound) {
+        warn(fmt::format("the kernel cannot probe the first instructions of `{}`, so sonde does not notice if the "
+                         "program moves its code: a breakpoint in moved code would end it with SIGTRAP",
+                         file.path));
+        return {};
+    }
+    targets.offsets = {*entry + *sound};
     targets.cookies = {SONDE_AT_BEGIN};
     targets.ref_ctr_offsets = {0};
     targets.names = {fmt::format("the first instruction of {}", file.path)};
@@ -242,12 +316,66 @@ void MovedText::serve(int64_t process, bool begins, const sonde_moved& moved) {
             warn(fmt::format("cannot follow whether process {} moves its code: {}", process, followed.error().message));
         return;
     }
-    if ((moved.state != SONDE_MOVED_TIMED_OUT || wait_until_stopped(process)) &&
-        mend(process, moved.code, moved.from, moved.size, moved.to) > 0)
-        warn(fmt::format("process {} has moved its code to other memory; sonde has removed the breakpoints from the "
-                         "copy, and no longer sees hits of this code",
-                         process),
-             Weight::Answer);
+    if (moved.is_text && moved.state == SONDE_MOVED_TIMED_OUT && !wait_until_stopped(process))
+        return;
+    const bool is_new_code = moved.at != SONDE_AFTER_MADVISE && moved.at != SONDE_AFTER_MPROTECT;
+    if (is_new_code)
+        say_copied(process, mend(process, moved));
+    if (moved.at != SONDE_AT_MPROTECT && moved.at != SONDE_AT_MREMAP)
+        rearm(process, moved);
+}
+
+void MovedText::tell(int64_t process, const std::string& text) { warned_(fmt::format("process {} {}", process, text)); }
+
+void MovedText::say_copied(int64_t process, const Copied& copied) {
+    if (copied.is_text)
+        tell(process, fmt::format("has moved its code to other memory; sonde {}no longer sees hits of this code",
+                                  copied.restored > 0 ? "has removed the breakpoints from the copy, and " : ""));
+    else if (copied.restored > 0)
+        tell(process, "has copied probed code to other memory; sonde has removed the breakpoints from the copy, and "
+                      "does not see hits there");
+    if (copied.failed > 0)
+        tell(process, "has copied probed code to other memory, and sonde cannot remove the breakpoints from the copy; "
+                      "SIGTRAP ends the process when it reaches one: do not probe the copied functions");
+}
+
+// Attaches to all missing places of a file at once, which sets their breakpoints.
+void MovedText::rearm(int64_t process, const sonde_moved& moved) {
+    const ArmedPlaces armed = armed_places(attachments_, process);
+    const uint64_t from = moved.to, to = moved.to + moved.size;
+    const BreakpointCheck found = checker_.check(process, armed, from, to);
+    if (found.unprobed)
+        warned_(found.unprobed->text(process));
+    if (found.lost.empty())
+        return;
+    Attachments temporary;
+    std::string why;
+    for (const auto& [path, offsets] : found.lost) {
+        UprobeTargets targets;
+        targets.program = plan::programs::text_moves;
+        targets.path = path;
+        targets.attach_name = files_.attach_name(path);
+        targets.process = process;
+        targets.offsets.assign(offsets.begin(), offsets.end());
+        targets.cookies.assign(offsets.size(), SONDE_AT_NO_CALL);
+        targets.ref_ctr_offsets.assign(offsets.size(), 0);
+        for (const uint64_t offset : offsets)
+            targets.names.push_back(fmt::format("{}+{:#x}", path, offset));
+        if (Result<std::unique_ptr<Attachment>> attached = attach(std::move(targets)); attached)
+            temporary.push_back(*std::move(attached));
+        else
+            why = ": " + attached.error().message;
+    }
+    const bool is_armed = checker_.check(process, armed, from, to).lost.empty();
+    drop(temporary);
+    if (!is_process(process))
+        return;
+    if (!is_armed)
+        tell(process, "has dropped pages of its code with breakpoints, and sonde cannot set them again" + why +
+                          "; hits of this code are no longer seen");
+    else if (moved.state == SONDE_MOVED_TIMED_OUT || threads_of(process).size() > 1)
+        tell(process, "has dropped pages of its code with breakpoints; sonde has set them again, but may have missed "
+                      "hits in between");
 }
 
 bool MovedText::change_state(uint32_t key, sonde_moved_state from, sonde_moved_state to) const {
@@ -271,7 +399,7 @@ void MovedText::look() {
         if (bpf_map_lookup_elem(map, &key, &moved) != 0 || moved.state == SONDE_MOVED_RUNS)
             continue;
         const bool begins = (key & SONDE_MOVED_BEGINS) != 0;
-        const int64_t process = kernel_.numbers().in_session(key & ~uint32_t{SONDE_MOVED_BEGINS});
+        const int64_t process = kernel_.numbers().in_session(static_cast<int64_t>(moved.process));
         const bool taken = change_state(key, SONDE_MOVED_WAITS, SONDE_MOVED_TAKEN);
         if (process != 0)
             serve(process, begins, moved);
@@ -282,7 +410,7 @@ void MovedText::look() {
                  Weight::Answer);
         if (change_state(key, SONDE_MOVED_TAKEN, SONDE_MOVED_RUNS))
             continue; // its handler deletes the element
-        if (process != 0 && (taken || !begins) && wait_until_stopped(process))
+        if (process != 0 && (begins ? taken : moved.is_text != 0) && wait_until_stopped(process))
             kill(static_cast<pid_t>(process), SIGCONT);
         bpf_map_delete_elem(map, &key);
     }
@@ -295,13 +423,44 @@ MovedText::~MovedText() {
         detacher_.join();
 }
 
+// The memory of a process may be a copy of code anywhere, except for mappings of the probed files: there, the kernel
+// knows the breakpoints.
+MovedText::Copied MovedText::mend(int64_t process, const sonde_moved& moved) const {
+    Copied out;
+    std::vector<CodePatch> patches;
+    if (moved.is_text)
+        find_in_text(process, moved, patches, out);
+    const std::vector<ProcessMapping> mappings = read_process_maps(process);
+    for (const ProcessMapping& mapping : mappings) {
+        const uint64_t from = std::max<uint64_t>(mapping.start, moved.from),
+                       to = std::min<uint64_t>(mapping.end, moved.from + moved.size);
+        if (from >= to || checker_.is_probed_file(mapping))
+            continue;
+        for (CodePatch& patch : copies_.find_in(process, from, to - from, mapping.inode == 0))
+            if (std::ranges::find(patches, patch.address, &CodePatch::address) == patches.end())
+                patches.push_back(std::move(patch));
+    }
+    const size_t total = patches.size();
+    if (moved.at == SONDE_AFTER_MMAP)
+        out.restored = write_to_shared(process, mappings, patches);
+    out.restored += write_patches(process, patches);
+    out.failed = total - out.restored;
+    return out;
+}
+
 // Replaces only bytes that differ from the file and begin like a uprobe (a breakpoint or a call). Other differences
 // may be the program's own patches. Compares addresses at the destination `to`, because the plan knows where the
 // code runs, not where the copy lies now.
-size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t size, uint64_t to) const {
+void MovedText::find_in_text(int64_t process, const sonde_moved& moved, std::vector<CodePatch>& patches,
+                             Copied& out) const {
     const Fd memory(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDONLY | O_CLOEXEC));
     const std::string program = fmt::format("/proc/{}/exe", process);
-    std::vector<Patch> patches;
+    const std::vector<ProcessMapping> mappings = read_process_maps(process);
+    const auto is_in_file = [&](uint64_t address) {
+        return std::ranges::any_of(mappings, [&](const ProcessMapping& mapping) {
+            return mapping.covers(address) && checker_.is_probed_file(mapping);
+        });
+    };
     for (const plan::ProbedFile& file : plan_.files) {
         const Result<ElfFile> elf = ElfFile::open_any_width(program);
         if (!memory || !elf || !same_file(files_.fd(file.path), program))
@@ -315,18 +474,21 @@ size_t MovedText::mend(int64_t process, uint64_t code, uint64_t from, uint64_t s
                 if (place.length == 0 || !segment.executable || place.offset < segment.offset ||
                     place.offset >= segment.offset + segment.file_size)
                     continue;
-                const uint64_t address = code - lowest + segment.address + (place.offset - segment.offset);
-                if (address < to || address + place.length > to + size)
+                const uint64_t address = moved.code - lowest + segment.address + (place.offset - segment.offset);
+                if (address < moved.to || address + place.length > moved.to + moved.size)
                     continue;
-                const auto copy = static_cast<off_t>(from + (address - to));
+                const uint64_t copy = moved.from + (address - moved.to);
+                if (is_in_file(copy))
+                    continue;
+                out.is_text = true;
                 std::string found(place.length, '\0');
-                if (pread(memory.get(), found.data(), found.size(), copy) != static_cast<ssize_t>(found.size()) ||
-                    place.bytes.starts_with(found) || (found[0] != breakpoint && found[0] != call))
+                if (pread(memory.get(), found.data(), found.size(), static_cast<off_t>(copy)) !=
+                        static_cast<ssize_t>(found.size()) ||
+                    place.bytes.starts_with(found) || (found[0] != breakpoint_byte && found[0] != kernels_call))
                     continue;
                 patches.push_back({copy, place.bytes.substr(0, place.length)});
             }
     }
-    return write_patches(process, patches);
 }
 
 } // namespace sonde

@@ -56,6 +56,9 @@ Result<void> compare_memory(Session& session, const ProbedFiles& files, ToArm& t
             return Error(what + "; start the process without the copy, as with `node --use-largepages=off`");
         warn(what, Weight::Answer);
     }
+    for (const auto& [process, mapping] : check.unprobed)
+        if (!plan.filter_target || kernel.targets().has(session.data.numbers.in_kernel(process)))
+            session.warned(mapping.text(process));
     if (check.hidden > 0 && !plan.filter_target && !has_capability(CAP_SYS_PTRACE))
         warn(fmt::format("comparing the code of {} processes of other users with the files needs CAP_SYS_PTRACE; sonde "
                          "would overwrite a debugger's breakpoint or a patch in these processes",

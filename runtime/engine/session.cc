@@ -39,6 +39,7 @@
 #include "runtime/engine/attach_all.h"
 #include "runtime/engine/control_process.h"
 #include "runtime/engine/handler_runs.h"
+#include "runtime/engine/lost_breakpoints.h"
 #include "runtime/engine/overload.h"
 #include "runtime/engine/prepare.h"
 #include "runtime/engine/reader_wait.h"
@@ -317,7 +318,7 @@ Result<void> Run::arm() {
             return watched;
         if (plan_.follows_moved_text()) {
             Result<std::unique_ptr<MovedText>> moved =
-                MovedText::start(plan_, *session_.data.kernel, *probed_,
+                MovedText::start(plan_, *session_.data.kernel, *probed_, attachments_, session_.warned,
                                  plan_.filter_target ? running_processes(session_, command_.pid()) : all_processes(),
                                  links_.uprobe_multi);
             if (!moved)
@@ -489,6 +490,7 @@ void Run::stop() {
         session_.data.missed[attachment->probe] += attachment->missed();
     if (moved_text_)
         moved_text_->look(); // detaching would wait for the handlers in which these processes wait
+    warn_of_lost_breakpoints(session_, *probed_, attachments_);
     // Detach in reverse order. The kernel runs the program that was attached last first. Detaching it waits for a
     // running hit, and at its end all other programs of the place have run for this hit, too.
     while (!attachments_.empty())

@@ -31,6 +31,7 @@
 #include "runtime/text/accounting.h"
 #include "runtime/text/messages.h"
 #include "runtime/text/output.h"
+#include "runtime/text/warned_once.h"
 #include "runtime/values/host_arrays.h"
 #include "runtime/values/session_data.h"
 
@@ -73,6 +74,7 @@ class Session {
     bool interrupted = false; // a signal or -T has ended the session
     bool failed = false;      // a fatal error occurred, or more errors than MAXERRORS
     Accounting accounting;    // counts of lost data
+    WarnedOnce warned;        // by checks that may find the same process again
     HostRun host;
     ErrorReporter errors{*this};
     TracedTarget target;

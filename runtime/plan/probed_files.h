@@ -46,7 +46,7 @@ struct ProbedFile {
     // As in base/program_identity.h.
     std::string build_id;
     uint64_t size = 0, hash = 0;
-    bool may_move = false;        // a program that calls mprotect() or mremap(), so it may move its own code
+    bool may_move = false;        // a program that changes mappings, so it may move, copy or drop its own code
     std::vector<ProbedCode> code; // sorted by offset, without duplicates
 };
 

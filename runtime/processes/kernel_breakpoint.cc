@@ -13,7 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -40,8 +39,7 @@ bool depends_on_breakpoints(int64_t process) {
     const int64_t handled = status_value(process, process, "SigCgt", 16);
     if (handled < 0 || (handled & (1ll << (SIGTRAP - 1))))
         return true;
-    return std::ranges::any_of(threads_of(process),
-                               [&](int64_t thread) { return status_value(process, thread, "TracerPid", 10) > 0; });
+    return tracer_of(process) > 0;
 }
 
 // Returns the error of perf_event_open() for a uprobe that counts in the file's first bytes; 0 if the kernel accepts
@@ -73,6 +71,13 @@ bool is_test_possible() {
 }
 
 } // namespace
+
+int64_t tracer_of(int64_t process) {
+    for (const int64_t thread : threads_of(process))
+        if (const int64_t tracer = status_value(process, thread, "TracerPid", 10); tracer > 0)
+            return tracer;
+    return 0;
+}
 
 bool is_breakpoint_of_kernel(int64_t process, int fd, uint64_t offset) {
     static const bool possible = is_test_possible();

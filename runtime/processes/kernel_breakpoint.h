@@ -10,4 +10,7 @@ namespace sonde {
 // if this cannot be known without risk, because the process has a debugger or handles breakpoints itself.
 bool is_breakpoint_of_kernel(int64_t process, int fd, uint64_t offset);
 
+// Returns a process that traces a thread of this one, as a debugger does (ptrace(2)); 0: none.
+int64_t tracer_of(int64_t process);
+
 } // namespace sonde

@@ -32,14 +32,11 @@
 #include "base/fd.h"
 #include "base/process_maps.h"
 #include "base/processes.h"
+#include "runtime/processes/code_memory.h"
 #include "runtime/processes/kernel_breakpoint.h"
 
 namespace sonde {
 namespace {
-
-constexpr char breakpoint = '\xcc';
-constexpr char call = '\xe8';
-constexpr size_t call_length = 5;
 
 const uint64_t page_size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 
@@ -60,20 +57,6 @@ struct ProbedCodeFile {
     std::vector<const plan::ProbedCode*> places; // instructions, sorted by offset
 };
 
-// Returns the device and inode of a file as /proc/PID/maps shows them. On some file systems (btrfs, overlayfs) fstat()
-// returns other numbers, so this maps the file and reads the process' own maps.
-std::optional<std::pair<uint64_t, uint64_t>> numbers_of(int fd) {
-    void* mapped = mmap(nullptr, page_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (mapped == MAP_FAILED)
-        return std::nullopt;
-    std::optional<std::pair<uint64_t, uint64_t>> out;
-    for (const ProcessMapping& mapping : read_own_maps())
-        if (mapping.covers(reinterpret_cast<uint64_t>(mapped)))
-            out = std::pair(mapping.device, mapping.inode);
-    munmap(mapped, page_size);
-    return out;
-}
-
 // Returns whether another tracer has a uprobe at the offset. Maps the page: the kernel inserts uprobes into each new
 // mapping, while a debugger's breakpoint stays in the debugged process.
 bool is_probed_by_others(int fd, uint64_t offset) {
@@ -81,7 +64,7 @@ bool is_probed_by_others(int fd, uint64_t offset) {
     void* mapped = mmap(nullptr, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, static_cast<off_t>(page));
     if (mapped == MAP_FAILED)
         return false;
-    const bool out = static_cast<const char*>(mapped)[offset - page] == breakpoint;
+    const bool out = static_cast<const char*>(mapped)[offset - page] == breakpoint_byte;
     munmap(mapped, page_size);
     return out;
 }
@@ -125,19 +108,6 @@ class ProcessMemory {
         if (got != static_cast<ssize_t>(found.size()) || code.bytes.starts_with(found))
             return "";
         return found;
-    }
-
-    // Since Linux 6.18 the kernel replaces a probed 5-byte nop by a call of a page that it has mapped. Returns whether
-    // `found` is this call.
-    bool is_call_of_kernel(const std::string& found, uint64_t address) const {
-        if (found.size() != call_length || found[0] != call)
-            return false;
-        int32_t distance = 0;
-        std::memcpy(&distance, found.data() + 1, sizeof distance);
-        const uint64_t target = address + call_length + static_cast<uint64_t>(int64_t{distance});
-        return std::ranges::any_of(mappings_, [&](const ProcessMapping& one) {
-            return one.covers(target) && one.path == "[uprobes-trampoline]";
-        });
     }
 
   private:
@@ -204,10 +174,14 @@ class Checker {
             if (!is_of(mapping, file))
                 continue;
             any = &mapping;
-            // The kernel inserts breakpoints only into private mappings that are not writable.
-            if (mapping.shared || mapping.writable)
-                continue;
             const uint64_t end = mapping.offset + (mapping.end - mapping.start);
+            // The kernel inserts breakpoints only into private mappings that are not writable.
+            if (mapping.shared || mapping.writable) {
+                const auto first = std::ranges::lower_bound(file.places, mapping.offset, {}, &plan::ProbedCode::offset);
+                if (mapping.executable && first != file.places.end() && (*first)->offset < end)
+                    out_.unprobed.emplace(process, UnprobedMapping{file.file->path, mapping.shared});
+                continue;
+            }
             for (auto at = std::ranges::lower_bound(file.places, mapping.offset, {}, &plan::ProbedCode::offset);
                  at != file.places.end() && (*at)->offset < end && !stop_(); ++at) {
                 covered += mapping.executable ? 1 : 0;
@@ -221,9 +195,9 @@ class Checker {
     void compare(int64_t process, ProcessMemory& memory, const ProbedCodeFile& file, const plan::ProbedCode& code,
                  uint64_t address) {
         const std::string found = memory.difference(code, address);
-        if (found.empty() || memory.is_call_of_kernel(found, address))
+        if (found.empty() || is_call_of_kernel(memory.mappings(), found, address))
             return;
-        const bool is_breakpoint = found[0] == breakpoint && code.bytes.substr(1).starts_with(found.substr(1));
+        const bool is_breakpoint = found[0] == breakpoint_byte && code.bytes.substr(1).starts_with(found.substr(1));
         if (is_breakpoint && (is_of_another_tracer(memory, file, code, address) ||
                               is_breakpoint_of_kernel(process, file.fd, code.offset)))
             return;
@@ -294,6 +268,13 @@ class Checker {
 };
 
 } // namespace
+
+std::string UnprobedMapping::text(int64_t process) const {
+    return fmt::format("process {} ({}) has mapped `{}` {}; sonde does not see hits in such a mapping: the kernel sets "
+                       "breakpoints only in private mappings that are not writable",
+                       process, process_program(process), path,
+                       shared ? "as shared memory (MAP_SHARED)" : "writable and executable");
+}
 
 size_t MemoryCheck::changes() const {
     size_t out = 0;

@@ -24,6 +24,14 @@ namespace sonde {
 // File offsets by path. These instructions must not be probed.
 using LeftOut = std::map<std::string, std::set<uint64_t>>;
 
+// A mapping into which the kernel inserts no breakpoints.
+struct UnprobedMapping {
+    std::string path; // of a probed file
+    bool shared = false;
+    // A warning for the user: what is wrong in this process, and what to do.
+    std::string text(int64_t process) const;
+};
+
 // The result of a check.
 struct MemoryCheck {
     LeftOut changed;
@@ -31,6 +39,8 @@ struct MemoryCheck {
     // Processes that run a copy of a file's code in anonymous memory, which the kernel does not probe. The value is the
     // file.
     std::map<int64_t, std::string> moved;
+    // Processes with executable mappings of a file that the kernel does not probe.
+    std::map<int64_t, UnprobedMapping> unprobed;
     // The number of processes that this user is not permitted to read.
     uint64_t hidden = 0;
 

@@ -164,6 +164,8 @@ add_run_trigger(unsound unsound.c -O1 -mno-red-zone) # its inline assembly calls
 add_run_trigger(harmless harmless.c -O1)
 target_link_libraries(trigger_harmless PRIVATE pthread)
 add_run_trigger(changed_code changed_code.c -O1 -fcf-protection=none)
+add_run_trigger(first_instruction first_instruction.c -O1)
+target_link_options(trigger_first_instruction PRIVATE -Wl,-e,odd_start)
 add_run_trigger(harmless_cxx harmless_cxx.cc -O0)
 target_link_libraries(trigger_harmless_cxx PRIVATE pthread)
 # Languages whose compilers not everybody has; tests that NEED them are passed over without.

@@ -1,0 +1,27 @@
+// How uprobes look in the memory of a process, and how its mappings of a file are recognized.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process_maps.h"
+
+namespace sonde {
+
+constexpr char breakpoint_byte = '\xcc';
+// Since Linux 6.18 the kernel replaces a probed 5-byte nop by a call of a page that it has mapped.
+constexpr char kernels_call = '\xe8';
+constexpr size_t kernels_call_length = 5;
+
+// Returns whether `found`, the bytes at an address of the process with these mappings, are this call.
+bool is_call_of_kernel(const std::vector<ProcessMapping>& mappings, const std::string& found, uint64_t address);
+
+// Returns the device and inode of a file as /proc/PID/maps shows them. On some file systems (btrfs, overlayfs) fstat()
+// returns other numbers, so this maps the file and reads the process' own maps.
+std::optional<std::pair<uint64_t, uint64_t>> numbers_of(int fd);
+
+} // namespace sonde
