@@ -35,7 +35,9 @@
 #include "base/elf_file.h"
 #include "base/kallsyms.h"
 #include "base/processes.h"
+#include "base/program_identity.h"
 #include "base/quiet_thread.h"
+#include "runtime/attach/own_places.h"
 #include "runtime/attach/perf_links.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
@@ -192,6 +194,15 @@ Result<void> Watchpoints::find_beginnings() {
         if (file->entry() == 0 || !offset)
             return Error(
                 fmt::format("the memory of {} cannot be watched: it is not a program with an entry point", program));
+        // A later instruction will not do: the first one may access watched memory.
+        constexpr size_t most_bytes = 16;
+        const Result<std::string> code = read_at(file->fd(), *offset, most_bytes);
+        if (!code)
+            return std::move(code).error();
+        if (!is_sound(*code))
+            return Error(fmt::format("the memory of {} cannot be watched: this kernel cannot probe its first "
+                                     "instruction, where a new process waits until it is watched",
+                                     program));
         beginnings_.push_back({program, file->entry(), *offset});
     }
     return {};
