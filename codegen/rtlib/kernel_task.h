@@ -87,6 +87,8 @@ struct return_instance {
 struct uprobe_task {
     struct return_instance* return_instances; /* the newest */
     u32 depth;                                /* their number */
+    void* active_uprobe;                      /* of the instruction that is single-stepped; or null */
+    u64 vaddr, xol_vaddr;                     /* the instruction, and the copy that the processor executes */
 };
 struct kernfs_node {
     u64 id;

@@ -528,6 +528,22 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
     return !mm ? SONDE_STACK_KERNEL_THREAD : stack->from == SONDE_FROM_END ? SONDE_STACK_GONE : 0;
 }
 
+/* While the kernel single-steps a probed instruction, perhaps one of another session, the processor executes a copy in
+ * the mapping [uprobes], and pc points to or behind the copy. Returns the address in the program. Any other pc is
+ * unchanged. */
+static inline u64 outside_of_copy(struct uprobe_task* probes, u64 pc)
+{
+    enum { LONGEST_INSTRUCTION = 15 };
+    void* active = 0;
+    u64 original = 0, copy = 0;
+    READ(active, probes->active_uprobe);
+    if (!active)
+        return pc;
+    READ(original, probes->vaddr);
+    READ(copy, probes->xol_vaddr);
+    return pc - copy <= LONGEST_INSTRUCTION ? pc - copy + original : pc;
+}
+
 /* Begins where the current task entered the kernel. */
 static inline void begin_at_entry(struct walk* w)
 {
@@ -575,8 +591,10 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     }
     struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
     stack->window_at = 0;
-    if (probes)
+    if (probes) {
         READ(w.returns, probes->return_instances);
+        w.pc = outside_of_copy(probes, w.pc);
+    }
     m->at = m->since = m->wanted = m->loaded = 0;
     /* Each function is left once, and its registers are computed once; each may require a restart. */
     LOOP(3 * ((u32)most + 1), climb, &w);
