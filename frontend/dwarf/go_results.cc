@@ -130,6 +130,34 @@ class GoAssignment {
     uint64_t stack_ = 0; // bytes above the return address
 };
 
+// A part of a value that Go keeps in one register.
+struct Part {
+    uint64_t offset = 0, size = 0;
+    bool operator==(const Part&) const = default;
+};
+
+// Returns false if the parts are not known.
+bool add_parts(const Type* type, uint64_t offset, std::vector<Part>& parts, int depth) {
+    constexpr size_t most_parts = 256;
+    type = strip(type);
+    if (!type || depth > 16 || parts.size() > most_parts)
+        return false;
+    if (type->kind == Type::Array && type->count == 1)
+        return add_parts(type->target, offset, parts, depth + 1);
+    if (type->kind == Type::Struct)
+        return std::ranges::all_of(complete(type)->members, [&](const TypeMember& member) {
+            return add_parts(member.type, offset + member.byte_offset, parts, depth + 1);
+        });
+    if (type->kind == Type::Float && type->size > 8) { // a complex number
+        parts.push_back({offset, type->size / 2});
+        offset += type->size / 2;
+        parts.push_back({offset, type->size / 2});
+    } else if (type->size != 0) {
+        parts.push_back({offset, type->size});
+    }
+    return true;
+}
+
 // Code for several types has a hidden argument with information about the types.
 bool takes_dictionary(std::string_view name) {
     if (name.find("[go.shape.") == std::string_view::npos)
@@ -148,6 +176,52 @@ bool passes_in_registers(UnitIndex& units, const FunctionInstance& function) {
 }
 
 } // namespace
+
+// Three forms of pieces are known, for struct { a int8; b int64; c int16 }:
+//
+//     rax 1, - 7, rbx 8, rcx 2, - 6            correct
+//     rax 1, rbx 8, rcx 2                      without padding: one piece for each part; parts can be unknown
+//     rax 1, - 7, rbx 8, - 8, - 1, rcx 2       with too much padding: all parts are known
+Location with_go_padding(Location location, const Type* type) {
+    std::vector<Part> parts;
+    type = strip(type);
+    if (location.kind != Location::Pieces || !type || !add_parts(type, 0, parts, 0))
+        return location;
+    std::vector<Part> all, known; // of the pieces, and those that have a place
+    std::vector<Location::Piece> places, known_places;
+    uint64_t offset = 0;
+    for (Location::Piece& piece : location.pieces) {
+        all.push_back({offset, piece.byte_size});
+        offset += piece.byte_size;
+        places.push_back(std::move(piece));
+        if (places.back().place.kind == Location::Unavailable)
+            continue;
+        known.push_back(all.back());
+        known_places.push_back(places.back());
+    }
+    const auto is_part = [&](const Part& one) { return std::ranges::find(parts, one) != parts.end(); };
+    const auto fit = [&](const std::vector<Part>& pieces) {
+        return std::ranges::equal(pieces, parts, {}, &Part::size, &Part::size);
+    };
+    const bool has_no_padding = fit(all);
+    if (!has_no_padding && offset <= type->size && std::ranges::all_of(known, is_part)) {
+        location.pieces = std::move(places);
+        return location;
+    }
+    if (!has_no_padding && !fit(known))
+        return unavailable(
+            "has a location that does not fit its type, by a mistake of Go's compiler; probe a later line");
+    location.pieces.clear();
+    uint64_t end = 0;
+    for (size_t i = 0; i < parts.size(); i++) {
+        if (parts[i].offset > end)
+            location.pieces.push_back(
+                {static_cast<uint32_t>(parts[i].offset - end), unavailable("is between members")});
+        location.pieces.push_back(std::move((has_no_padding ? places : known_places)[i]));
+        end = parts[i].offset + parts[i].size;
+    }
+    return location;
+}
 
 Location go_argument_location(const Architecture& architecture, UnitIndex& units, Variables& variables,
                               const FunctionInstance& function, const Variable& argument) {

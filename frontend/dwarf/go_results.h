@@ -17,4 +17,9 @@ Location go_argument_location(const Architecture& architecture, UnitIndex& units
 Location go_result_location(const Architecture& architecture, UnitIndex& units, Variables& variables,
                             const FunctionInstance& function, const Variable& result);
 
+// Corrects the offsets of a value's pieces. Go's compilers omit the padding between members, or describe too much of it
+// (Go 1.19: always the former in optimized code, the latter with -N). Returns Unavailable if the pieces do not fit the
+// type.
+Location with_go_padding(Location location, const Type* type);
+
 } // namespace sonde

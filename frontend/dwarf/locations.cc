@@ -17,12 +17,14 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include <dwarf.h>
 #include <fmt/format.h>
 
 #include "base/debug/die.h"
 #include "frontend/dwarf/debug_files.h"
+#include "frontend/dwarf/go_results.h"
 #include "frontend/dwarf/scopes.h"
 #include "frontend/dwarf/statements.h"
 #include "frontend/dwarf/unit_index.h"
@@ -102,6 +104,11 @@ bool has_several_scalars(const Type* type) {
     return type->members.size() > 1 || has_several_scalars(type->members[0].type);
 }
 
+Location fitted(Location location, const Variable& variable, FunctionRef function) {
+    return function && function.unit->language == DW_LANG_Go ? with_go_padding(std::move(location), variable.type)
+                                                             : location;
+}
+
 // Extends a constant of 8 bytes to a number of 16 bytes.
 Location extended(const Location& constant, const Type& type) {
     if (constant.kind != Location::Value || !is_scalar(&type))
@@ -167,7 +174,8 @@ Location Locations::locate(const Variable& variable, Address address) {
         return unavailable(
             fmt::format("was optimized out at this address; it is available at {} {}", one ? "line" : "lines", lines));
     }
-    return translate_expression(context_, address, enclosing_subprogram(function), &attribute, ops, length);
+    return fitted(translate_expression(context_, address, enclosing_subprogram(function), &attribute, ops, length),
+                  variable, function);
 }
 
 Location Locations::at_entry(const Variable& variable, Address entry, Address address) {
@@ -186,8 +194,9 @@ Location Locations::at_entry(const Variable& variable, Address entry, Address ad
             break;
         // gcc's location views: an empty range precedes the next range at the same address.
         if (low == entry && low == high && length > 0)
-            return translate_expression(context_, address, enclosing_subprogram(units_.function_at(entry)), &attribute,
-                                        ops, length);
+            return fitted(translate_expression(context_, address, enclosing_subprogram(units_.function_at(entry)),
+                                               &attribute, ops, length),
+                          variable, units_.function_at(entry));
     }
     return locate(variable, address);
 }
