@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,10 +37,16 @@ class TypeDefinitions {
 
   private:
     void index();
+    // Returns the template arguments of a type and of the classes around it, if its name does not have them.
+    std::string arguments_of(Dwarf_Die& type);
+    std::string arguments_of(const Unit& unit, const NamedEntry& type);
+    std::string text_of(Dwarf_Die type, int depth);
+    std::string parameters_of(Dwarf_Die& type, int depth);
 
     UnitIndex& units_;
     bool indexed_ = false;
     std::unordered_multimap<std::string_view, std::pair<Unit*, uint32_t>> by_name_; // the index is that in Unit::types
+    std::map<const NamedEntry*, std::string> arguments_;                            // of definitions
 };
 
 } // namespace sonde

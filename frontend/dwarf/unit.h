@@ -25,6 +25,7 @@ struct ScopeEntry {
     uint32_t parent = no_index;
     bool is_namespace = false;
     bool is_inline = false; // an inline namespace
+    Dwarf_Off offset = 0;
 };
 
 // A DW_TAG_subprogram or DW_TAG_inlined_subroutine.

@@ -29,6 +29,8 @@ const Type* target_of(const std::optional<Place>& pointer) {
     return type && type->kind == Type::Pointer ? type->target : nullptr;
 }
 
+constexpr size_t most_tuple_elements = 32;
+
 // The offset of the value in a node that begins with a `base`.
 int64_t value_offset(const Type* base, const Type* value) {
     uint64_t alignment = alignment_of(value);
@@ -192,36 +194,43 @@ bool add_std_optional(Binding& b, Text& text, const Place& place, Level level) {
     return engaged && value && add_optional(b, text, engaged, *value, level);
 }
 
-// The elements of a tuple are nested base classes: `_Head_base<0, ...>` and the rest, `_Tuple_impl<1, ...>`.
-std::vector<Place> tuple_elements(Binding& b, const Place& place) {
+// The elements of a tuple are nested base classes: `_Head_base<0, ...>` and the rest, `_Tuple_impl<1, ...>`. Compilers
+// can omit the template arguments in the names of types (-gsimple-template-names). Returns nullopt if the layout is
+// another one: an element that is not found must not be missing in the text.
+std::optional<std::vector<Place>> tuple_elements(Binding& b, const Place& place) {
     std::vector<Place> elements;
     std::optional<Place> rest = place;
-    while (rest && elements.size() < 32) {
+    for (size_t level = 0; rest && elements.size() <= most_tuple_elements; level++) {
         const Type* type = strip(rest->type);
         complete(type);
-        std::optional<Place> next;
+        std::optional<Place> next, head;
         for (const TypeMember& member : type->members) {
             Place part = inside(b, *rest, member);
-            if (member.is_base && member.name.starts_with("_Tuple_impl<"))
+            const std::string_view name = member.is_base ? template_name(member.type) : "";
+            if (name == "_Tuple_impl")
                 next = part;
-            else if (member.is_base && member.name.starts_with("_Head_base<"))
-                if (std::optional<Place> head = field(b, part, "_M_head_impl"))
-                    elements.push_back(*head);
+            else if (name == "_Head_base")
+                head = field(b, part, "_M_head_impl");
         }
+        if (!type->members.empty() && !(level == 0 ? next : head))
+            return std::nullopt;
+        if (head)
+            elements.push_back(*head);
         rest = next;
     }
     return elements;
 }
 
 bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
+    const std::optional<std::vector<Place>> elements = tuple_elements(b, place);
+    if (!elements)
+        return false;
     text.literal("(");
-    bool first = true;
-    for (const Place& element : tuple_elements(b, place)) {
-        text.literal(first ? "" : ", ");
-        first = false;
-        add_pretty(b, text, element, level.inside());
+    for (size_t i = 0; i < elements->size() && i < most_tuple_elements; i++) {
+        text.literal(i == 0 ? "" : ", ");
+        add_pretty(b, text, (*elements)[i], level.inside());
     }
-    text.literal(")");
+    text.literal(elements->size() > most_tuple_elements ? ", ...)" : ")");
     return true;
 }
 
@@ -243,8 +252,8 @@ bool add_pointer(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> pointer = field(b, place, "_M_ptr"); // shared_ptr
     if (!pointer)
         if (std::optional<Place> tuple = field(b, place, "_M_t._M_t"))
-            if (std::vector<Place> elements = tuple_elements(b, *tuple); !elements.empty())
-                pointer = elements[0];
+            if (std::optional<std::vector<Place>> elements = tuple_elements(b, *tuple); elements && !elements->empty())
+                pointer = (*elements)[0];
     const Type* target = target_of(pointer);
     hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
     if (!address)
