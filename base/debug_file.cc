@@ -217,6 +217,42 @@ bool has_dwarf(const ElfFile& file) {
     return false;
 }
 
+namespace {
+
+// The paths where a file that belongs to the program `own` can be, in the order of the search.
+std::vector<std::string> places_of(const std::string& own, const std::string& name) {
+    const std::string folder = own.substr(0, own.rfind('/'));
+    const std::string root = process_root(own);
+    std::vector<std::string> out;
+    for (const std::string& place : search_folders()) {
+        if (!place.starts_with('/'))
+            out.push_back(fmt::format("{}{}/{}", place.empty() ? folder : folder + "/", place, name));
+        else
+            for (const std::string& tree : trees_of(own))
+                out.push_back(fmt::format("{}{}{}/{}", tree, place, folder.substr(root.size()), name));
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<std::string> find_split_packages(const ElfFile& file) {
+    std::vector<std::string> out;
+    for (const std::string& own : {file.path(), without_links(file.path())}) {
+        const std::string name = own.substr(own.rfind('/') + 1);
+        std::vector<std::string> paths = {own + ".dwp"};
+        for (const std::string& path : places_of(own, name + ".dwp"))
+            paths.push_back(path);
+        constexpr std::string_view ending = ".debug";
+        if (name.ends_with(ending))
+            paths.push_back(own.substr(0, own.size() - ending.size()) + ".dwp");
+        for (std::string& path : paths)
+            if (access(path.c_str(), F_OK) == 0 && std::find(out.begin(), out.end(), path) == out.end())
+                out.push_back(std::move(path));
+    }
+    return out;
+}
+
 std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& search) {
     std::optional<DebugLink> link = file.debuglink();
     Finder finder(file.build_id(), link ? std::optional(link->crc) : std::nullopt, search);
@@ -224,20 +260,10 @@ std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& s
         return found;
     if (link && !link->name.empty() && link->name.find('/') == std::string::npos) {
         const std::string own = without_links(file.path());
-        const std::string folder = own.substr(0, own.rfind('/'));
-        const std::string root = process_root(own);
-        for (const std::string& place : search_folders()) {
-            std::vector<std::string> in = {place.empty() ? folder : fmt::format("{}/{}", folder, place)};
-            if (place.starts_with('/')) {
-                in.clear();
-                for (const std::string& tree : trees_of(own))
-                    in.push_back(tree + place + folder.substr(root.size()));
-            }
-            for (const std::string& one : in)
-                if (std::string path = fmt::format("{}/{}", one, link->name); path != own)
-                    if (std::optional<ElfFile> found = finder.accept(path))
-                        return found;
-        }
+        for (const std::string& path : places_of(own, link->name))
+            if (path != own)
+                if (std::optional<ElfFile> found = finder.accept(path))
+                    return found;
     }
     return finder.download();
 }

@@ -27,6 +27,10 @@ struct DebugSearch {
 // The program's debug file; nullopt if it is not found.
 std::optional<ElfFile> find_debug_file(const ElfFile& file, const DebugSearch& search = {});
 
+// Existing packages of split debug information (`NAME.dwp`): beside the file, and in the folders for debug files.
+// Whether a package belongs to the same build is not checked: it has an id for each unit.
+std::vector<std::string> find_split_packages(const ElfFile& file);
+
 // The file with debug information that dwz(1) has moved from several files (.gnu_debugaltlink). nullopt if `file` does
 // not refer to one, or it is not found.
 std::optional<ElfFile> find_common_file(const ElfFile& file, const DebugSearch& search = {});

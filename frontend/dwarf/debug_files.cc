@@ -15,6 +15,19 @@
 #include "base/debug_file.h"
 
 namespace sonde {
+namespace {
+
+// Returns the packages of split debug information (.dwp) of a program, and of the file with its debug information.
+std::vector<std::string> packages_of(const ElfFile& program, const ElfFile* separate) {
+    std::vector<std::string> out = find_split_packages(program);
+    if (separate)
+        for (std::string& path : find_split_packages(*separate))
+            if (std::ranges::find(out, path) == out.end())
+                out.push_back(std::move(path));
+    return out;
+}
+
+} // namespace
 
 // The search may download a file, which can take seconds; it is done once.
 bool DebugFiles::found() {
@@ -37,8 +50,9 @@ Dwarf* DebugFiles::dwarf() {
         const ElfFile& file = found() && separate_ ? *separate_ : file_.elf();
         const size_t problems = problems_.size();
         if (found() && opened_dwarf_.open(file, true, problems_)) {
-            if ((embedded_ = open_embedded_split(file, opened_dwarf_.dwarf.get())))
-                opened_dwarf_.dwarf = std::move(embedded_->dwarf);
+            split_files_.emplace(file, packages_of(file_.elf(), separate()));
+            if ((split_ = split_files_->copy(opened_dwarf_.dwarf.get(), problems_)))
+                opened_dwarf_.dwarf = std::move(split_->dwarf);
             dwarfs_.push_back(opened_dwarf_.dwarf.get());
         } else if (found()) {
             refusal_ = why_not_unpack(file);
@@ -73,23 +87,9 @@ void DebugFiles::note_unreadable(const ElfFile& file) {
         problems_.push_back(std::move(problem));
 }
 
-// Returns the paths where libdw searches the split debug information of a unit: beside the program, and in the
-// directory where it was compiled. Empty if the unit is not split.
-std::vector<std::string> DebugFiles::split_paths(Dwarf_Die& unit) const {
-    const char* name = string_attribute(unit, DW_AT_dwo_name);
-    if (!name)
-        name = string_attribute(unit, DW_AT_GNU_dwo_name);
-    if (!name)
-        return {};
-    const char* folder = string_attribute(unit, DW_AT_comp_dir);
-    const std::string& own = (separate_ ? *separate_ : file_.elf()).path();
-    return {name[0] == '/' ? name : own.substr(0, own.rfind('/') + 1) + name,
-            name[0] == '/' || !folder ? name : fmt::format("{}/{}", folder, name)};
-}
-
 // A small file can uncompress to many gigabytes, so check the sizes before libdw opens it.
 bool DebugFiles::may_open_unit(Dwarf_Die& unit) {
-    for (const std::string& path : split_paths(unit)) {
+    for (const std::string& path : split_files_->paths_of(unit)) {
         const Result<ElfFile> file = ElfFile::open_debug_information(path);
         std::string why = file ? why_not_unpack(*file) : "";
         if (why.empty())
@@ -102,17 +102,20 @@ bool DebugFiles::may_open_unit(Dwarf_Die& unit) {
     return true;
 }
 
+// Only the first one is described: usually, all have the same cause.
 void DebugFiles::note_missing_unit(Dwarf_Die& skeleton) {
-    const std::vector<std::string> paths = split_paths(skeleton);
-    if (paths.empty() || missing_unit_noted_)
+    const bool is_first = missing_units_.empty();
+    if (!missing_units_.insert(dwarf_dieoffset(&skeleton)).second)
+        return; // after forget()
+    if (is_first) {
+        missing_unit_ = problems_.size();
+        problems_.push_back(fmt::format("debug information is in separate files (-gsplit-dwarf): {}",
+                                        split_files_->why_missing(skeleton)));
+        first_missing_ = problems_.back();
         return;
-    missing_unit_noted_ = true;
-    const std::string& path = paths.back();
-    std::string package = file_.elf().path() + ".dwp";
-    const char* why = access(path.c_str(), R_OK) == 0      ? "which is unreadable or from another build"
-                      : access(package.c_str(), R_OK) == 0 ? "and this machine's libdw cannot read packages (.dwp)"
-                                                           : "which does not exist";
-    problems_.push_back(fmt::format("debug information is in separate files (-gsplit-dwarf): `{}`, {}", path, why));
+    }
+    problems_[missing_unit_] =
+        fmt::format("{} (units without debug information: {})", first_missing_, missing_units_.size());
 }
 
 Dwarf_CFI* DebugFiles::eh_frame() {
@@ -149,8 +152,17 @@ void DebugFiles::forget() {
     eh_frame_.reset();
     eh_frame_opened_ = false;
     opened_dwarf_.close();
+    split_.reset();
     dwarfs_.clear();
     opened_ = false;
+}
+
+bool DebugFiles::is_made_by_gcc(const FunctionInstance& function) {
+    Dwarf_Die die, unit;
+    const char* producer = unpack(function.die, &die) && dwarf_diecu(&die, &unit, nullptr, nullptr)
+                               ? string_attribute(unit, DW_AT_producer)
+                               : nullptr;
+    return producer && strncmp(producer, "GNU ", 4) == 0;
 }
 
 // gcc stores the optimization level in DW_AT_producer. For LLVM it must be derived from the debug information.

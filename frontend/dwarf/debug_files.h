@@ -7,15 +7,16 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/debug/dwarf_handle.h"
 #include "base/debug/open_dwarf.h"
 #include "base/elf_file.h"
-#include "frontend/dwarf/embedded_split.h"
 #include "frontend/dwarf/module_data.h"
 #include "frontend/dwarf/program_file.h"
+#include "frontend/dwarf/split_files.h"
 
 namespace sonde {
 
@@ -42,6 +43,9 @@ class DebugFiles {
     // Whether the compiler has optimized the function.
     bool is_optimized(const FunctionInstance& function);
 
+    // Whether gcc has compiled the function, and not LLVM.
+    bool is_made_by_gcc(const FunctionInstance& function);
+
     // These return null if the information does not exist. The pointers are valid until forget().
     Dwarf* dwarf();
     // The call frame information: .eh_frame, which all programs have, and .debug_frame, which is part of the debug
@@ -60,16 +64,18 @@ class DebugFiles {
 
   private:
     void note_unreadable(const ElfFile& file);
-    std::vector<std::string> split_paths(Dwarf_Die& unit) const;
     size_t number_of(Dwarf* dwarf);
 
     const ProgramFile& file_;
     bool searched_ = false, opened_ = false, eh_frame_opened_ = false;
     std::vector<std::string> problems_;
     std::string refusal_;
-    bool missing_unit_noted_ = false;
+    std::set<Dwarf_Off> missing_units_; // the offsets of their skeletons
+    size_t missing_unit_ = 0;           // the note about them in problems_
+    std::string first_missing_;         // its text for the first unit
     std::optional<ElfFile> separate_;
-    std::optional<EmbeddedSplit> embedded_; // its file must be open as long as opened_dwarf_
+    std::optional<SplitFiles> split_files_;
+    std::optional<SplitCopy> split_; // its file must be open as long as opened_dwarf_
     OpenedDwarf opened_dwarf_;
     std::vector<Dwarf*> dwarfs_; // the upper bits of a DieOffset are an index of this list
     FramesHandle eh_frame_;
