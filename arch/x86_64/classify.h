@@ -11,6 +11,7 @@ void classify(const X86Instruction& one, X86Mode mode, Instruction& out);
 
 // See Architecture.
 Effect effect_of(const X86Instruction& one);
-ResultUse use_of_rax(const X86Instruction& one);
+// `result`: rax or rdx.
+ResultUse use_of_result(const X86Instruction& one, int result);
 
 } // namespace sonde::x86

@@ -70,7 +70,7 @@ class X86 : public Architecture {
         if (const std::optional<X86Instruction> one = decode_x86(code, mode_)) {
             classify(*one, mode_, out.emplace().instruction);
             out->effect = effect_of(*one);
-            out->result_use = use_of_rax(*one);
+            out->result_use = use_of_result(*one, rax);
         }
         return out;
     }

@@ -124,10 +124,12 @@ Location narrow_result(std::span<const int> registers, const Type* type) {
 Location CallingConvention::result_location(const FunctionInstance& function) {
     Location location = full_result_location(function);
     // A record is always stored in the caller's memory, whether anybody reads its address or not.
-    const bool in_registers = location.kind == Location::Register || location.kind == Location::Pieces;
-    if (in_registers && !function.is_go && dropped_.is_dropped(function))
-        return unavailable("was removed by the compiler, because no caller uses it");
-    return location;
+    size_t registers = location.kind == Location::Register;
+    if (location.kind == Location::Pieces)
+        registers = static_cast<size_t>(std::ranges::count(location.pieces, Location::Register,
+                                                           [](const auto& piece) { return piece.place.kind; }));
+    std::string why = registers == 0 || function.is_go ? "" : dropped_.why_unknown(function, registers);
+    return why.empty() ? location : unavailable(std::move(why));
 }
 
 // Implements the rules for results in the System V ABI for x86-64, section 3.2.3, "Returning of Values", and the

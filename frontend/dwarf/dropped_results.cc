@@ -1,4 +1,4 @@
-// Detects results that no caller uses. For example, gcc turns this into a function without a result, because the only
+// Detects results that no caller uses. For example, clang turns this into a function without a result, because the only
 // caller ignores it:
 //
 //     static int log(const char *s) { ...; return 0; }
@@ -7,18 +7,21 @@
 // After the call, rax contains a leftover. The debug information still declares an int, so `$return` would print
 // garbage. The callers show the difference: if one of them reads rax after the call, the result exists.
 //
-// The analysis only looks at the few instructions after each call. If none of the callers is seen to read rax, the
-// result is refused. This may refuse a result that exists, but never accepts one that does not.
+// The analysis only looks at the few instructions after each call. If no caller is seen to read a register, the result
+// is refused. This may refuse a result that exists, but never accepts one that does not.
 #include "frontend/dwarf/dropped_results.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
+#include "arch/result_use.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/program_file.h"
@@ -27,24 +30,57 @@
 namespace sonde {
 namespace {
 
-constexpr size_t bytes_after_call = 64, most_instructions = 8;
+constexpr size_t bytes_at_once = 64, most_instructions = 32;
 constexpr size_t longest_call = 8;
+
+// A place in the code, and the registers that still have the result there.
+struct Path {
+    Address address = 0;
+    ResultReads has_result = {true, true};
+};
 
 } // namespace
 
-bool reads_result(const Architecture& architecture, std::string_view code, bool with_push) {
-    for (size_t i = 0; i < most_instructions && !code.empty(); i++) {
-        const std::optional<AnalyzedInstruction> analyzed = architecture.analyze(code);
-        if (!analyzed)
-            return false;
-        const Instruction& one = analyzed->instruction;
-        const bool is_push = one.operation == Operation::Push && one.from >= 0;
-        const ResultUse use = is_push && !with_push ? ResultUse::None : analyzed->result_use;
-        if (use != ResultUse::None)
-            return use == ResultUse::Read;
-        code.remove_prefix(std::min(one.length, code.size()));
+ResultReads reads_of_result(const Architecture& architecture, Address address,
+                            const std::function<std::string(Address)>& code, bool with_push) {
+    ResultReads reads = {};
+    std::set<Address> seen;
+    size_t left = most_instructions; // on all paths
+    for (std::vector<Path> paths = {{address}}; !paths.empty();) {
+        Path path = paths.back();
+        paths.pop_back();
+        std::string bytes;
+        std::string_view rest;
+        while (left > 0 && (path.has_result[0] || path.has_result[1]) && seen.insert(path.address).second) {
+            left--;
+            if (rest.size() < architecture.longest_instruction())
+                rest = bytes = code(path.address);
+            const std::optional<AnalyzedInstruction> analyzed = architecture.analyze(rest);
+            if (!analyzed)
+                break;
+            const Instruction& one = analyzed->instruction;
+            const Address next = path.address + one.length;
+            if (one.is_direct_jump()) {
+                if (!one.ends_flow())
+                    paths.push_back({next, path.has_result});
+                path.address = one.target(next);
+                rest = {};
+                continue;
+            }
+            const bool is_push = one.operation == Operation::Push && one.from >= 0;
+            const ResultUse uses[] = {analyzed->result_use, use_of_second_result(rest)};
+            for (size_t i = 0; i < reads.size() && !(is_push && !with_push); i++) {
+                const ResultUse use = uses[i];
+                reads[i] = reads[i] || (path.has_result[i] && use == ResultUse::Read);
+                path.has_result[i] = path.has_result[i] && use == ResultUse::None;
+            }
+            if (one.transfers() || one.ends_flow())
+                break;
+            rest.remove_prefix(std::min(one.length, rest.size()));
+            path.address = next;
+        }
     }
-    return false;
+    return reads;
 }
 
 // Compilers describe calls only in optimized code.
@@ -54,17 +90,27 @@ bool DroppedResults::is_optimised(const FunctionInstance& function) {
            (dwarf_hasattr(&die, DW_AT_call_all_calls) || dwarf_hasattr(&die, DW_AT_GNU_all_call_sites));
 }
 
-bool DroppedResults::has_other_signature(const FunctionInstance& function) {
+// gcc changes the result only of copies whose symbols have other names: f.isra.0, or f.part.0 for a part of a function.
+DroppedResults::Signature DroppedResults::signature(const FunctionInstance& function, bool is_gcc) {
     Dwarf_Die die;
     if (!debug_.unpack(function.die, &die))
-        return false;
+        return Signature::Declared;
     if (number_attribute(die, DW_AT_calling_convention).value_or(DW_CC_normal) == DW_CC_nocall)
-        return true;
+        return Signature::Changed;
+    bool has_symbol = false, is_global = false;
     for (auto symbol = symbols_.first_from(function.low);
-         symbol != symbols_.all().end() && symbol->address == function.low; ++symbol)
-        if (symbol->name.find(".isra.") != std::string_view::npos)
-            return true;
-    return false;
+         symbol != symbols_.all().end() && symbol->address == function.low; ++symbol) {
+        has_symbol = true;
+        is_global = is_global || symbol->global;
+        for (const char* mark : {".isra.", ".part."})
+            if (symbol->name.find(mark) != std::string_view::npos)
+                return Signature::Changed;
+    }
+    // A function that is external in the source can be local after link-time optimization.
+    const bool is_external = has_symbol ? is_global : function.external;
+    if ((is_gcc && has_symbol) || is_external || !is_optimised(function))
+        return Signature::Declared;
+    return Signature::Doubtful;
 }
 
 const std::vector<std::pair<Address, Address>>& DroppedResults::calls() {
@@ -90,20 +136,36 @@ void DroppedResults::add_calls(Address low, Address high) {
     });
 }
 
-bool DroppedResults::is_dropped(const FunctionInstance& function) {
+ResultReads DroppedResults::reads_after(Address address, bool with_push) const {
+    return reads_of_result(
+        file_.architecture(), address, [&](Address at) { return file_.code(at, at + bytes_at_once); }, with_push);
+}
+
+std::string DroppedResults::why_unknown(const FunctionInstance& function, size_t registers) {
     if (!function.has_debug_info || file_.is_32_bit())
-        return false;
-    // The changed copy is local, even if the function in the source is external.
-    const bool is_changed = has_other_signature(function);
-    if (!is_changed && (function.external || !is_optimised(function)))
-        return false;
+        return "";
+    const bool is_gcc = debug_.is_made_by_gcc(function);
+    const Signature known = signature(function, is_gcc);
+    if (known == Signature::Declared)
+        return "";
     auto call = std::ranges::lower_bound(calls(), std::pair(function.low, Address(0)));
     // If no direct call is known, the function is called through its address, and then the caller expects the result.
     const bool is_called = call != calls_.end() && call->first == function.low;
-    for (; call != calls_.end() && call->first == function.low; ++call)
-        if (reads_result(file_.architecture(), file_.code(call->second, call->second + bytes_after_call), !is_changed))
-            return false;
-    return is_called || is_changed;
+    if (!is_called && known == Signature::Doubtful)
+        return "";
+    ResultReads reads = {};
+    for (; call != calls_.end() && call->first == function.low; ++call) {
+        const ResultReads after = reads_after(call->second, known == Signature::Doubtful);
+        for (size_t i = 0; i < reads.size(); i++)
+            reads[i] = reads[i] || after[i];
+        // gcc removes the whole result or nothing.
+        if (is_gcc ? reads[0] || (reads[1] && registers > 1) : reads[0] && (reads[1] || registers < 2))
+            return "";
+    }
+    if (registers > 1 && (reads[0] || reads[1]))
+        return "may have been changed by the compiler: it is in two registers, and sonde sees no caller that uses both";
+    return known == Signature::Changed ? "was removed by the compiler, because no caller uses it"
+                                       : "may have been removed by the compiler: sonde sees no caller that uses it";
 }
 
 } // namespace sonde

@@ -1,5 +1,6 @@
 // What architectures say about instructions, in the terms of arch/instruction.h.
 #include "arch/architecture.h"
+#include "arch/result_use.h"
 
 #include <elf.h>
 
@@ -134,14 +135,39 @@ TEST(Instruction, BytesThatAreNone) {
 }
 
 TEST(Instruction, UseOfResult) {
-    const std::pair<const char*, ResultUse> all[] = {
-        {"31 c0", ResultUse::Write}, // xor %eax,%eax
-        {"85 c0", ResultUse::Read},  // test %eax,%eax
-        {"89 fb", ResultUse::None},
-        {"c3", ResultUse::End},
+    struct Row {
+        const char* code;
+        ResultUse rax, rdx;
     };
-    for (const auto& [text, use] : all)
-        EXPECT_EQ(static_cast<int>(analyzed(text).result_use), static_cast<int>(use)) << text;
+    using enum ResultUse;
+    const Row all[] = {
+        {"31 c0", Write, None},          // xor %eax,%eax
+        {"85 c0", Read, None},           // test %eax,%eax
+        {"89 fb", None, None},           // mov %edi,%ebx
+        {"c3", End, End},                // ret
+        {"31 d2", None, Write},          // xor %edx,%edx
+        {"84 d2", None, Read},           // test %dl,%dl
+        {"48 01 d0", Read, Read},        // add %rdx,%rax
+        {"48 99", Read, Write},          // cqto
+        {"48 f7 e1", Read, Write},       // mul %rcx
+        {"48 f7 f9", Read, Read},        // idiv %rcx
+        {"f6 e1", Read, None},           // mul %cl
+        {"5a", None, Write},             // pop %rdx
+        {"ba 01 00 00 00", None, Write}, // mov $1,%edx
+        {"05 01 00 00 00", Read, None},  // add $1,%eax
+        {"48 8b 02", Write, Read},       // mov (%rdx),%rax
+        {"f3 48 0f b8 c7", Write, None}, // popcnt %rdi,%rax
+        {"c4 e2 f1 f7 c7", End, End},    // shlx %rcx,%rdi,%rax
+        {"0f 94 c0", Write, None},       // sete %al
+        {"66 48 0f 7e c0", Write, None}, // movq %xmm0,%rax
+        {"0f 31", End, End},             // rdtsc
+        {"0f 05", End, End},             // syscall
+        {"f0 0f b1 0f", End, End},       // lock cmpxchg %ecx,(%rdi)
+    };
+    for (const Row& row : all) {
+        EXPECT_EQ(static_cast<int>(analyzed(row.code).result_use), static_cast<int>(row.rax)) << row.code;
+        EXPECT_EQ(static_cast<int>(use_of_second_result(bytes(row.code))), static_cast<int>(row.rdx)) << row.code;
+    }
 }
 
 TEST(Architecture, ConditionsTestFlags) {
