@@ -112,13 +112,18 @@ void make_up(Session& session, Rings& rings, Timers& timers, int64_t end) {
     }
 }
 
-// Returns true, and prints a warning, if the command has ended with an error.
-bool command_failed(Command& command, const std::string& text) {
+// Returns true, and prints a warning, if the command has ended with an error. `may_trap`: probes set breakpoints. A
+// copy of a breakpoint that sonde could not remove ends the program (runtime/attach/moved_text.h).
+bool command_failed(Command& command, const std::string& text, bool may_trap) {
     std::optional<int> status = command.poll();
     if (!status || *status == 0)
         return false;
     if (WIFSIGNALED(*status))
-        warn(fmt::format("`{}` was ended by signal {} ({})", text, WTERMSIG(*status), strsignal(WTERMSIG(*status))),
+        warn(fmt::format("`{}` was ended by signal {} ({}){}", text, WTERMSIG(*status), strsignal(WTERMSIG(*status)),
+                         may_trap && WTERMSIG(*status) == SIGTRAP
+                             ? "; if it copies its code to writable and executable memory, it has reached a copied "
+                               "breakpoint: do not probe the functions that it copies"
+                             : ""),
              Weight::Answer);
     else
         warn(fmt::format("`{}` exited with status {}", text, WEXITSTATUS(*status)), Weight::Answer);
@@ -368,7 +373,7 @@ Result<void> Run::trace_events() {
     hooks_.armed();
     pump();
     say_changes(*probed_);
-    command_failed_ = command_.pid() && command_failed(command_, options_.command);
+    command_failed_ = command_.pid() && command_failed(command_, options_.command, plan_.has(plan::is_uprobe));
     if (command_.pid() && command_.poll())
         joined_ = check_target_joined(session_);
     session_.target.files.drain();

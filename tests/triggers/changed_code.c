@@ -10,7 +10,8 @@
 // secretly: it was dropped by a system call without the C library's function.
 //
 // The program calls a copy of price(): copied: of the page, in anonymous memory. function: of the function alone.
-// memfd, shared_memfd: of the page, in a file in memory.
+// memfd, shared_memfd: of the page, in a file in memory. unseen: of the page, in memory that is writable and
+// executable.
 //
 // With the argument `later` before it, the change happens when the input is "c".
 #define _GNU_SOURCE
@@ -70,6 +71,13 @@ static bool call_copy(const void* from, size_t size) {
     return mprotect(copy, page, PROT_READ | PROT_EXEC) == 0;
 }
 
+static bool call_unseen_copy(const void* from) {
+    void* copy = mmap(NULL, page, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(copy, from, page);
+    called = (int (*)(int))copy;
+    return true;
+}
+
 static bool call_memfd(const void* from, int flags) {
     const int fd = memfd_create("code", 0);
     if (write(fd, from, page) != page)
@@ -114,6 +122,8 @@ static int change(const char* mode) {
         return map_again(start, PROT_READ | PROT_EXEC, MAP_SHARED);
     if (strcmp(mode, "copied") == 0)
         return call_copy(start, page);
+    if (strcmp(mode, "unseen") == 0)
+        return call_unseen_copy(start);
     if (strcmp(mode, "function") == 0)
         return call_copy(code, (size_t)((const unsigned char*)other - code));
     if (strcmp(mode, "memfd") == 0 || strcmp(mode, "shared_memfd") == 0)
