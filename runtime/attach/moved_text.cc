@@ -74,23 +74,29 @@ bool wait_until_stopped(int64_t process) {
     return false;
 }
 
-// A function that changes mappings: where the BPF program is attached in it.
+// A function that changes mappings, under each of its names, and where the BPF program is attached in it.
 struct Watched {
+    const char* function;
     const char* name;
     sonde_moved_place at_entry, after_call; // SONDE_AT_NO_CALL: not there
 };
 constexpr Watched watched_functions[] = {
-    {"mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
-    {"__mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
-    {"pkey_mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
-    {"mremap", SONDE_AT_MREMAP, SONDE_AT_NO_CALL},
-    {"__mremap", SONDE_AT_MREMAP, SONDE_AT_NO_CALL},
-    {"mmap", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
-    {"mmap64", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
-    {"__mmap", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
-    {"madvise", SONDE_AT_NO_CALL, SONDE_AFTER_MADVISE},
-    {"__madvise", SONDE_AT_NO_CALL, SONDE_AFTER_MADVISE},
+    {"mprotect", "mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
+    {"mprotect", "__mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
+    {"pkey_mprotect", "pkey_mprotect", SONDE_AT_MPROTECT, SONDE_AFTER_MPROTECT},
+    {"mremap", "mremap", SONDE_AT_MREMAP, SONDE_AT_NO_CALL},
+    {"mremap", "__mremap", SONDE_AT_MREMAP, SONDE_AT_NO_CALL},
+    {"mmap", "mmap", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
+    {"mmap", "mmap64", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
+    {"mmap", "__mmap", SONDE_AT_NO_CALL, SONDE_AFTER_MMAP},
+    {"madvise", "madvise", SONDE_AT_NO_CALL, SONDE_AFTER_MADVISE},
+    {"madvise", "__madvise", SONDE_AT_NO_CALL, SONDE_AFTER_MADVISE},
 };
+const Watched* find_watched(std::string_view name) {
+    const auto found =
+        std::ranges::find(watched_functions, name, [](const Watched& one) { return std::string_view(one.name); });
+    return found == std::end(watched_functions) ? nullptr : &*found;
+}
 
 constexpr size_t most_code = 512; // to read: these functions are short
 
@@ -110,41 +116,51 @@ std::vector<size_t> places_after_calls(std::string_view code) {
     return out;
 }
 
-// Finds the functions in a file. The cookie tells the BPF program which of them was called.
-UprobeTargets find_places(const std::string& path) {
-    UprobeTargets out;
+// Finds the functions in a file: those that it contains, and those that it calls in others.
+FileFunctions find_functions(const std::string& path) {
+    FileFunctions out;
     const Result<ElfFile> file = ElfFile::open(path);
     if (!file)
         return out;
-    std::map<uint64_t, uint64_t> places;
-    const auto add = [&](uint64_t offset, std::string_view code, sonde_moved_place place) {
+    const auto add = [&](const char* name, uint64_t offset, std::string_view code, sonde_moved_place place) {
         if (place != SONDE_AT_NO_CALL && first_sound(code) == size_t{0})
-            places[offset] = place;
+            out.places[name][offset] = place;
     };
     file->for_each_symbol([&](const ElfSymbol& symbol) {
-        const auto function = std::ranges::find(watched_functions, symbol.name,
-                                                [](const Watched& one) { return std::string_view(one.name); });
-        const std::optional<uint64_t> offset = function == std::end(watched_functions) || symbol.section == SHN_UNDEF
-                                                   ? std::nullopt
-                                                   : file->file_offset(symbol.address);
-        if (!offset)
+        const Watched* function = find_watched(symbol.name);
+        if (!function)
             return true;
-        const Result<std::string> read = read_at(file->fd(), *offset, most_code);
+        if (symbol.section == SHN_UNDEF) {
+            out.called.insert(function->function);
+            return true;
+        }
+        const std::optional<uint64_t> offset = file->file_offset(symbol.address);
+        const Result<std::string> read = offset ? read_at(file->fd(), *offset, most_code) : Error("");
         if (!read)
             return true;
         const std::string_view code = *read;
-        add(*offset, code, function->at_entry);
+        add(function->function, *offset, code, function->at_entry);
         for (const size_t behind : places_after_calls(code.substr(0, symbol.size)))
-            add(*offset + behind, code.substr(behind), function->after_call);
+            add(function->function, *offset + behind, code.substr(behind), function->after_call);
         return true;
     });
+    return out;
+}
+
+// The cookies tell the BPF program which function was called.
+UprobeTargets targets_in(const std::string& path, const FileFunctions& functions, const std::set<std::string>& wanted) {
+    UprobeTargets out;
     out.program = plan::programs::text_moves;
     out.path = out.attach_name = path;
-    for (const auto& [offset, cookie] : places) {
-        out.offsets.push_back(offset);
-        out.cookies.push_back(cookie);
-        out.ref_ctr_offsets.push_back(0);
-        out.names.push_back(fmt::format("{}+{:#x}", path, offset));
+    for (const auto& [name, places] : functions.places) {
+        if (!wanted.contains(name))
+            continue;
+        for (const auto& [offset, cookie] : places) {
+            out.offsets.push_back(offset);
+            out.cookies.push_back(cookie);
+            out.ref_ctr_offsets.push_back(0);
+            out.names.push_back(fmt::format("{}+{:#x}", path, offset));
+        }
     }
     return out;
 }
@@ -253,6 +269,18 @@ Result<void> MovedText::catch_beginning(const plan::ProbedFile& file) {
     return {};
 }
 
+// Reads each file once, because many processes use the same libraries.
+const FileFunctions& MovedText::functions_of(const std::string& path) {
+    struct stat status{};
+    if (stat(path.c_str(), &status) != 0)
+        status = {};
+    const FileVersion version{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    const auto [found, fresh] = functions_.try_emplace(version);
+    if (fresh)
+        found->second = find_functions(path);
+    return found->second;
+}
+
 Result<void> MovedText::follow(int64_t process) {
     const std::string program = fmt::format("/proc/{}/exe", process);
     const bool may_move = std::ranges::any_of(plan_.files, [&](const plan::ProbedFile& file) {
@@ -264,8 +292,18 @@ Result<void> MovedText::follow(int64_t process) {
     paths.push_back(program);
     Attachments& places = followed_[process];
     drop(places); // of a program that ran in this process before
+    // Each breakpoint in a library makes the start of a process slower, so only functions that somebody calls get one.
+    // A static program calls its own.
+    std::set<std::string> called;
     for (const std::string& path : paths) {
-        UprobeTargets targets = find_places(path);
+        const FileFunctions& functions = functions_of(path);
+        called.insert(functions.called.begin(), functions.called.end());
+        if (path == program)
+            for (const auto& [name, found] : functions.places)
+                called.insert(name);
+    }
+    for (const std::string& path : paths) {
+        UprobeTargets targets = targets_in(path, functions_of(path), called);
         targets.process = process;
         if (targets.offsets.empty())
             continue;

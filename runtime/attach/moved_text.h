@@ -35,8 +35,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -51,6 +53,13 @@
 #include "runtime/text/warned_once.h"
 
 namespace sonde {
+
+// The functions of one file that change mappings.
+struct FileFunctions {
+    std::set<std::string> called; // in other files
+    // Where the BPF program is attached, by function: file offsets, with SONDE_AT_* or SONDE_AFTER_*.
+    std::map<std::string, std::map<uint64_t, uint64_t>> places;
+};
 
 class MovedText {
   public:
@@ -74,7 +83,8 @@ class MovedText {
     Result<std::unique_ptr<Attachment>> attach(UprobeTargets targets) const;
     // Attaches to the first instruction of a program. Does nothing if it cannot be read.
     Result<void> catch_beginning(const plan::ProbedFile& file);
-    // Attaches to the two functions in the process. Does nothing if it runs no program that may move its code.
+    const FileFunctions& functions_of(const std::string& path);
+    // Attaches to the functions in the process. Does nothing if it runs no program that may move its code.
     Result<void> follow(int64_t process);
     // Detaches in another thread.
     void drop(Attachments& places);
@@ -111,6 +121,8 @@ class MovedText {
     // A kernel without session links calls handlers with the uprobe's register_rwsem held. Both changed in 6.13
     // ("uprobes: travers uprobe's consumer list locklessly under SRCU protection").
     bool handlers_hold_lock_ = !has_uprobe_session();
+    using FileVersion = std::tuple<uint64_t, uint64_t, int64_t, int64_t>; // device, inode, time of the last write
+    std::map<FileVersion, FileFunctions> functions_;
     Attachments beginnings_;
     std::map<int64_t, Attachments> followed_; // by process
     Attachments dropped_;                     // to be detached
