@@ -3,7 +3,7 @@
 //
 // The work is done in three steps:
 //
-// 1. ways_into() finds every edge into the copy, and joins entries that only jump to each other. 2. meet() drops an
+// 1. entries_of() finds every edge into the copy, and joins entries that only jump to each other. 2. meet() drops an
 // entry if it always leads to another one. A probe at both would count a call twice. 3. drop_continuations() keeps the
 // entries where a call can begin first, then adds entries of further calls.
 //
@@ -256,11 +256,11 @@ std::vector<size_t> in_order_of_flow(const CodeFlow& flow, size_t first) {
 }
 
 // Returns the entries where a first call can enter: execution was not in the copy before. It begins at `firsts`.
-FlowNodes begun_from(const Copy& copy, const FlowNodes& firsts, const Ways& ways) {
+FlowNodes begun_from(const Copy& copy, const FlowNodes& firsts, const CopyEntries& entries) {
     const FlowNodes reached = copy.first_reached(firsts);
     FlowNodes begun;
-    for (size_t node : ways.targets)
-        if (reached.contains(node) || std::ranges::any_of(ways.leading, [&](size_t lead) {
+    for (size_t node : entries.targets)
+        if (reached.contains(node) || std::ranges::any_of(entries.leading, [&](size_t lead) {
                 return reached.contains(lead) && copy.reached(lead).contains(node);
             }))
             begun.insert(node);
@@ -281,19 +281,19 @@ size_t joined(const Copy& copy, const FlowNodes& entries, size_t node, FlowNodes
     return last;
 }
 
-Ways ways_into(const Copy& copy, std::optional<size_t> first) {
-    Ways ways;
-    const FlowNodes entries = copy.entries(first);
-    for (size_t node : entries)
-        ways.targets.insert(joined(copy, entries, node, ways.leading));
-    for (size_t node : ways.targets)
-        ways.leading.erase(node);
-    return ways;
+CopyEntries entries_of(const Copy& copy, std::optional<size_t> first) {
+    CopyEntries entries;
+    const FlowNodes entered = copy.entries(first);
+    for (size_t node : entered)
+        entries.targets.insert(joined(copy, entered, node, entries.leading));
+    for (size_t node : entries.targets)
+        entries.leading.erase(node);
+    return entries;
 }
 
 // An entry always leads to another one if no path from it leaves the copy before that, and if execution does not come
 // back from the other one. The second condition excludes loops, in which each entry leads to each other one.
-void meet(const Copy& copy, Ways& ways) {
+void meet(const Copy& copy, CopyEntries& entries) {
     const auto always_leads = [&](size_t node, size_t other) {
         if (!copy.reached(node).contains(other))
             return false;
@@ -302,22 +302,22 @@ void meet(const Copy& copy, Ways& ways) {
         const FlowNodes later = copy.reached(other);
         if (std::ranges::any_of(between, [&](size_t one) { return copy.leaves(one) || later.contains(one); }))
             return false;
-        ways.leading.insert(between.begin(), between.end());
+        entries.leading.insert(between.begin(), between.end());
         return true;
     };
-    for (size_t node : FlowNodes(ways.targets))
-        for (size_t other : FlowNodes(ways.targets))
-            if (node != other && ways.targets.contains(other) && always_leads(node, other)) {
-                ways.targets.erase(node);
+    for (size_t node : FlowNodes(entries.targets))
+        for (size_t other : FlowNodes(entries.targets))
+            if (node != other && entries.targets.contains(other) && always_leads(node, other)) {
+                entries.targets.erase(node);
                 break;
             }
 }
 
-bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways) {
-    FlowNodes begun = begun_from(copy, {first}, ways);
+bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, CopyEntries& entries) {
+    FlowNodes begun = begun_from(copy, {first}, entries);
     // In Rust, the code after `catch_unwind` can follow the landing pad only.
     if (begun.empty())
-        begun = begun_from(copy, copy.unreached(), ways);
+        begun = begun_from(copy, copy.unreached(), entries);
     if (begun.empty())
         return true;
     // The first line of the copied function that an entry is on.
@@ -327,15 +327,15 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
             top = places[node];
     FlowNodes marks; // statements that begin the function's first line
     for (size_t node = 0; node < places.size(); node++)
-        if (copy.has(node) && !ways.leading.contains(node) && places[node].is_same(top) && places[node].begins &&
-            (ways.targets.contains(node) || !copy.reached(node).contains(node)))
+        if (copy.has(node) && !entries.leading.contains(node) && places[node].is_same(top) && places[node].begins &&
+            (entries.targets.contains(node) || !copy.reached(node).contains(node)))
             marks.insert(node);
     // Keep an entry if it is on the first line, or if it leads to code of this line.
     FlowNodes kept;
     for (size_t node : begun) {
         const FlowNodes passed = places[node].is_same(top) ? FlowNodes() : copy.reached(node);
         if (places[node].is_same(top) || std::ranges::any_of(marks, [&](size_t mark) {
-                return !ways.targets.contains(mark) && passed.contains(mark);
+                return !entries.targets.contains(mark) && passed.contains(mark);
             }))
             kept.insert(node);
     }
@@ -346,16 +346,16 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
     const Repetition repetition(copy, places);
     const size_t calls = kept.size();
     if (!repetition.is_possible()) {
-        ways.targets = kept;
+        entries.targets = kept;
         return true;
     }
     for (size_t node : in_order_of_flow(copy.flow(), first))
         if (marks.contains(node) && !kept.contains(node) && repetition.is_repeated_at(node, kept))
             kept.insert(node);
-    ways.targets = kept;
+    entries.targets = kept;
     if (kept.size() != calls && repetition.is_uneven(kept))
         return false;
-    ways.is_doubtful = repetition.is_doubtful(kept);
+    entries.is_doubtful = repetition.is_doubtful(kept);
     return true;
 }
 

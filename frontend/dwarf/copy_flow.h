@@ -76,7 +76,7 @@ class Copy {
 
 // Entries of a copy. `targets` are the nodes where calls enter. `leading` are nodes of the copy before these, which do
 // nothing but lead there (jumps and nops).
-struct Ways {
+struct CopyEntries {
     FlowNodes targets, leading;
     // The code after an entry repeats itself, and nothing shows whether this is one call or several.
     bool is_doubtful = false;
@@ -85,18 +85,18 @@ struct Ways {
 // Returns the node of the copy that a nop or an unconditional jump leads to; nullopt for all other nodes.
 std::optional<size_t> leads_to(const Copy& copy, size_t node);
 // Finds all entries. `first` is the function's first node.
-Ways ways_into(const Copy& copy, std::optional<size_t> first);
+CopyEntries entries_of(const Copy& copy, std::optional<size_t> first);
 // Follows nops and jumps from a node. Returns the last of these nodes that is an entry itself, or else the given node.
 // Adds the passed nodes to `leading`.
 size_t joined(const Copy& copy, const FlowNodes& entries, size_t node, FlowNodes& leading);
 // If one entry always leads to another one, keeps only the second: the place where both paths meet.
-void meet(const Copy& copy, Ways& ways);
+void meet(const Copy& copy, CopyEntries& entries);
 
 // Removes entries that continue a call. Adds places where a new call begins although execution has not left the copy.
 // `first` is the function's first node; `places` has one element for each node.
 //
 // Returns false if some code belongs to more calls than the found entries. Then the copy cannot be probed: a count
 // would be too low. Sets `is_doubtful` if some code may belong to more calls.
-bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, Ways& ways);
+bool drop_continuations(const Copy& copy, size_t first, const std::vector<SourcePlace>& places, CopyEntries& entries);
 
 } // namespace sonde

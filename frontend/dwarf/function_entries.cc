@@ -80,12 +80,12 @@ std::optional<FunctionPlaces::Place> place_at(const Copy& copy, size_t node, con
 
 // Moves a place to the first instruction after nops. Some kernels execute nops of several bytes wrongly under a
 // breakpoint, or refuse the breakpoint. Compilers put such nops before loops.
-size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
+size_t behind_nops(const Copy& copy, size_t node, CopyEntries& entries) {
     for (const std::vector<FlowNode>& nodes = copy.flow().nodes(); nodes[node].does_nothing;) {
         const std::optional<size_t> next = leads_to(copy, node);
-        if (nodes[node].next - nodes[node].address == 1 || !next || ways.targets.contains(*next))
+        if (nodes[node].next - nodes[node].address == 1 || !next || entries.targets.contains(*next))
             break;
-        ways.leading.insert(node);
+        entries.leading.insert(node);
         node = *next;
     }
     return node;
@@ -93,19 +93,19 @@ size_t behind_nops(const Copy& copy, size_t node, Ways& ways) {
 
 // Moves a place behind instructions without a source line (line 0). In unoptimized code, clang gives no line to the
 // instructions that store a copy's parameters in the frame. The parameters cannot be read before these.
-size_t behind_stores(const Copy& copy, size_t node, Ways& ways, LineTables& lines, Unit& unit) {
+size_t behind_stores(const Copy& copy, size_t node, CopyEntries& entries, LineTables& lines, Unit& unit) {
     const std::vector<FlowNode>& nodes = copy.flow().nodes();
     size_t at = node;
     FlowNodes passed;
     for (const LineRow* row; (row = lines.row_at(unit, nodes[at].address)) && row->line == 0;) {
         const std::vector<size_t>& after = copy.flow().after(at);
         if (nodes[at].is_call || nodes[at].is_jump || after.size() != 1 || !copy.has(after[0]) ||
-            copy.flow().before(after[0]).size() != 1 || ways.targets.contains(after[0]))
+            copy.flow().before(after[0]).size() != 1 || entries.targets.contains(after[0]))
             return node;
         passed.insert(at);
         at = after[0];
     }
-    ways.leading.insert(passed.begin(), passed.end());
+    entries.leading.insert(passed.begin(), passed.end());
     return at;
 }
 
@@ -215,8 +215,9 @@ FunctionPlaces FunctionEntries::of_body(const FunctionInstance& function, const 
     return {{}, why_no_start(function)};
 }
 
-std::string FunctionEntries::doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const Ways& ways) {
-    if (ways.is_doubtful)
+std::string FunctionEntries::doubt_of(const FunctionInstance& copy, const FunctionInstance* around,
+                                      const CopyEntries& entries) {
+    if (entries.is_doubtful)
         return fmt::format("the code of the copy of `{}` at {:#x} repeats itself; it may contain several calls, but "
                            "sonde cannot find the beginning of each call",
                            copy.name, copy.entry);
@@ -246,16 +247,16 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
     Dwarf_Addr begin = 0;
     const bool is_known = outer || (die_of(around, &thunk) && dwarf_entrypc(&thunk, &begin) == 0);
     const std::optional<size_t> first = is_known ? flow.index_of(outer ? outer->entry : begin) : std::nullopt;
-    Ways ways = ways_into(copy, first);
+    CopyEntries entries = entries_of(copy, first);
     // If the compiler has marked the entries, the marks are better than the graph.
     if (const FlowNodes marks = marked_entries(copy, function, ref); !marks.empty()) {
-        const FlowNodes entries = copy.entries(first);
-        ways = {};
+        const FlowNodes entered = copy.entries(first);
+        entries = {};
         for (size_t mark : marks)
-            ways.targets.insert(joined(copy, entries, mark, ways.leading));
+            entries.targets.insert(joined(copy, entered, mark, entries.leading));
     } else {
-        meet(copy, ways);
-        if (first && !drop_continuations(copy, *first, source_places(copy, ref), ways)) {
+        meet(copy, entries);
+        if (first && !drop_continuations(copy, *first, source_places(copy, ref), entries)) {
             out.places.clear();
             out.why_none = fmt::format(
                 "the copy of `{}` at {:#x} contains the code of several calls, and their beginnings are not known",
@@ -263,18 +264,18 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
             return out;
         }
     }
-    if (ways.targets.empty())
+    if (entries.targets.empty())
         return out;
     out.places.clear();
-    out.doubt = doubt_of(function, outer, ways);
+    out.doubt = doubt_of(function, outer, entries);
     const bool has_stores = keeps_parameters_in_frame(file_.architecture().registers(), die);
-    for (size_t node : ways.targets) {
-        size_t start = behind_nops(copy, node, ways);
+    for (size_t node : entries.targets) {
+        size_t start = behind_nops(copy, node, entries);
         if (has_stores)
-            start = behind_stores(copy, start, ways, lines_, *ref.unit);
-        std::optional<FunctionPlaces::Place> place = place_at(copy, start, ways.leading);
+            start = behind_stores(copy, start, entries, lines_, *ref.unit);
+        std::optional<FunctionPlaces::Place> place = place_at(copy, start, entries.leading);
         if (!place)
-            place = place_at(copy, node, ways.leading);
+            place = place_at(copy, node, entries.leading);
         if (!place) {
             out.places.clear();
             out.why_none = fmt::format("the copy of `{}` at {:#x} begins at an address that its own code jumps back "

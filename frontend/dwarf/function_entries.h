@@ -64,7 +64,7 @@ class FunctionEntries {
     FunctionPlaces of_body(const FunctionInstance& function, const CodeFlow& flow);
     FunctionPlaces of_copy(const FunctionInstance& copy);
     // Why calls of an inlined copy may be missed, although its places are right; "" if they are not.
-    std::string doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const Ways& ways);
+    std::string doubt_of(const FunctionInstance& copy, const FunctionInstance* around, const CopyEntries& entries);
     // The entries that the compiler has marked by statements (see the .cc file). Empty: it has not.
     FlowNodes marked_entries(const Copy& copy, const FunctionInstance& function, FunctionRef ref);
     // The other copies in the function around a copy that have the same declaration.

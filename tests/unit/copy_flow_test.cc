@@ -44,13 +44,13 @@ std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
     }
     const CodeFlow flow(host_architecture(), {part}, [](Address, size_t) { return std::string(); });
     const Copy inlined(flow, ranges);
-    Ways ways = ways_into(inlined, 0);
-    meet(inlined, ways);
-    const bool is_whole = drop_continuations(inlined, 0, places, ways);
-    std::vector<int> out(ways.targets.begin(), ways.targets.end());
+    CopyEntries entries = entries_of(inlined, 0);
+    meet(inlined, entries);
+    const bool is_whole = drop_continuations(inlined, 0, places, entries);
+    std::vector<int> out(entries.targets.begin(), entries.targets.end());
     if (!is_whole)
         out.push_back(-1);
-    if (ways.is_doubtful)
+    if (entries.is_doubtful)
         out.push_back(-2);
     return out;
 }
