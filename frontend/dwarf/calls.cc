@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +66,10 @@ std::vector<CallSite> Calls::in(const FunctionInstance& function) {
     if (function.has_debug_info && debug_.unpack(function.die, &die))
         parts = units_.ranges(die).ranges;
     FunctionRef caller = function.has_debug_info ? units_.find_function(function.die) : FunctionRef();
+    const auto is_own = [&](Address address) {
+        return std::ranges::any_of(parts,
+                                   [&](const auto& part) { return address >= part.first && address < part.second; });
+    };
     for (auto [low, high] : parts) {
         const std::string bytes = file_.code(low, high);
         for (size_t at = 0; at < bytes.size();) {
@@ -73,18 +78,20 @@ std::vector<CallSite> Calls::in(const FunctionInstance& function) {
             at += one ? one->length : 1; // skip a byte that cannot be decoded
             if (!one)
                 continue;
-            // Conditional jumps are not tail calls.
-            const bool jumps = one->flow == Flow::Jump || one->flow == Flow::CountingJump || one->is_indirect_jump();
+            const bool is_conditional = one->flow == Flow::ConditionalJump;
+            const bool jumps = one->flow == Flow::Jump || is_conditional || one->is_indirect_jump();
             auto callee = one->is_call() || jumps ? entries_.find(called(*one, low + at)) : entries_.end();
-            // A jump to the function's own beginning is a loop. A call in an inlined copy does not belong to the
-            // function around the copy.
-            if (callee == entries_.end() || (jumps && callee->first == function.entry) ||
+            // A jump to the function's own beginning is a loop, and a jump to its cold part is no call. A call in an
+            // inlined copy does not belong to the function around the copy.
+            if (callee == entries_.end() || (jumps && is_own(callee->first)) ||
                 (caller && units_.function_at(*caller.unit, here) != caller))
                 continue;
-            if (jumps)
-                calls.push_back({0, here, callee->second});
+            CallSite site{0, std::nullopt, callee->second};
+            if (!jumps)
+                site.return_address = low + at;
             else
-                calls.push_back({low + at, std::nullopt, callee->second});
+                site.jump = TailJump{here, is_conditional ? std::optional(one->condition) : std::nullopt};
+            calls.push_back(std::move(site));
         }
     }
     // Calls that were inlined have no call instruction; the inlined copies are listed in the debug information.

@@ -4,6 +4,7 @@
 // which the module owns.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -87,10 +88,18 @@ struct Label {
     int line = 0;
 };
 
+// A jump that is a tail call.
+struct TailJump {
+    Address address = 0;
+    std::optional<uint8_t> condition; // of a conditional jump, as in the opcode: it calls only if it is taken
+
+    auto operator<=>(const TailJump&) const = default;
+};
+
 // A call of another function in the same module.
 struct CallSite {
-    Address return_address = 0;  // the address after the call; 0 for an inlined copy or a jump
-    std::optional<Address> jump; // for a tail call: the jump to the callee's beginning
+    Address return_address = 0;   // the address after the call; 0 for an inlined copy or a jump
+    std::optional<TailJump> jump; // for a tail call: the jump to the callee's beginning
     FunctionInstance callee;
 };
 

@@ -89,7 +89,7 @@ struct ResolvedPoint {
     bool after_call = false;
     // The instruction is a jump to another function (a tail call), so the result is not known yet.
     bool leaves_by_jump = false;
-    std::optional<uint8_t> jump_condition; // see FunctionExit::condition
+    std::optional<uint8_t> jump_condition; // see FunctionExit::condition and TailJump::condition
     bool reads_registers = false;          // the handler needs the kernel's registers
 };
 

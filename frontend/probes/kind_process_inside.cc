@@ -63,12 +63,14 @@ void add_caller(DwarfModule& module, Address returns, const std::vector<Caller>&
 
 // Moves a function's probe to a jump that is a tail call of it. At the jump the state is the same as at the function's
 // entry: the return address is on top of the stack, and the parameters are where the ABI passes them. Returns false if
-// the jump is not in a file.
-bool move_to_jump(ResolvedPoint& point, Address jump) {
-    std::optional<uint64_t> offset = point.module->file().file_offset(jump);
-    if (!offset || point.at_return_instruction)
+// the jump is not in a file, or if the probe is to change the return address before it is known whether a conditional
+// jump is taken.
+bool move_to_jump(ResolvedPoint& point, const TailJump& jump) {
+    std::optional<uint64_t> offset = point.module->file().file_offset(jump.address);
+    if (!offset || point.at_return_instruction || (point.is_return && jump.condition))
         return false;
-    point.jump = jump;
+    point.jump = jump.address;
+    point.jump_condition = jump.condition;
     point.point.offset = *offset;
     if (point.is_return)
         point.point.entry_offset = *offset;
@@ -89,7 +91,7 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
     };
     // By address and name: one address can be an inlined copy of several functions. Tail calls are separate, because
     // each jump is probed.
-    std::map<std::tuple<Address, std::string, std::optional<Address>>, Callee> callees;
+    std::map<std::tuple<Address, std::string, std::optional<TailJump>>, Callee> callees;
     for (CallSite& call : target.module->calls(function)) {
         seen.push_back(call.callee.name);
         Callee& callee = callees[{call.callee.entry, call.callee.name, call.jump}];
@@ -109,7 +111,7 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
             Result<std::vector<ResolvedPoint>> places = function_points(target, callee.function, text, pattern.suffix);
             for (ResolvedPoint& point : places ? *places : std::vector<ResolvedPoint>()) {
                 point.callers = callee.callers;
-                if (const std::optional<Address>& jump = std::get<2>(key); !jump || move_to_jump(point, *jump))
+                if (const std::optional<TailJump>& jump = std::get<2>(key); !jump || move_to_jump(point, *jump))
                     points.push_back(std::move(point));
             }
         }
