@@ -73,9 +73,13 @@ struct Instruction {
     bool moves_stack = false; // may change the stack pointer
     bool is_filling = false;  // compilers put it between functions, and after calls that do not return
     bool is_uncommon = false; // programs do not contain it, but data that looks like code does
-    int to = -1, from = -1;   // registers of the operation; of an indirect jump, `from` has the target (-1: in memory)
-    int64_t distance = 0;     // of a direct jump or call: from the next instruction to the target
-    int64_t immediate = 0;    // of an operation with a constant
+    bool is_move = false;     // only copies a register or a constant (also a constant address) to a register
+    bool is_packed = false;   // computes with several numbers in one vector register
+    // A number that is the same for all instructions that compute the same from other operands. 0: unknown.
+    uint32_t shape = 0;
+    int to = -1, from = -1; // registers of the operation; of an indirect jump, `from` has the target (-1: in memory)
+    int64_t distance = 0;   // of a direct jump or call: from the next instruction to the target
+    int64_t immediate = 0;  // of an operation with a constant
     MemoryOperand memory;
 
     // Returns the target of a direct jump or call. `next` is the address of the next instruction.

@@ -211,6 +211,51 @@ void set_operation(const X86Instruction& one, Instruction& out) {
     }
 }
 
+// A vector instruction that computes with several numbers. Moves, and logical operations, which compilers use for
+// single numbers as well, are not included.
+constexpr bool is_packed(const X86Instruction& one) {
+    const bool same = one.modrm >> 6 == 3 && (one.modrm >> 3 & 7) == (one.modrm & 7); // makes zeros or ones
+    const uint8_t op = one.opcode;
+    if (one.map == 2)
+        return one.pp == 1 && between(op, 0x37, 0x40);
+    if (one.map != 1)
+        return false;
+    if (between(op, 0x58, 0x5f)) // from addps to maxpd
+        return one.pp <= 1 && op != 0x5a && op != 0x5b;
+    return one.pp == 1 && !same &&
+           (between(op, 0x64, 0x66) || between(op, 0x74, 0x76) || between(op, 0xd4, 0xd5) || between(op, 0xf4, 0xf5) ||
+            between(op, 0xf8, 0xfe));
+}
+
+// Only copies a register or a constant to a register.
+bool is_move(const X86Instruction& one, const Instruction& out) {
+    if (out.operation == Operation::Address)
+        return out.memory.is_fixed;
+    if (one.modrm >> 6 != 3 || !one.has_modrm)
+        return out.operation == Operation::Constant && !out.memory.exists;
+    const uint8_t op = one.opcode;
+    const bool same = reg_field(one) == rm_field(one);
+    if (one.map == 1)
+        return between(op, 0x10, 0x11) || between(op, 0x28, 0x29) || op == 0x6f || op == 0x7f ||
+               (same && (op == 0x57 || op == 0xef));
+    return one.map == 0 && !one.is_vector &&
+           (op == 0x89 || op == 0x8b || op == 0xc7 || (same && (op == 0x31 || op == 0x33)));
+}
+
+// Opcodes whose operation depends on the extension.
+constexpr bool is_group(const X86Instruction& one) {
+    const uint8_t op = one.opcode;
+    if (one.map == 1)
+        return between(op, 0x71, 0x73) || op == 0xae || op == 0xba || op == 0xc7;
+    return one.map == 0 && (between(op, 0x80, 0x83) || between(op, 0xc0, 0xc1) || between(op, 0xd0, 0xd3) ||
+                            between(op, 0xf6, 0xf7) || between(op, 0xfe, 0xff));
+}
+
+constexpr uint32_t shape_of(const X86Instruction& one) {
+    return static_cast<uint32_t>(one.map + 1) << 16 | static_cast<uint32_t>(one.opcode) << 8 |
+           static_cast<uint32_t>(one.pp) << 4 | (is_group(one) ? static_cast<uint32_t>(one.extension()) : 0);
+}
+
 } // namespace
 
 void classify(const X86Instruction& one, X86Mode mode, Instruction& out) {
@@ -232,6 +277,9 @@ void classify(const X86Instruction& one, X86Mode mode, Instruction& out) {
     // `0f 1f` is the long nop; its operand is not read. `f3 0f 1e fa` is endbr64; all other codes 0f 1e are nops too.
     else if (!one.is_vector && one.map == 1 && (one.opcode == 0x1f || one.opcode == 0x1e))
         out.operation = Operation::Nothing;
+    out.is_move = is_move(one, out);
+    out.is_packed = is_packed(one);
+    out.shape = shape_of(one);
 }
 
 } // namespace sonde::x86

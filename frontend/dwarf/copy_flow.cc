@@ -77,16 +77,48 @@ bool Copy::leaves(size_t node) const {
            (one.is_jump && after.size() < (one.falls_through ? 2u : 1u));
 }
 
+void Copy::add(const FlowNodes& nodes) {
+    for (size_t node : nodes)
+        inside_[node] = true;
+}
+
+void Copy::remove(const FlowNodes& nodes) {
+    for (size_t node : nodes)
+        inside_[node] = false;
+}
+
+FlowNodes Copy::run_from(size_t node, const FlowNodes& stops) const {
+    FlowNodes seen = {node};
+    std::vector<size_t> open = {node};
+    while (!open.empty()) {
+        const size_t at = open.back();
+        open.pop_back();
+        for (size_t next : flow_.after(at))
+            if (has(next) && !stops.contains(next) && seen.insert(next).second)
+                open.push_back(next);
+    }
+    return seen;
+}
+
+bool is_fixed(const FlowNode& node) {
+    return node.effect != 0 || node.is_call || node.is_indirect_jump ||
+           (node.is_jump && node.condition != jumps_always);
+}
+
+bool only_leads(const FlowNode& node) { return node.does_nothing || (node.is_jump && node.condition == jumps_always); }
+
 std::optional<size_t> leads_to(const Copy& copy, size_t node) {
-    const FlowNode& one = copy.flow().nodes()[node];
     const std::vector<size_t>& after = copy.flow().after(node);
-    const bool jump = one.is_jump && one.condition == jumps_always;
-    if ((!jump && !one.does_nothing) || after.size() != 1 || !copy.has(after[0]))
+    if (!only_leads(copy.flow().nodes()[node]) || after.size() != 1 || !copy.has(after[0]))
         return std::nullopt;
     return after[0];
 }
 
 namespace {
+
+bool is_same_statement(const SourcePlace& one, const SourcePlace& other) {
+    return one.is_same(other) && one.row_line == other.row_line && one.row_column == other.row_column;
+}
 
 // Looks for code that does something again that it has already done: a sign of a second call in the same copy. An
 // "effect" is a write to fixed memory, or a call (FlowNode::effect).
@@ -173,8 +205,7 @@ class Repetition {
 
     bool does_same(size_t one, size_t other) const {
         const std::vector<FlowNode>& nodes = copy_.flow().nodes();
-        return nodes[one].effect == nodes[other].effect && places_[one].is_same(places_[other]) &&
-               places_[one].row_line == places_[other].row_line && places_[one].row_column == places_[other].row_column;
+        return nodes[one].effect == nodes[other].effect && is_same_statement(places_[one], places_[other]);
     }
 
     // The node, and all nodes that are reached from it without passing one of `stops`.
@@ -234,6 +265,77 @@ class Repetition {
     const std::vector<SourcePlace>& places_;
     std::vector<size_t> effects_; // nodes with an effect
 };
+
+// The first nodes after an entry that compute something, up to a branch. Jumps and copies of registers are left out,
+// because compilers add these anywhere.
+std::vector<size_t> first_steps(const Copy& copy, size_t node) {
+    constexpr size_t most = 3;
+    std::vector<size_t> out;
+    FlowNodes passed;
+    for (const std::vector<FlowNode>& nodes = copy.flow().nodes(); passed.insert(node).second && out.size() < most;) {
+        if (!nodes[node].is_move && !only_leads(nodes[node]))
+            out.push_back(node);
+        const std::vector<size_t>& after = copy.flow().after(node);
+        if (after.size() != 1 || !copy.has(after[0]))
+            break;
+        node = after[0];
+    }
+    return out;
+}
+
+bool does_alike(const Copy& copy, const std::vector<SourcePlace>& places, size_t one, size_t other) {
+    const FlowNode &left = copy.flow().nodes()[one], &right = copy.flow().nodes()[other];
+    // A duplicated branch can have the opposite condition, or a shorter encoding.
+    const bool alike = left.is_jump ? right.is_jump && left.condition >> 1 == right.condition >> 1
+                                    : !right.is_jump && left.shape == right.shape;
+    return one != other && alike && is_same_statement(places[one], places[other]);
+}
+
+// Whether the code after a node begins as the code after one of `others` does: the compiler has duplicated the
+// beginning of the function. It does so if it unrolls a loop around the copy, or takes its first iteration out of the
+// loop.
+bool begins_alike(const Copy& copy, const std::vector<SourcePlace>& places, size_t node, const FlowNodes& others) {
+    const std::vector<size_t> steps = first_steps(copy, node);
+    return !steps.empty() && std::ranges::any_of(others, [&](size_t other) {
+        const std::vector<size_t> same = first_steps(copy, other);
+        return !same.empty() && does_alike(copy, places, same[0], steps[0]);
+    });
+}
+
+// Whether the code after an entry begins once more before execution leaves the copy. A loop of the copied function that
+// repeats its beginning is not meant.
+bool begins_again(const Copy& copy, const std::vector<SourcePlace>& places, const FlowNodes& beginnings) {
+    return std::ranges::any_of(beginnings, [&](size_t node) {
+        const std::vector<size_t> steps = first_steps(copy, node);
+        if (steps.size() < 2)
+            return false;
+        const FlowNodes run = copy.run_from(steps[0], beginnings);
+        return std::ranges::any_of(run, [&](size_t other) {
+            if (!does_alike(copy, places, steps[0], other) || copy.reached(other).contains(other))
+                return false;
+            const std::vector<size_t> same = first_steps(copy, other);
+            const size_t both = std::min(same.size(), steps.size());
+            return both >= 2 && std::equal(same.begin(), same.begin() + static_cast<ptrdiff_t>(both), steps.begin(),
+                                           [&](size_t a, size_t b) { return does_alike(copy, places, a, b); });
+        });
+    });
+}
+
+// Whether code that continues a call, after nodes of the caller, begins with a step that the call has already done. It
+// may be another call, whose first part was shared.
+bool repeats_after_caller(const Copy& copy, const std::vector<SourcePlace>& places, const CopyEntries& entries,
+                          const FlowNodes& beginnings) {
+    for (size_t node : entries.targets) {
+        const std::vector<size_t> steps = first_steps(copy, node);
+        if (beginnings.contains(node) || steps.empty() || copy.reached(node).contains(node))
+            continue;
+        for (size_t begin : beginnings)
+            for (size_t one : copy.run_from(begin, {}))
+                if (does_alike(copy, places, one, steps[0]) && !copy.reached(node).contains(one))
+                    return true;
+    }
+    return false;
+}
 
 // Returns the nodes in reverse postorder: predecessors come before successors, except in loops.
 std::vector<size_t> in_order_of_flow(const CodeFlow& flow, size_t first) {
@@ -342,10 +444,26 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
     // If no entry is on the first line, keep all that can be entered first.
     if (kept.empty())
         kept = begun;
+    // An entry on another line begins a call, too, if the call can end without passing one of the others: the compiler
+    // has computed the first part of this call.
+    const std::vector<FlowNode>& nodes = copy.flow().nodes();
+    for (size_t node : begun)
+        if (!kept.contains(node)) {
+            const FlowNodes run = copy.run_from(node, kept);
+            if (std::ranges::any_of(run, [&](size_t one) { return is_fixed(nodes[one]); }) &&
+                std::ranges::any_of(run, [&](size_t one) { return copy.leaves(one); }))
+                kept.insert(node);
+        }
+    // An entry after a node of the caller that begins like another entry is a new call.
+    const FlowNodes beginnings = kept;
+    for (size_t node : entries.targets)
+        if (!kept.contains(node) && begins_alike(copy, places, node, beginnings))
+            kept.insert(node);
     // Now look for calls that begin after another call, in a copy that holds several.
     const Repetition repetition(copy, places);
     const size_t calls = kept.size();
     if (!repetition.is_possible()) {
+        entries.is_doubtful = begins_again(copy, places, kept) || repeats_after_caller(copy, places, entries, kept);
         entries.targets = kept;
         return true;
     }
@@ -355,7 +473,7 @@ bool drop_continuations(const Copy& copy, size_t first, const std::vector<Source
     entries.targets = kept;
     if (kept.size() != calls && repetition.is_uneven(kept))
         return false;
-    entries.is_doubtful = repetition.is_doubtful(kept);
+    entries.is_doubtful = repetition.is_doubtful(kept) || begins_again(copy, places, kept);
     return true;
 }
 

@@ -54,6 +54,9 @@ class Copy {
 
     const CodeFlow& flow() const { return flow_; }
     bool has(size_t node) const { return inside_[node]; }
+    // Changes which nodes are in the copy (copy_verdict.h).
+    void add(const FlowNodes& nodes);
+    void remove(const FlowNodes& nodes);
 
     // Nodes of the copy that have a predecessor outside. `first`, the node of the function's entry, is one too if it is
     // in the copy.
@@ -68,6 +71,9 @@ class Copy {
     FlowNodes unreached() const;
     // Whether execution can leave the copy after that node: to a node outside, by a return, or to an unknown target.
     bool leaves(size_t node) const;
+    // The nodes of the copy that are reached from a node without leaving the copy or passing one of `stops`, and the
+    // node itself.
+    FlowNodes run_from(size_t node, const FlowNodes& stops) const;
 
   private:
     const CodeFlow& flow_;
@@ -81,6 +87,12 @@ struct CopyEntries {
     // The code after an entry repeats itself, and nothing shows whether this is one call or several.
     bool is_doubtful = false;
 };
+
+// Whether the instruction decides where execution goes, writes to memory or calls a function. Compilers do not move
+// such instructions out of the code of a call.
+bool is_fixed(const FlowNode& node);
+// A nop or an unconditional jump.
+bool only_leads(const FlowNode& node);
 
 // Returns the node of the copy that a nop or an unconditional jump leads to; nullopt for all other nodes.
 std::optional<size_t> leads_to(const Copy& copy, size_t node);

@@ -27,6 +27,7 @@
 #include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/copy_flow.h"
+#include "frontend/dwarf/copy_verdict.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/emitted_variants.h"
 #include "frontend/dwarf/function_body.h"
@@ -66,11 +67,21 @@ std::optional<std::vector<Arrival>> arrivals_from(const CodeFlow& flow, size_t n
 
 // Returns the place at a node where a copy begins, together with the arrivals from inside of the copy. Returns nullopt
 // if execution comes back to the node and an arrival cannot be recognized.
-std::optional<FunctionPlaces::Place> place_at(const Copy& copy, size_t node, const FlowNodes& leading) {
-    const FlowNodes later = copy.has(node) ? copy.reached(node) : FlowNodes();
+//
+// `counted` are nodes outside of the copy at which the call was already counted.
+std::optional<FunctionPlaces::Place> place_at(const Copy& copy, size_t node, const CopyEntries& entries,
+                                              const FlowNodes& counted = {}) {
+    const FlowNodes& leading = entries.leading;
+    FlowNodes later = copy.has(node) ? copy.reached(node) : FlowNodes();
+    // A call that came in at another entry can also come here. An entry that cannot be reached from outside is
+    // different: there, the code of a further call begins.
+    if (copy.entries(std::nullopt).contains(node))
+        for (size_t begin : entries.targets)
+            if (copy.has(begin))
+                later.merge(copy.reached(begin));
     std::vector<size_t> repeats;
     for (size_t other : copy.flow().before(node))
-        if (copy.has(other) && !leading.contains(other) && later.contains(other))
+        if ((copy.has(other) && !leading.contains(other) && later.contains(other)) || counted.contains(other))
             repeats.push_back(other);
     std::optional<std::vector<Arrival>> arrivals = arrivals_from(copy.flow(), node, repeats);
     if (!arrivals)
@@ -210,13 +221,15 @@ FunctionPlaces FunctionEntries::of_body(const FunctionInstance& function, const 
     if (!body)
         return {{{function.body, {}}}, ""};
     const Copy whole(flow, parts_of(function));
-    if (std::optional<FunctionPlaces::Place> place = place_at(whole, *body, {}))
+    if (std::optional<FunctionPlaces::Place> place = place_at(whole, *body, CopyEntries()))
         return {{*std::move(place)}, ""};
     return {{}, why_no_start(function)};
 }
 
 std::string FunctionEntries::doubt_of(const FunctionInstance& copy, const FunctionInstance* around,
                                       const CopyEntries& entries) {
+    if (around && around->line == copy.line && around->file == copy.file && around->name == copy.name)
+        return fmt::format("`{}` was inlined into itself, and the debug information mixes up the copies", copy.name);
     if (entries.is_doubtful)
         return fmt::format("the code of the copy of `{}` at {:#x} repeats itself; it may contain several calls, but "
                            "sonde cannot find the beginning of each call",
@@ -240,17 +253,22 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
     const CodeFlow& flow = flow_around(around);
     if (flow.nodes().empty() || flow.is_cut())
         return out;
-    const Copy copy(flow, units_.ranges(die).ranges);
+    Copy copy(flow, units_.ranges(die).ranges);
     const FunctionInstance* outer = instances_.of(around);
     // A thunk of clang has no name in the debug information, so it is no instance.
     Dwarf_Die thunk;
     Dwarf_Addr begin = 0;
     const bool is_known = outer || (die_of(around, &thunk) && dwarf_entrypc(&thunk, &begin) == 0);
     const std::optional<size_t> first = is_known ? flow.index_of(outer ? outer->entry : begin) : std::nullopt;
+    if (first)
+        copy.remove(moved_nodes(copy, *first));
+    const std::vector<bool> of_caller = nodes_of_caller(copy, nodes_with_line(flow, ref));
+    copy.add(neutral_between(copy, of_caller));
     CopyEntries entries = entries_of(copy, first);
     // If the compiler has marked the entries, the marks are better than the graph.
     if (const FlowNodes marks = marked_entries(copy, function, ref); !marks.empty()) {
-        const FlowNodes entered = copy.entries(first);
+        FlowNodes entered = copy.entries(first);
+        entered.insert(marks.begin(), marks.end());
         entries = {};
         for (size_t mark : marks)
             entries.targets.insert(joined(copy, entered, mark, entries.leading));
@@ -268,14 +286,22 @@ FunctionPlaces FunctionEntries::of_copy(const FunctionInstance& function) {
         return out;
     out.places.clear();
     out.doubt = doubt_of(function, outer, entries);
+    if (out.doubt.empty() && is_merged(copy, function, ref, die))
+        out.doubt =
+            fmt::format("the copy of `{}` at {:#x} is the common end of several calls, some of which begin elsewhere",
+                        function.name, function.entry);
+    if (const char* doubt = out.doubt.empty() && first ? doubt_of_entries(copy, entries, *first, of_caller) : nullptr)
+        out.doubt =
+            fmt::format("the code of the copy of `{}` at {:#x} is not clear: {}", function.name, function.entry, doubt);
+    const FlowNodes counted = counted_before(copy, function, ref);
     const bool has_stores = keeps_parameters_in_frame(file_.architecture().registers(), die);
     for (size_t node : entries.targets) {
         size_t start = behind_nops(copy, node, entries);
         if (has_stores)
             start = behind_stores(copy, start, entries, lines_, *ref.unit);
-        std::optional<FunctionPlaces::Place> place = place_at(copy, start, entries.leading);
+        std::optional<FunctionPlaces::Place> place = place_at(copy, start, entries, counted);
         if (!place)
-            place = place_at(copy, node, entries.leading);
+            place = place_at(copy, node, entries, counted);
         if (!place) {
             out.places.clear();
             out.why_none = fmt::format("the copy of `{}` at {:#x} begins at an address that its own code jumps back "
@@ -323,6 +349,15 @@ FlowNodes FunctionEntries::marked_entries(const Copy& copy, const FunctionInstan
     return out;
 }
 
+std::vector<bool> FunctionEntries::nodes_with_line(const CodeFlow& flow, FunctionRef ref) {
+    std::vector<bool> out;
+    for (const FlowNode& node : flow.nodes()) {
+        const LineRow* row = lines_.row_at(*ref.unit, node.address);
+        out.push_back(row && row->line != 0);
+    }
+    return out;
+}
+
 std::vector<std::pair<FunctionRef, const FunctionInstance*>> FunctionEntries::copies_like(const FunctionInstance& copy,
                                                                                           FunctionRef ref) {
     std::vector<std::pair<FunctionRef, const FunctionInstance*>> out;
@@ -333,6 +368,56 @@ std::vector<std::pair<FunctionRef, const FunctionInstance*>> FunctionEntries::co
             one && one->line == copy.line && one->file == copy.file)
             out.emplace_back(other, one);
     return out;
+}
+
+// The compiler can merge the ends of two copies, even all but the mark of one of them. That copy is then a jump into
+// the other one:
+//
+//     copy of call 1: jmp 1f       the mark of call 1, where it is counted
+//     copy of call 2: 1: ...       the mark of call 2, which must not count call 1 again
+FlowNodes FunctionEntries::counted_before(const Copy& copy, const FunctionInstance& function, FunctionRef ref) {
+    FlowNodes out;
+    Dwarf_Die die;
+    int column = 0;
+    if (!die_of(ref, &die) || dwarf_decl_column(&die, &column) != 0 || column == 0)
+        return out;
+    const std::vector<FlowNode>& nodes = copy.flow().nodes();
+    for (size_t entry : copy.entries(std::nullopt))
+        for (size_t node : copy.flow().before(entry)) {
+            const Address address = nodes[node].address;
+            if (copy.has(node) || !nodes[node].is_jump || nodes[node].condition != jumps_always ||
+                !is_in_other_copy(address, function, ref))
+                continue;
+            const std::vector<LineRow>& rows = lines_.rows(*ref.unit);
+            for (auto row = lines_.first_from(*ref.unit, address); row != rows.end() && row->address == address; ++row)
+                if (row->is_statement && row->line == function.line && row->column == column && row->file &&
+                    row->file == function.file)
+                    out.insert(node);
+        }
+    return out;
+}
+
+// Whether another copy of the same function, in the same function around it, contains the address.
+bool FunctionEntries::is_in_other_copy(Address address, const FunctionInstance& copy, FunctionRef ref) {
+    return std::ranges::any_of(copies_like(copy, ref), [&](const auto& other) {
+        Dwarf_Die die;
+        return die_of(other.first, &die) && std::ranges::any_of(units_.ranges(die).ranges, [&](const auto& range) {
+                   return address >= range.first && address < range.second;
+               });
+    });
+}
+
+// clang merges the equal ends of several copies to a copy that belongs to no line of the caller (DW_AT_call_line 0). If
+// execution comes there from one of the other copies, it is a call that has already been counted.
+bool FunctionEntries::is_merged(const Copy& copy, const FunctionInstance& function, FunctionRef ref, Dwarf_Die& die) {
+    if (number_attribute(die, DW_AT_call_line).value_or(1) != 0)
+        return false;
+    const std::vector<FlowNode>& nodes = copy.flow().nodes();
+    return std::ranges::any_of(copy.entries(std::nullopt), [&](size_t entry) {
+        return std::ranges::any_of(copy.flow().before(entry), [&](size_t node) {
+            return !copy.has(node) && is_in_other_copy(nodes[node].address, function, ref);
+        });
+    });
 }
 
 // The instructions of two successive copies can be mixed. The only sign of a copy without an instruction at its entry

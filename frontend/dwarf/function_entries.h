@@ -73,6 +73,12 @@ class FunctionEntries {
     // Whether all `marks` statements at that address belong to other copies of the same function. The beginning of
     // another copy can be among the addresses of this one.
     bool marks_others(Address address, size_t marks, const FunctionInstance& copy, FunctionRef ref);
+    // The jumps from other copies of the same function at which a call that continues in this copy was counted.
+    FlowNodes counted_before(const Copy& copy, const FunctionInstance& function, FunctionRef ref);
+    bool is_in_other_copy(Address address, const FunctionInstance& copy, FunctionRef ref);
+    bool is_merged(const Copy& copy, const FunctionInstance& function, FunctionRef ref, Dwarf_Die& die);
+    // Which nodes have a line in the source.
+    std::vector<bool> nodes_with_line(const CodeFlow& flow, FunctionRef ref);
     std::vector<SourcePlace> source_places(const Copy& copy, FunctionRef ref);
     // The graph of the function around a copy. The last one is kept, because callers ask for all copies of one function
     // in a row.

@@ -45,6 +45,10 @@ FlowNode node_of(const Instruction& one, Address at, const RegisterFile& registe
     node.is_indirect_jump = one.is_indirect_jump();
     node.does_nothing = one.operation == Operation::Nothing;
     node.moves_stack = one.moves_stack;
+    node.is_move = one.is_move;
+    node.is_packed = one.is_packed;
+    const int64_t constant = one.operation == Operation::Address ? one.memory.displacement : one.immediate;
+    node.shape = node.is_jump ? one.shape : one.shape ^ static_cast<uint32_t>(constant) * 0x9e3779b1u;
     node.effect = effect_of(one, node.next, registers);
     node.is_jump = one.is_direct_jump();
     node.falls_through = !one.ends_flow();

@@ -34,6 +34,9 @@ struct FlowNode {
     bool is_indirect_jump = false;
     bool does_nothing = false; // Operation::Nothing
     bool moves_stack = false;  // may change the stack pointer
+    bool is_move = false;      // Instruction::is_move
+    bool is_packed = false;    // Instruction::is_packed
+    uint32_t shape = 0;        // Instruction::shape, combined with the instruction's constant
     // Two instructions with the same number write to the same memory, or call the same function. 0: neither. Memory
     // relative to the stack or frame pointer does not count, because compilers keep their own temporary values there.
     uint64_t effect = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "frontend/dwarf/copy_flow.h"
+#include "frontend/dwarf/copy_verdict.h"
 
 namespace sonde {
 namespace {
@@ -25,9 +26,13 @@ const std::string add = {'\x48', '\x01', '\x15', 0, 0, 0, 0};   // add %rdx,sink
 const std::string inc = "\x48\xff\xc1";                         // inc %rcx
 const std::string lea = "\x48\x8d\x41\xfe";                     // lea -2(%rcx),%rax
 const std::string ret = "\xc3";
+const std::string move = "\x48\x89\xc2";           // mov %rax,%rdx
+const std::string compare = "\x48\x39\xca";        // cmp %rcx,%rdx
+const std::string shift = "\x48\xc1\xe8\x03";      // shr $3,%rax
+const std::string packed_add = "\x66\x0f\xfe\xc1"; // paddd %xmm1,%xmm0
 
 // The addresses, counted in instructions, where calls come in; -1 at the end: some code is of more calls; -2: some may
-// be.
+// be; -3: there is another doubt.
 std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
     CodeFlow::Part part{start, ""};
     std::vector<std::pair<Address, Address>> ranges;
@@ -43,7 +48,13 @@ std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
         places.push_back({"f.c", std::abs(one.line), 1, one.line < 0});
     }
     const CodeFlow flow(host_architecture(), {part}, [](Address, size_t) { return std::string(); });
-    const Copy inlined(flow, ranges);
+    Copy inlined(flow, ranges);
+    inlined.remove(moved_nodes(inlined, 0));
+    std::vector<bool> has_line;
+    for (const Instruction& one : instructions)
+        has_line.push_back(one.line != 0);
+    const std::vector<bool> of_caller = nodes_of_caller(inlined, has_line);
+    inlined.add(neutral_between(inlined, of_caller));
     CopyEntries entries = entries_of(inlined, 0);
     meet(inlined, entries);
     const bool is_whole = drop_continuations(inlined, 0, places, entries);
@@ -52,6 +63,8 @@ std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
         out.push_back(-1);
     if (entries.is_doubtful)
         out.push_back(-2);
+    if (doubt_of_entries(inlined, entries, 0, of_caller))
+        out.push_back(-3);
     return out;
 }
 
@@ -202,6 +215,92 @@ TEST(CopyFlow, BranchesOfOneCallAreNotAddedUp) {
                           {copy, 6, store, true},
                           {caller, -9, ret}}),
               (std::vector<int>{1, 7}));
+}
+
+// A loop of the copied function. Its back edge goes through a `mov` that has no line, or one of the caller.
+TEST(CopyFlow, ALoopThroughACopiedRegisterIsNoCall) {
+    for (int line : {0, 9})
+        EXPECT_EQ(beginnings({{caller, -9, inc},
+                              {caller, line, move},
+                              {copy, -5, shift},
+                              {copy, 5, compare},
+                              {copy, 5, std::string("\x75\xf4")}, // jne to the `mov`
+                              {caller, -9, ret}}),
+                  (std::vector<int>{1}))
+            << line;
+}
+
+TEST(CopyFlow, ALoopOfTheCallerCallsEachTime) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, shift},
+                          {copy, 5, compare},
+                          {caller, 9, inc},
+                          {caller, 9, std::string("\x75\xf4")}, // jne to the `shr`
+                          {caller, -9, ret}}),
+              (std::vector<int>{1}));
+}
+
+// The first iteration of the caller's loop is before the loop.
+TEST(CopyFlow, ADuplicatedBeginningIsACall) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, shift},
+                          {copy, 5, compare},
+                          {caller, 9, store, true},
+                          {copy, -5, shift},
+                          {copy, 5, compare},
+                          {caller, 9, inc},
+                          {caller, 9, std::string("\x75\xf4")}, // jne to the second `shr`
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, 4}));
+    // Nothing of the caller is left between the two calls.
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, shift},
+                          {copy, 5, compare},
+                          {copy, -5, shift},
+                          {copy, 5, compare},
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, -2}));
+}
+
+// `mov $0,%ecx` of the copy is before the caller's loop.
+TEST(CopyFlow, WhatWasMovedOutOfALoopIsNoEntry) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, 5, std::string("\xb9\0\0\0\0", 5)},
+                          {caller, 9, lea},
+                          {copy, -6, shift},
+                          {copy, 6, compare},
+                          {caller, 9, inc},
+                          {caller, 9, std::string("\x75\xf0")}, // jne to the `lea`
+                          {caller, -9, ret}}),
+              (std::vector<int>{3}));
+}
+
+// The caller knows that the first part of one of the calls has nothing to do.
+TEST(CopyFlow, ACallCanBeginInTheMiddle) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {caller, 9, std::string("\x74\x09")}, // je to the `add`
+                          {copy, -5, shift},
+                          {copy, 5, compare},
+                          {copy, 5, std::string("\x75\x07")}, // jne over the `add`
+                          {copy, -6, add, true},
+                          {caller, -9, ret}}),
+              (std::vector<int>{2, 5}));
+}
+
+TEST(CopyFlow, VectorizedLoopsAroundTheCopyAreDoubtful) {
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, packed_add},
+                          {caller, 9, inc},
+                          {caller, 9, std::string("\x75\xf7")}, // jne to the `paddd`
+                          {caller, -9, ret}}),
+              (std::vector<int>{1, -3}));
+    // The loop belongs to the function.
+    EXPECT_EQ(beginnings({{caller, -9, inc},
+                          {copy, -5, shift},
+                          {copy, -6, packed_add},
+                          {copy, 6, std::string("\x75\xfa")}, // jne to the `paddd`
+                          {caller, -9, ret}}),
+              (std::vector<int>{1}));
 }
 
 } // namespace
