@@ -1,7 +1,7 @@
-// Small functions without effects of their own, inlined into callers with loops and branches. No volatile variable shows where a call begins, so
-// the compiler moves, duplicates and merges their instructions freely. All arguments are read from volatile memory and all results are
-// stored there, so each call is executed.
-// Recursive: grow, weight, power_of
+// Small functions without effects of their own, inlined into callers with loops and branches. No volatile variable
+// shows where a call begins, so the compiler moves, duplicates and merges their instructions freely. All arguments are
+// read from volatile memory and all results are stored there, so each call is executed. Recursive: grow, weight,
+// power_of
 #include "truth.h"
 
 #include <stdint.h>
@@ -16,10 +16,10 @@ static volatile int out_int[64];
 static volatile double out_real[64];
 static const char* volatile texts[8];
 
-// ---- loops at the beginning --------------------------------------------------------------------------------------------------
+// ---- loops at the beginning
+// --------------------------------------------------------------------------------------------------
 
-COPY int divisor(int a, int b)
-{
+COPY int divisor(int a, int b) {
     ENTER("divisor", "");
     while (b) {
         int t = a % b;
@@ -29,8 +29,7 @@ COPY int divisor(int a, int b)
     return a;
 }
 
-COPY int bits(unsigned v)
-{
+COPY int bits(unsigned v) {
     ENTER("bits", "");
     int n = 0;
     for (; v; v &= v - 1)
@@ -38,8 +37,7 @@ COPY int bits(unsigned v)
     return n;
 }
 
-COPY unsigned collatz(unsigned v)
-{
+COPY unsigned collatz(unsigned v) {
     ENTER("collatz", "");
     unsigned steps = 0;
     while (v > 1) {
@@ -49,8 +47,7 @@ COPY unsigned collatz(unsigned v)
     return steps;
 }
 
-COPY unsigned modular_power(unsigned base, unsigned exponent, unsigned modulus)
-{
+COPY unsigned modular_power(unsigned base, unsigned exponent, unsigned modulus) {
     ENTER("modular_power", "");
     unsigned long result = 1, b = base % modulus;
     for (; exponent; exponent >>= 1) {
@@ -61,8 +58,7 @@ COPY unsigned modular_power(unsigned base, unsigned exponent, unsigned modulus)
     return (unsigned)result;
 }
 
-COPY unsigned root(unsigned v)
-{
+COPY unsigned root(unsigned v) {
     ENTER("root", "");
     unsigned low = 0, high = 46341;
     while (low + 1 < high) {
@@ -75,8 +71,7 @@ COPY unsigned root(unsigned v)
     return low;
 }
 
-COPY bool is_prime(unsigned v)
-{
+COPY bool is_prime(unsigned v) {
     ENTER("is_prime", "");
     if (v < 2)
         return false;
@@ -86,8 +81,7 @@ COPY bool is_prime(unsigned v)
     return true;
 }
 
-NOINLINE void loops(int count)
-{
+NOINLINE void loops(int count) {
     ENTER("loops", "");
     for (int i = 0; i < count; i++)
         out_int[i & 63] = divisor(numbers[i & 63], numbers[(i + 7) & 63]);
@@ -109,10 +103,10 @@ NOINLINE void loops(int count)
     LEAVE();
 }
 
-// ---- searches ----------------------------------------------------------------------------------------------------------------
+// ---- searches
+// ----------------------------------------------------------------------------------------------------------------
 
-COPY int find(const int* list, int count, int key)
-{
+COPY int find(const int* list, int count, int key) {
     ENTER("find", "");
     for (int i = 0; i < count; i++)
         if (list[i] == key)
@@ -120,8 +114,7 @@ COPY int find(const int* list, int count, int key)
     return -1;
 }
 
-COPY int bisect(const int* list, int count, int key)
-{
+COPY int bisect(const int* list, int count, int key) {
     ENTER("bisect", "");
     int low = 0, high = count - 1;
     while (low <= high) {
@@ -136,8 +129,7 @@ COPY int bisect(const int* list, int count, int key)
     return -1;
 }
 
-COPY int largest(const int* list, int count)
-{
+COPY int largest(const int* list, int count) {
     ENTER("largest", "");
     int out = list[0];
     for (int i = 1; i < count; i++)
@@ -146,8 +138,7 @@ COPY int largest(const int* list, int count)
     return out;
 }
 
-NOINLINE int searches(const int* list, int count, int key)
-{
+NOINLINE int searches(const int* list, int count, int key) {
     ENTER("searches", "");
     int at = find(list, count, key);
     if (at < 0)
@@ -157,8 +148,7 @@ NOINLINE int searches(const int* list, int count, int key)
     return at + largest(list, count);
 }
 
-NOINLINE int searches_again(const int* list, int count, int key)
-{
+NOINLINE int searches_again(const int* list, int count, int key) {
     ENTER("searches_again", "");
     int sum = 0;
     for (int i = 0; i < 3; i++) {
@@ -172,10 +162,10 @@ NOINLINE int searches_again(const int* list, int count, int key)
     return sum;
 }
 
-// ---- arithmetic --------------------------------------------------------------------------------------------------------------
+// ---- arithmetic
+// --------------------------------------------------------------------------------------------------------------
 
-COPY double ema(const double* values, int count, double weight)
-{
+COPY double ema(const double* values, int count, double weight) {
     ENTER("ema", "");
     double out = values[0];
     for (int i = 1; i < count; i++)
@@ -183,28 +173,24 @@ COPY double ema(const double* values, int count, double weight)
     return out;
 }
 
-COPY double blend(double before, double value)
-{
+COPY double blend(double before, double value) {
     ENTER("blend", "");
     return before * 0.75 + value * 0.25;
 }
 
-COPY int clamp(int v, int low, int high)
-{
+COPY int clamp(int v, int low, int high) {
     ENTER("clamp", "");
     return v < low ? low : v > high ? high : v;
 }
 
-COPY unsigned mix(unsigned h, unsigned v)
-{
+COPY unsigned mix(unsigned h, unsigned v) {
     ENTER("mix", "");
     h ^= v;
     h *= 16777619u;
     return h ^ h >> 15;
 }
 
-COPY unsigned hash_of(const char* text)
-{
+COPY unsigned hash_of(const char* text) {
     ENTER("hash_of", "");
     unsigned h = 2166136261u;
     while (*text)
@@ -212,14 +198,12 @@ COPY unsigned hash_of(const char* text)
     return h;
 }
 
-COPY int scaled(int v)
-{
+COPY int scaled(int v) {
     ENTER("scaled", "");
     return v * 3 + 1;
 }
 
-NOINLINE void arithmetic(const double* values, int count)
-{
+NOINLINE void arithmetic(const double* values, int count) {
     ENTER("arithmetic", "");
     double average = 0;
     for (int i = 0; i < count; i++)
@@ -239,8 +223,7 @@ NOINLINE void arithmetic(const double* values, int count)
 }
 
 // Loops over arrays that are not volatile: they are vectorized and unrolled.
-NOINLINE void vectors(int* to, const int* from, int count)
-{
+NOINLINE void vectors(int* to, const int* from, int count) {
     ENTER("vectors", "");
     for (int i = 0; i < count; i++)
         to[i] = scaled(from[i]);
@@ -253,8 +236,7 @@ NOINLINE void vectors(int* to, const int* from, int count)
     LEAVE();
 }
 
-COPY double dot(const double* a, const double* b, int count)
-{
+COPY double dot(const double* a, const double* b, int count) {
     ENTER("dot", "");
     double sum = 0;
     for (int i = 0; i < count; i++)
@@ -262,8 +244,7 @@ COPY double dot(const double* a, const double* b, int count)
     return sum;
 }
 
-NOINLINE void products(const double* a, const double* b)
-{
+NOINLINE void products(const double* a, const double* b) {
     ENTER("products", "");
     for (int i = 0; i < 3; i++)
         out_real[i] = dot(a + i, b, 3);
@@ -272,33 +253,30 @@ NOINLINE void products(const double* a, const double* b)
     LEAVE();
 }
 
-// ---- calls in the copy --------------------------------------------------------------------------------------------------------
+// ---- calls in the copy
+// --------------------------------------------------------------------------------------------------------
 
-NOINLINE void put(const char* text)
-{
+NOINLINE void put(const char* text) {
     ENTER("put", "");
     sink += text[0];
     LEAVE();
 }
 
-COPY void shout(const char* text, int times)
-{
+COPY void shout(const char* text, int times) {
     ENTER("shout", "");
     if (times > 2)
         put("many");
     put(text);
 }
 
-COPY void shout_all(const char* text)
-{
+COPY void shout_all(const char* text) {
     ENTER("shout_all", "");
     put("<");
     put(text);
     put(">");
 }
 
-NOINLINE void says(int kind)
-{
+NOINLINE void says(int kind) {
     ENTER("says", "");
     if (kind == 0)
         shout(texts[0], 1);
@@ -316,8 +294,7 @@ NOINLINE void says(int kind)
     LEAVE();
 }
 
-COPY int next_token(const char** at)
-{
+COPY int next_token(const char** at) {
     ENTER("next_token", "");
     const char* p = *at;
     while (*p == ' ')
@@ -342,8 +319,7 @@ COPY int next_token(const char** at)
     return kind;
 }
 
-COPY int parse_number(const char* text)
-{
+COPY int parse_number(const char* text) {
     ENTER("parse_number", "");
     int sign = 1, value = 0;
     if (*text == '-') {
@@ -355,8 +331,7 @@ COPY int parse_number(const char* text)
     return sign * value;
 }
 
-NOINLINE int tokens(const char* text)
-{
+NOINLINE int tokens(const char* text) {
     ENTER("tokens", "");
     int counts[4] = {0};
     for (int kind; (kind = next_token(&text)) != 0;)
@@ -364,8 +339,7 @@ NOINLINE int tokens(const char* text)
     return counts[1] * 100 + counts[2] * 10 + counts[3];
 }
 
-NOINLINE int first_tokens(const char* text)
-{
+NOINLINE int first_tokens(const char* text) {
     ENTER("first_tokens", "");
     int a = next_token(&text);
     if (a == 1)
@@ -374,24 +348,22 @@ NOINLINE int first_tokens(const char* text)
     return a * 10 + b + parse_number(texts[a]);
 }
 
-// ---- merged and duplicated parts ------------------------------------------------------------------------------------------------
+// ---- merged and duplicated parts
+// ------------------------------------------------------------------------------------------------
 
-COPY int tail(int v)
-{
+COPY int tail(int v) {
     ENTER("tail", "");
     if (v & 8)
         return v * 31;
     return v - 7;
 }
 
-COPY void record(int index, int v)
-{
+COPY void record(int index, int v) {
     ENTER("record", "");
     out_int[index & 63] = v;
 }
 
-NOINLINE int merged(int a, int b)
-{
+NOINLINE int merged(int a, int b) {
     ENTER("merged", "");
     int out;
     if (a > b) {
@@ -402,27 +374,36 @@ NOINLINE int merged(int a, int b)
         out = tail(numbers[b & 63]);
     }
     switch (a & 3) {
-    case 0: record(1, out); break;
-    case 1: record(2, out); break;
-    case 2: record(3, -out); break;
-    default: break;
+    case 0:
+        record(1, out);
+        break;
+    case 1:
+        record(2, out);
+        break;
+    case 2:
+        record(3, -out);
+        break;
+    default:
+        break;
     }
     return out;
 }
 
-COPY int step(int state, int input)
-{
+COPY int step(int state, int input) {
     ENTER("step", "");
     switch (state) {
-    case 0: return input > 0 ? 1 : 0;
-    case 1: return input > 5 ? 2 : 0;
-    case 2: return input & 1 ? 3 : 1;
-    default: return 0;
+    case 0:
+        return input > 0 ? 1 : 0;
+    case 1:
+        return input > 5 ? 2 : 0;
+    case 2:
+        return input & 1 ? 3 : 1;
+    default:
+        return 0;
     }
 }
 
-NOINLINE int machine(int count)
-{
+NOINLINE int machine(int count) {
     ENTER("machine", "");
     int state = 0;
     for (int i = 0; i < count; i++)
@@ -430,20 +411,17 @@ NOINLINE int machine(int count)
     return state;
 }
 
-COPY bool is_space(char c)
-{
+COPY bool is_space(char c) {
     ENTER("is_space", "");
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-COPY char upper(char c)
-{
+COPY char upper(char c) {
     ENTER("upper", "");
     return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
 }
 
-NOINLINE int spaces(const char* text)
-{
+NOINLINE int spaces(const char* text) {
     ENTER("spaces", "");
     int n = 0;
     for (; *text; text++)
@@ -452,21 +430,26 @@ NOINLINE int spaces(const char* text)
     return n;
 }
 
-NOINLINE void uppers(char* to, const char* text)
-{
+NOINLINE void uppers(char* to, const char* text) {
     ENTER("uppers", "");
     while ((*to++ = upper(*text)))
         text++;
     LEAVE();
 }
 
-// ---- lists and trees --------------------------------------------------------------------------------------------------------------
+// ---- lists and trees
+// --------------------------------------------------------------------------------------------------------------
 
-struct item { int key; struct item* next; };
-struct tree { int key; struct tree *left, *right; };
+struct item {
+    int key;
+    struct item* next;
+};
+struct tree {
+    int key;
+    struct tree *left, *right;
+};
 
-COPY int length(const struct item* list)
-{
+COPY int length(const struct item* list) {
     ENTER("length", "");
     int n = 0;
     for (; list; list = list->next)
@@ -474,8 +457,7 @@ COPY int length(const struct item* list)
     return n;
 }
 
-COPY struct item* reverse(struct item* list)
-{
+COPY struct item* reverse(struct item* list) {
     ENTER("reverse", "");
     struct item* out = NULL;
     while (list) {
@@ -487,16 +469,14 @@ COPY struct item* reverse(struct item* list)
     return out;
 }
 
-COPY struct item* lookup(struct item* list, int key)
-{
+COPY struct item* lookup(struct item* list, int key) {
     ENTER("lookup", "");
     while (list && list->key != key)
         list = list->next;
     return list;
 }
 
-NOINLINE int lists(int count)
-{
+NOINLINE int lists(int count) {
     ENTER("lists", "");
     static struct item items[16];
     struct item* list = NULL;
@@ -515,8 +495,7 @@ NOINLINE int lists(int count)
     return sum + length(list);
 }
 
-static struct tree* grow(struct tree* at, int key)
-{
+static struct tree* grow(struct tree* at, int key) {
     ENTER("grow", "");
     if (!at) {
         at = (struct tree*)calloc(1, sizeof *at);
@@ -528,28 +507,24 @@ static struct tree* grow(struct tree* at, int key)
     return at;
 }
 
-static int weight(const struct tree* at)
-{
+static int weight(const struct tree* at) {
     ENTER("weight", "");
     return at ? at->key + weight(at->left) + weight(at->right) : 0;
 }
 
-static int power_of(int base, int exponent)
-{
+static int power_of(int base, int exponent) {
     ENTER("power_of", "");
     return exponent == 0 ? 1 : base * power_of(base, exponent - 1);
 }
 
-COPY void exchange(int* a, int* b)
-{
+COPY void exchange(int* a, int* b) {
     ENTER("exchange", "");
     int t = *a;
     *a = *b;
     *b = t;
 }
 
-NOINLINE void bubble(int* list, int count)
-{
+NOINLINE void bubble(int* list, int count) {
     ENTER("bubble", "");
     for (int i = 0; i < count; i++)
         for (int j = 0; j + 1 < count - i; j++)
@@ -558,30 +533,29 @@ NOINLINE void bubble(int* list, int count)
     LEAVE();
 }
 
-// ---- conditional tail calls -------------------------------------------------------------------------------------------------------
+// ---- conditional tail calls
+// -------------------------------------------------------------------------------------------------------
 
-NOINLINE int last_of(int v)
-{
+NOINLINE int last_of(int v) {
     ENTER("last_of", "");
     sink += v;
     return v + 1;
 }
 
-NOINLINE int perhaps(int v)
-{
+NOINLINE int perhaps(int v) {
     ENTER("perhaps", "");
     if (v > 3)
         return last_of(v);
     return 0;
 }
 
-int main(void)
-{
+int main(void) {
     for (int i = 0; i < 64; i++) {
         numbers[i] = (i * 37 + 11) % 41;
         reals[i] = i * 0.5;
     }
-    texts[0] = "alpha", texts[1] = "42", texts[2] = "-17", texts[3] = "x1 22 (a b) 7", texts[4] = "", texts[5] = "   9", texts[6] = "zz", texts[7] = "1 2";
+    texts[0] = "alpha", texts[1] = "42", texts[2] = "-17", texts[3] = "x1 22 (a b) 7", texts[4] = "", texts[5] = "   9",
+    texts[6] = "zz", texts[7] = "1 2";
     loops(40 + zero);
     int list[64], copied[64];
     double values[16];
