@@ -1,7 +1,8 @@
 // Small functions without effects of their own, inlined into callers with loops and branches. No volatile variable
 // shows where a call begins, so the compiler moves, duplicates and merges their instructions freely. All arguments are
-// read from volatile memory and all results are stored there, so each call is executed. Recursive: grow, weight,
-// power_of
+// read from volatile memory and all results are stored there, so each call is executed.
+//
+// Recursive: grow, weight, power_of
 #include "truth.h"
 
 #include <stdint.h>
