@@ -23,7 +23,7 @@ const Primitive* find_primitive(std::string_view name) {
 const TaskNumberTraits& traits(TaskNumber number) {
     static constexpr TaskNumberTraits all[] = {
         {"", NumberOrigin::Task, 0},
-#define TASK_NUMBER(id, name, origin, helper) {#name, NumberOrigin::origin, helper},
+#define TASK_NUMBER(id, name, origin, helper, ...) {#name, NumberOrigin::origin, helper},
 #include "runtime/plan/task_numbers.def"
 #undef TASK_NUMBER
     };

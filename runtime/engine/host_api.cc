@@ -40,6 +40,20 @@ int64_t realtime_ns() {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
+int64_t random_number() {
+    static std::mt19937 random{std::random_device{}()};
+    return static_cast<int64_t>(random());
+}
+
+// Computes the value of the kernel's jiffies_64.
+int64_t jiffies_now() {
+    timespec tick{};
+    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+    // The kernel starts its counter five minutes before 32 bits overflow (INITIAL_JIFFIES).
+    int64_t hz = 1000000000 / std::max(1l, tick.tv_nsec);
+    return (1ll << 32) - 300 * hz + kernel_now_ns() / std::max(1l, tick.tv_nsec);
+}
+
 // Does the same as codegen/rtlib/stats.c, but on a copy of the statistic.
 void add_to_stats(std::string& payload, const plan::StatsNeeds& needs, int64_t value) {
     plan::StatsBlock block{};
@@ -224,12 +238,6 @@ int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, ui
 int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address) {
     return of(session).kernel_memory.read_string(dst, size, address) ? 0 : 1;
 }
-int64_t sonde_host_task_current(void* session) { return of(session).kernel_memory.current_task(); }
-int64_t sonde_host_pid_level(void* session) { return static_cast<int64_t>(of(session).data.numbers.numbering().level); }
-int64_t sonde_host_pid_space(void* session) { return static_cast<int64_t>(of(session).data.numbers.numbering().space); }
-// A host handler does not run in a system call, and has no such context.
-int64_t sonde_host_in_32_bit_call(void*) { return 0; }
-int64_t sonde_host_has_narrow_times(void*) { return 0; }
 int64_t sonde_host_raise(int64_t) { return 1; }
 int64_t sonde_host_loadavg(int64_t index) {
     double loads[3] = {};
@@ -254,37 +262,19 @@ uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, 
     return length + taken;
 }
 
-int64_t sonde_host_pid(void*) { return getpid(); }
-int64_t sonde_host_kernel_pid(void* session) { return of(session).data.numbers.in_kernel(getpid()); }
-int64_t sonde_host_tid(void*) { return syscall(SYS_gettid); }
-int64_t sonde_host_ppid(void*) { return getppid(); }
-int64_t sonde_host_uid(void*) { return getuid(); }
-int64_t sonde_host_euid(void*) { return geteuid(); }
-int64_t sonde_host_gid(void*) { return getgid(); }
-int64_t sonde_host_egid(void*) { return getegid(); }
-int64_t sonde_host_cpu(void*) { return sched_getcpu(); }
-int64_t sonde_host_numa_node(void*) {
-    unsigned node = 0;
-    return getcpu(nullptr, &node) == 0 ? node : 0;
-}
+#define TASK_NUMBER(id, name, origin, helper, host, ...)                                                               \
+    int64_t sonde_host_##name(void* opaque) {                                                                          \
+        [[maybe_unused]] Session& session = of(opaque);                                                                \
+        return static_cast<int64_t>(host);                                                                             \
+    }
+#include "runtime/plan/task_numbers.def"
+#undef TASK_NUMBER
 void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
     std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
 }
 int64_t sonde_host_monotonic_ns() { return kernel_now_ns(); }
 int64_t sonde_host_realtime_ns() { return realtime_ns(); }
-int64_t sonde_host_random(void*) {
-    static std::mt19937 random{std::random_device{}()};
-    return static_cast<int64_t>(random());
-}
-// Computes the value of the kernel's jiffies_64.
-int64_t sonde_host_jiffies(void*) {
-    timespec tick{};
-    clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-    // The kernel starts its counter five minutes before 32 bits overflow (INITIAL_JIFFIES).
-    int64_t hz = 1000000000 / std::max(1l, tick.tv_nsec);
-    return (1ll << 32) - 300 * hz + sonde_host_monotonic_ns() / std::max(1l, tick.tv_nsec);
-}
 int64_t sonde_host_cycles() { return static_cast<int64_t>(read_cycle_counter()); }
 
 } // extern "C"
