@@ -217,8 +217,9 @@ std::string check_pictures(const SinkOptions& sinks, OutputFormat format) {
     if (format != OutputFormat::Text && std::ranges::any_of(sinks.pictures, [](const PictureRequest& picture) {
             return picture.kind == PictureRequest::Heatmap && picture.file == "-";
         }))
-        return "--heatmap - prints text, but --format=json and --format=csv print another format; give a FILE.svg or "
-               "FILE.html";
+        return fmt::format(
+            "--heatmap - prints text, but --format={} prints another format; give a FILE.svg or FILE.html",
+            traits(format).name);
     return "";
 }
 
@@ -289,7 +290,7 @@ void derive_needs(Options& o) {
     const bool exports_metrics = sinks.metrics.wanted() || sinks.otlp.wants(OtlpMetrics);
     t.keeps_times |= t.timing || !sinks.report.empty() || exports_metrics;
     t.tells_hits |= sinks.wants(PictureRequest::Timeline) || sinks.otlp.wants(OtlpTraces);
-    t.tells_context |= t.tells_hits || session.output.format == OutputFormat::Json;
+    t.tells_context |= t.tells_hits || traits(session.output.format).tells_context;
     t.keeps_distributions |= exports_metrics;
     t.keeps_whole_stacks |= !t.tool.empty() && tool_keeps_stacks(t.tool);
     for (const PictureRequest& picture : sinks.pictures) {

@@ -1,19 +1,16 @@
 #include "runtime/sinks/printing.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "base/terminal_text.h"
 #include "runtime/plan/host_api.h"
-#include "runtime/text/messages.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/format.h"
 #include "runtime/values/histogram.h"
-#include "runtime/values/json_lines.h"
 #include "runtime/values/session_data.h"
+#include "runtime/values/tables.h"
 
 namespace sonde {
 namespace {
@@ -58,38 +55,6 @@ std::string render(const plan::Global& global, const std::string& name, const ch
     return out;
 }
 
-// The common part of all formats: at the end, prints the globals, the largest elements of arrays first.
-class PrintSink : public Sink {
-  public:
-    PrintSink(SessionData& data, Output& output, const PrintSettings& settings)
-        : data_(data), output_(output), settings_(settings) {}
-
-    // Prints the globals, except those that a picture shows.
-    Result<void> finish(const std::function<bool()>& /*hurry*/) override {
-        const bool prints = settings_.prints_globals && !data_.aborted;
-        for (size_t i = 0; prints && i < data_.plan.globals.size(); i++)
-            if (const plan::Global& global = data_.plan.globals[i]; global.auto_print && !data_.pictured.contains(i))
-                output_.write(global.keys.empty() ? scalar(global) : array(global, largest_first(i)));
-        return {};
-    }
-
-  protected:
-    virtual std::string scalar(const plan::Global& global) = 0;
-    virtual std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements) = 0;
-
-    SessionData& data_;
-    Output& output_;
-    const PrintSettings settings_;
-
-  private:
-    std::vector<ArrayElement> largest_first(size_t index) const {
-        std::vector<ArrayElement> elements = data_.arrays[index]->snapshot();
-        const HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, 0, -1, 0, nullptr};
-        sort_elements(data_.plan.globals[index], data_.plan.max_string, order, elements);
-        return elements;
-    }
-};
-
 // --format=text: the script's output, and globals as `name=value`.
 class TextSink : public PrintSink {
   public:
@@ -128,10 +93,9 @@ class TextSink : public PrintSink {
     std::string shown(const std::string& text) const { return escapes() ? terminal_text(text) : text; }
 };
 
-// --format=csv and tsv: like text, but arrays are printed as tables.
 class TableSink final : public TextSink {
   public:
-    TableSink(SessionData& data, Output& output, const PrintSettings& settings, TableForm form)
+    TableSink(SessionData& data, Output& output, const PrintSettings& settings, const TableForm& form)
         : TextSink(data, output, settings), form_(form) {}
 
   protected:
@@ -140,67 +104,41 @@ class TableSink final : public TextSink {
     }
 
   private:
-    TableForm form_;
-};
-
-// --format=json: one object for each event, on its own line (docs/output.schema.json).
-class JsonSink final : public PrintSink {
-  public:
-    using PrintSink::PrintSink;
-
-    Result<void> open() override {
-        if (!data_.plan.tells_context && !data_.plan.formats.empty())
-            warn("the plan was saved without --format=json, so printed lines have neither a time nor a task");
-        output_.write(lines_.start(real_time_ns()));
-        return {};
-    }
-    void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
-        if (!data_.plan.formats[header.format].is_hit)
-            output_.write(lines_.print(header, payload));
-    }
-    void text(SinkText kind, std::string_view text) override {
-        if (kind != SinkText::HitTimes)
-            output_.write(lines_.text(kind == SinkText::Printed   ? "text"
-                                      : kind == SinkText::Warning ? "warning"
-                                                                  : "error",
-                                      text));
-    }
-    // Adjusts later timestamps if the system clock was set.
-    bool turn(int64_t /*now*/, bool /*handlers_follow*/) override {
-        // Ignore small differences: the two clocks cannot be read at the same moment.
-        constexpr int64_t noticed_ns = 1'000'000;
-        const int64_t correction = real_time_ns() - kernel_now_ns() - data_.words->realtime_offset_ns;
-        if (std::abs(correction - lines_.clock_correction_ns) > noticed_ns)
-            lines_.clock_correction_ns = correction;
-        return false;
-    }
-    Result<void> close(const SessionEnd& end) override {
-        output_.write(lines_.end(end.accounting, end.status, end.errors, end.skipped));
-        return {};
-    }
-
-  protected:
-    std::string scalar(const plan::Global& global) override { return lines_.scalar(global, data_.scalar(global)); }
-    std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements) override {
-        return lines_.array(global, elements);
-    }
-
-  private:
-    JsonLines lines_{data_.plan, data_.symbols, data_.numbers};
+    const TableForm form_;
 };
 
 } // namespace
 
+Result<void> PrintSink::finish(const std::function<bool()>& /*hurry*/) {
+    const bool prints = settings_.prints_globals && !data_.aborted;
+    for (size_t i = 0; prints && i < data_.plan.globals.size(); i++)
+        if (const plan::Global& global = data_.plan.globals[i]; global.auto_print && !data_.pictured.contains(i))
+            output_.write(global.keys.empty() ? scalar(global) : array(global, largest_first(i)));
+    return {};
+}
+
+std::vector<ArrayElement> PrintSink::largest_first(size_t index) const {
+    std::vector<ArrayElement> elements = data_.arrays[index]->snapshot();
+    const HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, 0, -1, 0, nullptr};
+    sort_elements(data_.plan.globals[index], data_.plan.max_string, order, elements);
+    return elements;
+}
+
+std::unique_ptr<Sink> make_text_sink(SessionData& data, Output& output, const PrintSettings& settings) {
+    return std::make_unique<TextSink>(data, output, settings);
+}
+std::unique_ptr<Sink> make_table_sink(const TableForm& form, SessionData& data, Output& output,
+                                      const PrintSettings& settings) {
+    return std::make_unique<TableSink>(data, output, settings, form);
+}
+
 std::unique_ptr<Sink> make_print_sink(SessionData& data, Output& output, const PrintSettings& settings) {
     switch (settings.format) {
-    case OutputFormat::Text:
-        return std::make_unique<TextSink>(data, output, settings);
-    case OutputFormat::Json:
-        return std::make_unique<JsonSink>(data, output, settings);
-    case OutputFormat::Csv:
-        return std::make_unique<TableSink>(data, output, settings, TableForm::Csv);
-    case OutputFormat::Tsv:
-        return std::make_unique<TableSink>(data, output, settings, TableForm::Tsv);
+#define FORMAT(id, name, maker, ...)                                                                                   \
+    case OutputFormat::id:                                                                                             \
+        return maker(data, output, settings);
+#include "runtime/text/formats.def"
+#undef FORMAT
     }
     return nullptr;
 }

@@ -16,7 +16,34 @@
 namespace sonde {
 
 // The formats of --format.
-enum class OutputFormat : uint8_t { Text, Json, Csv, Tsv };
+enum class OutputFormat : uint8_t {
+#define FORMAT(id, ...) id,
+#include "runtime/text/formats.def"
+#undef FORMAT
+};
+struct FormatTraits {
+    std::string_view name;
+    bool tells_context; // printed lines have a time and a task
+};
+constexpr FormatTraits format_traits[] = {
+#define FORMAT(id, name, maker, tells_context, help) {name, tells_context},
+#include "runtime/text/formats.def"
+#undef FORMAT
+};
+inline const FormatTraits& traits(OutputFormat format) { return format_traits[static_cast<size_t>(format)]; }
+// "|text|json|...", and "; text prints ...; json prints ...".
+constexpr std::string_view joined_formats =
+#define FORMAT(id, name, ...) "|" name
+#include "runtime/text/formats.def"
+#undef FORMAT
+    ;
+constexpr std::string_view joined_format_help =
+#define FORMAT(id, name, maker, tells_context, help) "; " name " " help
+#include "runtime/text/formats.def"
+#undef FORMAT
+    ;
+// The argument and the help of --format.
+constexpr std::string_view format_choices = joined_formats.substr(1), format_help = joined_format_help.substr(2);
 
 // The options that concern the output.
 struct OutputFile {

@@ -1,5 +1,4 @@
-// --format=json: a session's output as JSON objects, one on each line. docs/output.schema.json describes them. Also
-// --format=csv.
+// --format=json: a session's output as JSON objects, one on each line. docs/output.schema.json describes them.
 #pragma once
 
 #include <cstdint>
@@ -45,13 +44,5 @@ class JsonLines {
     Symbols& symbols_;
     const ProcessNumbers& numbers_;
 };
-
-// Csv separates fields by commas and quotes them (RFC 4180). Tsv separates them by tabs, and writes tabs, line ends and
-// backslashes in a field as `\t`, `\n`, `\r` and `\\`, so that `cut` and `awk` see one line for each element.
-enum class TableForm : uint8_t { Csv, Tsv };
-// --format=csv and tsv: an array as a table with a heading. A statistic has one column for each of its numbers. A stack
-// is a list of function names, outermost first, separated by `;`.
-std::string render_table(TableForm form, const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
-                         const plan::Global& global, const std::vector<ArrayElement>& elements);
 
 } // namespace sonde

@@ -20,6 +20,7 @@
 #include "runtime/values/histogram.h"
 #include "runtime/values/json_lines.h"
 #include "runtime/values/session_data.h"
+#include "runtime/values/tables.h"
 
 namespace sonde {
 namespace {
@@ -201,10 +202,11 @@ std::string Live::save(size_t index) {
     if (!path)
         return path.error().message;
     const std::vector<ArrayElement> elements = table->elements();
-    const Result<void> written = is_flame ? draw_picture(data_.plan, data_.symbols, data_.numbers, index, elements,
-                                                         {PictureRequest::Flame, global.name, *path}, nullptr)
-                                          : write_file(*path, render_table(TableForm::Csv, data_.plan, data_.symbols,
-                                                                           data_.numbers, global, elements));
+    const Result<void> written =
+        is_flame
+            ? draw_picture(data_.plan, data_.symbols, data_.numbers, index, elements,
+                           {PictureRequest::Flame, global.name, *path}, nullptr)
+            : write_file(*path, render_table(csv_form, data_.plan, data_.symbols, data_.numbers, global, elements));
     return written ? fmt::format("wrote {}", *path) : written.error().message;
 }
 
