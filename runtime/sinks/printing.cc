@@ -132,15 +132,15 @@ std::unique_ptr<Sink> make_table_sink(const TableForm& form, SessionData& data, 
     return std::make_unique<TableSink>(data, output, settings, form);
 }
 
-std::unique_ptr<Sink> make_print_sink(SessionData& data, Output& output, const PrintSettings& settings) {
+Result<Sinks> make_print_sinks(SessionData& data, Output& output, const PrintSettings& settings) {
     switch (settings.format) {
 #define FORMAT(id, name, maker, ...)                                                                                   \
     case OutputFormat::id:                                                                                             \
-        return maker(data, output, settings);
+        return one_sink(maker(data, output, settings));
 #include "runtime/text/formats.def"
 #undef FORMAT
     }
-    return nullptr;
+    return Sinks();
 }
 
 } // namespace sonde

@@ -17,7 +17,7 @@ struct PrintSettings {
 };
 
 // Returns the sink of the format.
-std::unique_ptr<Sink> make_print_sink(SessionData& data, Output& output, const PrintSettings& settings);
+Result<Sinks> make_print_sinks(SessionData& data, Output& output, const PrintSettings& settings);
 
 #define FORMAT(id, name, maker, ...)                                                                                   \
     std::unique_ptr<Sink> maker(SessionData& data, Output& output, const PrintSettings& settings);

@@ -1,9 +1,11 @@
-#include "runtime/sinks/report_file.h"
-
+// --report: writes a JSON file with the accounting of all hits at the session's end.
+#include <string>
 #include <utility>
 
 #include "base/fd.h"
+#include "runtime/sinks/sink.h"
 #include "runtime/text/json.h"
+#include "runtime/values/session_data.h"
 
 namespace sonde {
 namespace {
@@ -25,8 +27,8 @@ class ReportFile final : public Sink {
 
 } // namespace
 
-std::unique_ptr<Sink> make_report_file(const plan::Plan& plan, std::string path) {
-    return std::make_unique<ReportFile>(plan, std::move(path));
+Result<Sinks> make_report_file(SessionData& data, Output& /*output*/, const std::string& path) {
+    return path.empty() ? Sinks() : one_sink(std::make_unique<ReportFile>(data.plan, path));
 }
 
 } // namespace sonde

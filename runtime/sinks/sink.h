@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -99,6 +100,11 @@ class Sink {
 };
 
 using Sinks = std::vector<std::unique_ptr<Sink>>;
+inline Sinks one_sink(std::unique_ptr<Sink> sink) {
+    Sinks out;
+    out.push_back(std::move(sink));
+    return out;
+}
 
 // Creates the sinks of a session. `data` and `output` outlive them. The output is opened after all sinks are created.
 // An error ends the session.

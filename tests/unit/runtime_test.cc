@@ -499,7 +499,7 @@ TEST(Session, PrintsGlobalsToAFile) {
     SessionHooks hooks;
     hooks.make_sinks = [](SessionData& data, Output& output) -> Result<Sinks> {
         Sinks sinks;
-        sinks.push_back(make_print_sink(data, output, {}));
+        sinks.push_back(make_text_sink(data, output, {}));
         return sinks;
     };
     options.time_limit_s = 0.01;

@@ -158,7 +158,7 @@ bool Live::turn(int64_t now, bool /*handlers_follow*/) {
         draws = true;
     }
     if (now >= next_ns_) {
-        next_ns_ = now + std::llround(settings_.interval_s * 1e9);
+        next_ns_ = now + std::llround(*settings_.interval_s * 1e9);
         if (!view_.is_paused())
             look();
         draws = true;
@@ -256,6 +256,15 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
         out.push_back("  " + value.text);
     out.push_back("  " + sparkline(value.rates, columns > 4 ? columns - 4 : 1));
     return out;
+}
+
+Result<Sinks> make_live(SessionData& data, Output& output, const LiveSettings& settings) {
+    if (!settings.interval_s)
+        return Sinks();
+    Result<std::unique_ptr<Live>> live = Live::start(data, output, settings);
+    if (!live)
+        return std::move(live).error();
+    return one_sink(*std::move(live));
 }
 
 } // namespace sonde

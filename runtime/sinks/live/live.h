@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,9 @@ class Output;
 struct SessionData;
 
 struct LiveSettings {
-    double interval_s = 1;    // between two updates of the screen
-    bool raw = false;         // --raw
-    bool writes_json = false; // each update is also written to the output, as JSON lines
+    std::optional<double> interval_s; // between two updates of the screen; empty: no live view
+    bool raw = false;                 // --raw
+    bool writes_json = false;         // each update is also written to the output, as JSON lines
 };
 
 class Live final : public Sink {
@@ -64,5 +65,8 @@ class Live final : public Sink {
     LiveView view_;
     ScreenSize drawn_; // size of the screen when it was last drawn
 };
+
+// Returns the live view if the settings want it.
+Result<Sinks> make_live(SessionData& data, Output& output, const LiveSettings& settings);
 
 } // namespace sonde
