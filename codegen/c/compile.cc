@@ -101,7 +101,7 @@ std::string choose_parts(std::set<std::string>& names, const std::set<std::strin
     };
     std::vector<Part> parts;
     const std::string_view macros = c_kernel_macros;
-    constexpr std::string_view define = "#define ";
+    constexpr std::string_view define = "#define ", part_mark = "//@ ";
     for (size_t begin = macros.find(define); begin != std::string_view::npos;) {
         const size_t end = macros.find('\n', begin) + 1, name = begin + define.size();
         size_t name_end = name;
@@ -111,10 +111,17 @@ std::string choose_parts(std::set<std::string>& names, const std::set<std::strin
             {{std::string(macros.substr(name, name_end - name))}, "", std::string(macros.substr(begin, end - begin))});
         begin = macros.find(define, end);
     }
-    for (const std::vector<CPart>* list : {&c_header_parts(), &c_parts()})
-        for (const CPart& part : *list) {
-            parts.push_back({{}, part.words, part.text, part.is_closed});
-            collect_names(part.names, parts.back().names);
+    for (std::string_view text : {c_kernel_parts, c_script_parts})
+        for (size_t begin = text.find(part_mark); begin != text.npos;) {
+            const size_t line_end = text.find('\n', begin) + 1, end = text.find(part_mark, line_end);
+            const std::string_view line = text.substr(begin, line_end - 1 - begin);
+            const size_t colon = line.find(" :"), closed = line.find(" : closed");
+            parts.push_back({{},
+                             std::string(line.substr(colon + 2, closed == line.npos ? closed : closed - colon - 2)),
+                             std::string(text.substr(line_end, end == text.npos ? end : end - line_end)),
+                             closed != line.npos});
+            collect_names(line.substr(0, colon), parts.back().names);
+            begin = end;
         }
     for (bool is_new = true; is_new;) {
         is_new = false;

@@ -9,19 +9,15 @@
 // part. For a script with `list_last_entry(...)`, it selects that line, and then the lines for the names that occur in
 // it:
 //
-//     #define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
+//     define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
 //
 // A name that the script defines itself selects nothing.
 //
 // What would break this:
-// * A macro on several lines. It must be a part in kernel_headers.cc instead.
+// * A macro on several lines. It must be a part in kernel_parts.h instead.
 // * A member that differs between kernels. Such a macro compiles only if the kernel has the member, and clang's message
 //   then names the script's line.
-#include "codegen/c/prelude.h"
-
-namespace sonde {
-
-const char* const c_kernel_macros = R"MACROS(
+// clang-format off
 #define list_entry_rcu(pointer, type, member) container_of(pointer, type, member)
 #define list_last_entry(head, type, member) list_entry((head)->prev, type, member)
 #define list_first_entry_or_null(head, type, member) (list_empty(head) ? (type *)NULL : list_first_entry(head, type, member))
@@ -761,6 +757,3 @@ const char* const c_kernel_macros = R"MACROS(
 #define SIZE_MAX 0xfffffffffffffffful
 #define SECTOR_SHIFT 9
 #define SECTOR_SIZE 512
-)MACROS";
-
-} // namespace sonde
