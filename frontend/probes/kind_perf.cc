@@ -198,10 +198,6 @@ bool can_count(Resolving& resolving, const Event& event, const plan::PerfSpec& s
 
 } // namespace
 
-bool declares_counter(const ast::ProbePoint* point) {
-    return point->components[0].name == "perf" && point->components.back().name == "counter";
-}
-
 // A point can stand for several events (patterns) and several programs; each combination gets one point.
 std::vector<ResolvedPoint> resolve_perf(Resolving& resolving) {
     if (!expect_argument(resolving, resolving.components()[0], PointComponent::None))

@@ -18,7 +18,7 @@ struct Resolving {
     }
 };
 
-#define PROBE_KIND(first, second, function, variables, forms) std::vector<ResolvedPoint> function(Resolving& resolving);
+#define PROBE_KIND(first, second, function, ...) std::vector<ResolvedPoint> function(Resolving& resolving);
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 

@@ -13,7 +13,7 @@ namespace {
 using ast::PointComponent;
 
 const char* const rows[] = {
-#define PROBE_KIND(first, second, function, variables, forms) forms,
+#define PROBE_KIND(first, second, function, variables, forms, ...) forms,
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 };

@@ -25,10 +25,12 @@ struct Kind {
     const char* second; // empty: any component
     std::vector<ResolvedPoint> (*resolve)(Resolving&);
     const VariableSource* variables;
+    const char* declares = ""; // the last component of points that declare a name
 };
 
 const Kind kinds[] = {
-#define PROBE_KIND(first, second, function, variables, forms) {#first, #second, function, &(variables)},
+#define PROBE_KIND(first, second, function, variables, forms, ...)                                                     \
+    {#first, #second, function, &(variables)__VA_OPT__(, ) __VA_ARGS__},
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 };
@@ -64,6 +66,12 @@ std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
 }
 
 } // namespace
+
+bool declares_counter(const ast::ProbePoint* point) {
+    return std::ranges::any_of(kinds, [&](const Kind& kind) {
+        return point->components[0].name == kind.first && point->components.back().name == kind.declares;
+    });
+}
 
 std::vector<ResolvedPoint> resolve_point(const ast::ProbePoint& point, ProbeEnvironment& env, PointClaims& claims,
                                          Diagnostics& diags) {
