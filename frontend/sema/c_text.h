@@ -34,7 +34,7 @@ struct CCallee {
     std::string function; // name of a function of the script or the library
     size_t arguments;
 };
-// Returns the library functions that the prelude for C (codegen/c/prelude.cc) needs for these names.
+// Returns the library functions that the prelude for C (codegen/c/headers/prelude.h) needs for these names.
 std::vector<CCallee> library_callees(const CNames& names);
 // Returns all functions of the script and the library that the code calls by these names.
 std::vector<CCallee> c_callees(const CNames& names);
