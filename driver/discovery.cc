@@ -179,7 +179,7 @@ void print_kernel_families(Translation& t, bool with_modules) {
     if (hooks)
         print_family("kernel.lsm(\"*\")", counted(hooks, "security hook", "security hooks"));
     if (iterators)
-        print_family("kernel.iter(\"*\")", "objects of the kernel, one by one");
+        print_family("kernel.iter(\"*\")", "each object of one kind in the kernel");
     if (with_modules) {
         const std::vector<std::string> modules = (*kernel)->modules();
         if (!modules.empty())

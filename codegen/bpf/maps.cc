@@ -76,8 +76,8 @@ std::string Maps::declare() {
         declare(plan::maps::scans, Array, 4, 8 + scan_bytes_, count_scans());
         if (scan_bytes_ > largest_walks(bpf_.state.facts))
             unsupported = fmt::format(
-                "the arrays of a foreach in the kernel are too large for this kernel ({} MB of {}); declare a capacity "
-                "(`global a[50000]`), use `end` or a timer, or lower -DMAXNESTING for recursion",
+                "the arrays of a foreach are too large for this kernel ({} MB, at most {}): declare a capacity (`global "
+                "a[50000]`), use `end` or a timer, or lower -DMAXNESTING",
                 scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
     }
     declare(plan::maps::counts, Array, 4, sizeof(plan::ProbeCounts),

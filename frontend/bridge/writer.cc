@@ -464,7 +464,7 @@ class ScriptWriter {
         for (int number = 1; number < NSIG; number++)
             if (const char* known = sigabbrev_np(number); known && name == known)
                 return std::to_string(number);
-        return node.kind == NodeKind::Name ? write(w_, node) : w_.gap(node, "there is no such signal");
+        return node.kind == NodeKind::Name ? write(w_, node) : w_.gap(node, "no signal has this name");
     }
 
     Lines write_time_statement(const Node& node) {

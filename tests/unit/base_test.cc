@@ -268,7 +268,7 @@ TEST_F(DiagTest, SuppressCountsAndKeepsNothing) {
         {
             Diagnostics::Suppress inner(diags);
             EXPECT_EQ(inner.errors(), 0u);
-            diags.report(DiagId::UnusedVariable, {}, "a warning is no error here");
+            diags.report(DiagId::UnusedVariable, {}, "a warning is not an error here");
             diags.report(DiagId::Syntax, {}, "two");
             EXPECT_EQ(inner.errors(), 1u);
         }
