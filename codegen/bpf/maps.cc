@@ -75,10 +75,10 @@ std::string Maps::declare() {
     if (scans_) {
         declare(plan::maps::scans, Array, 4, 8 + scan_bytes_, count_scans());
         if (scan_bytes_ > largest_walks(bpf_.state.facts))
-            unsupported = fmt::format(
-                "the arrays of a foreach are too large for this kernel ({} MB, at most {}): declare a capacity (`global "
-                "a[50000]`), use `end` or a timer, or lower -DMAXNESTING",
-                scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
+            unsupported = fmt::format("the arrays of a foreach are too large for this kernel ({} MB, at most {}): "
+                                      "declare a capacity (`global "
+                                      "a[50000]`), use `end` or a timer, or lower -DMAXNESTING",
+                                      scan_bytes_ >> 20, largest_walks(bpf_.state.facts) >> 20);
     }
     declare(plan::maps::counts, Array, 4, sizeof(plan::ProbeCounts),
             std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.probes.size())));

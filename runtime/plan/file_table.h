@@ -6,19 +6,21 @@
  * load address.
  *
  * A table is an array map with elements of 64 bits. It is the value for the file's inode in the map of maps
- * `sonde_files`. C, because codegen/rtlib and the runtime include it. The table consists of:
+ * `sonde_files`. C, because codegen/rtlib and the runtime include it.
  *
- *   SONDE_TABLE_HEAD elements    struct sonde_table_head
- *   unwind rows                  one element each: the offset, and the rule from this offset on (packed, see below)
- *   symbol rows                  two elements each: struct sonde_table_row, value: the symbol's size
- *   line rows                    two elements each: struct sonde_table_row, value: the line; 0: no line from here on
- *   inlined rows                 two elements each: struct sonde_table_row, text: the chain of the innermost function
- *                                that is inlined from this offset on
- *   chains                       one element each: the function's text in the lower half; in the upper half the chain
- * of the enclosing function if that one is inlined, too, or 0 saves rows                   one element each: the
- * offset, and where functions have saved registers from here on (packed, see below) steps                        one
- * element each: an instruction of a SONDE_RULE_STEPS rule's program texts                        NUL-terminated; rows
- * refer to a text by its first element */
+ * A table consists of these parts. Each part except the head and the rows with a struct has one element per entry:
+ *
+ * - head: struct sonde_table_head, SONDE_TABLE_HEAD elements
+ * - unwind rows: the offset, and the rule from this offset on (packed, see below)
+ * - symbol rows: struct sonde_table_row, two elements each; value: the symbol's size
+ * - line rows: struct sonde_table_row, two elements each; value: the line, or 0 if there is no line from here on
+ * - inlined rows: struct sonde_table_row, two elements each; text: the chain of the innermost inlined function
+ * - chains: the function's text in the lower half; in the upper half the chain of the enclosing function if that one is
+ *   also inlined, or 0
+ * - saves rows: the offset, and where functions have saved registers from here on (packed, see below)
+ * - steps: the instructions of the programs of SONDE_RULE_STEPS rules
+ * - texts: NUL-terminated; rows refer to a text by its first element
+ */
 #ifndef SONDE_FILE_TABLE_H
 #define SONDE_FILE_TABLE_H
 
