@@ -24,9 +24,9 @@
 // * A program that maps memory which is writable and executable can copy its code there and run it without a further
 //   call. Nobody can stop it before it reaches the copied breakpoint.
 // * Programs that make the system calls without the C library are not followed.
-// * If a copy takes the place of the program's code, and the session takes more than five seconds (before Linux 6.13,
-//   one), for example because it is stopped itself, the process gets SIGSTOP, which a parent can see (WUNTRACED), and
-//   SIGCONT later. Other threads continue after half a second.
+// * A process whose code is replaced by a copy waits five seconds for the session (before Linux 6.13, one). After that
+//   it gets SIGSTOP, and SIGCONT when the session answers. A parent can see this (WUNTRACED). After other changes
+//   of memory, a thread continues if the session does not answer within half a second.
 // * If the session does not answer for five seconds, a process at its first instruction goes on and is followed later,
 //   with a warning: if it has moved its code by then, SIGTRAP ends it.
 #pragma once
