@@ -287,8 +287,10 @@ ONCE int sonde_rt_find_row(struct row* r)
         return 0;
     u64 inode = r->inode; /* a key must be on the stack or in a map (until 6.2) */
     void* table = bpf_map_lookup_elem(&sonde_files, &inode);
-    if (!table)
+    if (!table) {
+        r->kind = MISSING_TABLE;
         return 0;
+    }
     u64 counts = element(table, 0);
     struct search s = {table, SONDE_TABLE_HEAD, 1, 0, (u32)counts, r->place};
     if (r->kind == SAVES_ROWS) {

@@ -87,9 +87,9 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
 int sonde_rt_find_mapping(u64 address, struct mapped* m);
 
 /* Rows of a file's table. */
-enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS };
+enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS, MISSING_TABLE };
 struct row {
-    u64 inode, kind, place; /* input */
+    u64 inode, kind, place; /* input; the kind becomes MISSING_TABLE if the file has no table */
     u64 first, second;      /* result: the row's words; rows for unwinding have one */
 };
 /* Finds the last row that begins at or before `place`. Returns 1 if there is one. */

@@ -129,6 +129,7 @@ struct task_struct {
     char comm[16];
     struct css_set* cgroups;
     struct uprobe_task* utask;
+    int* clear_child_tid;
     struct thread_struct thread;
 };
 #pragma clang attribute pop

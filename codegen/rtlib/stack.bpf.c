@@ -43,13 +43,17 @@ extern u8 sonde_rules; /* a map, defined by the script's module */
  * no lock: an entry's two words match only if they were written together, for the same offset of the same file.
  * Files keep their tables as long as the session runs. */
 static u64 place_of(u64 address, struct mapped* in) { return address - in->at.start + in->at.offset; }
-/* The second half of a row's word; 0 if there is no row. Not inlined, because the callers have little stack. */
+/* The second half of a row's word; 0 if there is no row, NO_TABLE if the file has no table. Not inlined, because the
+ * callers have little stack. */
+#define NO_TABLE (1ull << 32)
 RT u64 sonde_rt_row_value(struct mapped* in, u64 kind, u64 place)
 {
     struct row row = {in->at.inode, kind, place, 0, 0};
-    return sonde_rt_find_row(&row) ? row.first >> 32 : 0;
+    if (sonde_rt_find_row(&row))
+        return row.first >> 32;
+    return row.kind == MISSING_TABLE ? NO_TABLE : 0;
 }
-static u32 rule_at(u64 address, struct mapped* in)
+static u64 rule_at(u64 address, struct mapped* in)
 {
     u32 none = 0;
     u64 place = place_of(address, in), file = in->at.inode * 0x9e3779b97f4a7c15;
@@ -61,8 +65,8 @@ static u32 rule_at(u64 address, struct mapped* in)
         if ((what ^ kept->mark) == file && what >> 32 == place)
             return (u32)what;
     }
-    u32 rule = (u32)sonde_rt_row_value(in, UNWIND_ROWS, place);
-    if (kept && rule) { /* a file without a table may get one later */
+    u64 rule = sonde_rt_row_value(in, UNWIND_ROWS, place);
+    if (kept && (u32)rule) { /* a file without a table may get one later */
         kept->place_and_rule = place << 32 | rule;
         kept->mark = (place << 32 | rule) ^ file;
     }
@@ -133,16 +137,14 @@ RT u64 sonde_rt_note_place(struct walk* w, u64 i)
     return 0;
 }
 
-/* Marks the stack as doubtful: there is no rule for the code, and it need not use frame pointers. Not inlined, as
- * above. */
-RT u64 sonde_rt_note_doubt(struct walk* w)
+/* Marks the stack as doubtful: there is no rule for the code, and it need not use frame pointers. The search for the
+ * rule says whether there was a table: by now the session may have added it. */
+static inline void note_doubt(struct walk* w, u64 rule)
 {
-    u64 inode = w->in.at.inode;
-    if (inode && !bpf_map_lookup_elem(&sonde_files, &inode))
+    if (w->in.at.inode && rule & NO_TABLE)
         w->stacks->machine.doubt = SONDE_STACK_EARLY;
     else if (w->stacks->machine.doubt == 0)
         w->stacks->machine.doubt = SONDE_STACK_GUESSED;
-    return 0;
 }
 
 #include "../../arch/leaving_code.h"
@@ -370,7 +372,7 @@ static inline void load_registers(struct walk* w)
     m->known = m->registers[SONDE_PC] == w->stacks->user.address[0] && m->registers[SONDE_SP] == m->sp[0] ? ~0ull : 0;
     m->loaded = 1;
 }
-static inline u32 rule_of(struct walk* w, u64 looked, u64* is_code)
+static inline u64 rule_of(struct walk* w, u64 looked, u64* is_code)
 {
     *is_code = sonde_rt_find_mapping(looked, &w->in) && w->in.code;
     return (*is_code ? rule_at(looked, &w->in) : SONDE_RULE(SONDE_RULE_SP, 1, 0)) | (u32)w->stacks->machine.narrow;
@@ -380,12 +382,12 @@ static inline void work_out(struct walk* w)
 {
     struct sonde_machine* m = &w->stacks->machine;
     u64 i = m->since & (SONDE_STACK_MOST - 1), is_code;
-    u32 rule = rule_of(w, m->looked[i], &is_code), kind = SONDE_RULE_KIND(rule);
+    u32 rule = (u32)rule_of(w, m->looked[i], &is_code), kind = SONDE_RULE_KIND(rule);
     m->registers[SONDE_PC] = w->stacks->user.address[i];
     m->registers[SONDE_SP] = m->sp[i];
     m->registers[SONDE_FP] = m->fp[i];
     if (kind == SONDE_RULE_SP || kind == SONDE_RULE_FP) {
-        m->saves = sonde_rt_row_value(&w->in, SAVES_ROWS, place_of(m->looked[i], &w->in));
+        m->saves = (u32)sonde_rt_row_value(&w->in, SAVES_ROWS, place_of(m->looked[i], &w->in));
         m->cfa = m->sp[(i + 1) & (SONDE_STACK_MOST - 1)];
         m->word = rule & SONDE_RULE_NARROW ? 4 : 8;
         LOOP(SONDE_SAVED_MOST, restore, w);
@@ -444,7 +446,8 @@ static long climb(u64 n, struct walk* w)
         return 0;
     }
     u64 address = w->pc - !m->exact_now, i = m->at, is_code;
-    u32 rule = rule_of(w, address, &is_code);
+    u64 found = rule_of(w, address, &is_code);
+    u32 rule = (u32)found;
     m->state = SONDE_STACK_LOST;
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
      * null pointer. */
@@ -473,7 +476,7 @@ static long climb(u64 n, struct walk* w)
             break;
         }
         if (cfa == 0)
-            sonde_rt_note_doubt(w);
+            note_doubt(w, found);
         /* The outermost function has a frame pointer of 0 (psABI, 3.4.1). */
         if (fp == 0) {
             m->state = SONDE_STACK_WHOLE;
@@ -509,6 +512,15 @@ static long climb(u64 n, struct walk* w)
     return back == 0;
 }
 
+/* Whether an exiting task still owns its stack. After the kernel has cleared the thread's id in the process' memory,
+ * which wakes pthread_join(), other threads use or unmap the stack (set_tid_address(2)). */
+static inline u64 owns_stack(struct task_struct* task)
+{
+    int* id_at = 0;
+    u32 id = 0;
+    READ(id_at, task->clear_child_tid);
+    return id_at && bpf_probe_read_user(&id, sizeof id, id_at) == 0 && id;
+}
 /* The reason why a task in the kernel has no user stack; 0 if it has one. */
 static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
 {
@@ -524,7 +536,7 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
     if (flags & PF_KTHREAD)
         return SONDE_STACK_KERNEL_THREAD;
     if (flags & PF_EXITING)
-        return mm ? 0 : SONDE_STACK_GONE;
+        return mm && owns_stack(task) ? 0 : SONDE_STACK_GONE;
     return !mm ? SONDE_STACK_KERNEL_THREAD : stack->from == SONDE_FROM_END ? SONDE_STACK_GONE : 0;
 }
 
