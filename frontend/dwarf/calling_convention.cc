@@ -100,6 +100,54 @@ Location rust_result(const RegisterFile& file, const Type* type, bool is_optimiz
     return location;
 }
 
+// Whether Rust's own convention passes a value of this type by address. It passes one or two scalars, and other values
+// of up to 8 bytes, in registers or in stack slots of their own.
+bool may_be_passed_by_address_in_rust(const Type* type) {
+    constexpr uint64_t one_register = 8, two_registers = 16;
+    constexpr size_t most_scalars = 2;
+    Leaves leaves;
+    return type->size > two_registers ||
+           (type->size > one_register && !(add_leaves(type, 0, leaves, 0) && leaves.size() <= most_scalars));
+}
+
+// Whether a function of Rust follows the ABI of C (`extern "C"`), in which an object on the stack is there as a whole.
+// The debug information does not name the convention. But the places of the arguments show it:
+//
+//     fn f(..., g: Large, h: u32)
+//     g at 208, h at 216    only the address of `g` fits between them
+//     g at 208, h at 232    `g` itself is there
+//
+// Without such arguments, the name decides. Functions without a mangled name are almost always made for C.
+// `return_address` is the place of the return address; stack arguments are above it.
+bool follows_c_abi(Locations& locations, std::span<const int> registers, Dwarf_Die function,
+                   const std::vector<Variable>& arguments, const RegisterOffset& return_address, Address address) {
+    auto on_stack = [&](const Variable& argument) -> std::optional<int64_t> {
+        const Location place = locations.locate(argument, address);
+        const RegisterOffset at =
+            place.kind == Location::Memory ? register_offset(place).value_or(RegisterOffset()) : RegisterOffset();
+        return at.reg == return_address.reg && at.bytes > return_address.bytes ? std::optional(at.bytes) : std::nullopt;
+    };
+    Dwarf_Addr low = 0;
+    const bool has_entry = dwarf_lowpc(&function, &low) == 0;
+    auto is_in_register = [&](const Variable& argument) {
+        const Location passed = has_entry ? locations.locate(argument, low) : Location();
+        return passed.kind == Location::Register && std::ranges::find(registers, passed.reg) != registers.end();
+    };
+    // Arguments are on the stack in their order, so only those in registers can be between the two.
+    for (auto one = arguments.begin(); one != arguments.end(); ++one) {
+        const Type* type = strip(one->type);
+        const std::optional<int64_t> begin = on_stack(*one);
+        if (!begin || !type || !is_class(type) || !may_be_passed_by_address_in_rust(type))
+            continue;
+        const auto next = std::find_if_not(one + 1, arguments.end(), is_in_register);
+        if (const std::optional<int64_t> at = next == arguments.end() ? std::nullopt : on_stack(*next))
+            return *at >= *begin + static_cast<int64_t>(type->size);
+    }
+    const char* name = string_attribute(function, DW_AT_linkage_name);
+    const std::string_view linkage = name ? name : "";
+    return !linkage.starts_with("_R") && !linkage.starts_with("_ZN");
+}
+
 // The convention of 32-bit programs: integers are returned in the first register, or in two for 8 bytes. For a record,
 // the first one has the address of the caller's memory.
 Location narrow_result(std::span<const int> registers, const Type* type) {
@@ -306,9 +354,19 @@ Location CallingConvention::corrected(const Variable& parameter, Address address
         return place;
     FunctionRef function = units_.function_at(address);
     int language = function ? function.unit->language : 0;
-    constexpr uint64_t two_registers = 16; // the size that Rust passes in two registers
-    if (is_cxx_language(language) ? is_passed_by_address(types_, type)
-                                  : language == DW_LANG_Rust && type->size > two_registers)
+    bool by_address = false;
+    if (is_cxx_language(language)) {
+        by_address = is_passed_by_address(types_, type);
+    } else if (language == DW_LANG_Rust && may_be_passed_by_address_in_rust(type)) {
+        Dwarf_Die outer;
+        FunctionInstance instance;
+        instance.die = die_of(enclosing_subprogram(function), &outer) ? debug_.pack(outer) : 0;
+        const std::vector<Variable> arguments = variables_.arguments(instance);
+        const bool is_own = std::ranges::find(arguments, parameter.die, &Variable::die) != arguments.end();
+        by_address = !is_own || !follows_c_abi(locations_, file_.architecture().registers().arguments, outer, arguments,
+                                               *below, address);
+    }
+    if (by_address)
         place.ops.push_back({LocationOp::Deref, 8});
     return place;
 }
