@@ -51,4 +51,15 @@ FunctionRef owner_of(Dwarf_Die& die, FunctionRef innermost) {
     return innermost;
 }
 
+Dwarf_Die original(Dwarf_Die die) {
+    constexpr int longest_chain = 8;
+    Dwarf_Attribute attribute;
+    Dwarf_Die next;
+    for (int i = 0; i < longest_chain && dwarf_attr(&die, DW_AT_abstract_origin, &attribute) &&
+                    dwarf_formref_die(&attribute, &next);
+         i++)
+        die = next;
+    return die;
+}
+
 } // namespace sonde

@@ -128,6 +128,19 @@ std::string integer_name(std::string_view name) {
     return text;
 }
 
+// Returns the unit of the source in which a DIE is. dwz moves DIEs that sources share to partial units, which belong to
+// no source.
+Unit* unit_of_source(UnitIndex& units, DebugFiles& debug, DieOffset near) {
+    Dwarf_Die die;
+    if (debug.unpack(near, &die)) {
+        die = original(die);
+        Unit* unit = units.unit_of(die);
+        if (unit && dwarf_tag(&unit->die) != DW_TAG_partial_unit)
+            return unit;
+    }
+    return units.unit_of(near);
+}
+
 const Type void_type = [] {
     Type type;
     type.kind = Type::Void;
@@ -187,7 +200,7 @@ const Type* TypeNames::find_type(std::string_view text, DieOffset near) {
         type = &void_type;
     } else {
         Dwarf_Die die;
-        Unit* near_unit = units_.unit_of(near);
+        Unit* near_unit = unit_of_source(units_, debug_, near);
         Unit* unit = nullptr;
         const NamedEntry* entry = best_type(wanted.name, wanted.tag, near_unit, &unit);
         if (entry && die_at(*unit, entry->offset, &die))
@@ -234,7 +247,7 @@ std::optional<int64_t> TypeNames::enumerator_below(Dwarf_Die& parent, std::strin
 // The unit of the probe point comes first: two units can have an enumerator with the same name and different values.
 std::optional<int64_t> TypeNames::enumerator(std::string_view name, DieOffset near) {
     std::string_view last = last_component(name);
-    Unit* near_unit = units_.unit_of(near);
+    Unit* near_unit = unit_of_source(units_, debug_, near);
     if (near_unit)
         if (std::optional<int64_t> value = enumerator_below(near_unit->die, last, true, 0))
             return value;
@@ -272,6 +285,8 @@ std::optional<int64_t> TypeNames::visible_enumerator(const FunctionInstance& fun
     scan(*found.unit);
     // In C, an enumeration inside a structure belongs to the enclosing scope; in C++, to the class.
     const bool inside = is_c_language(found.unit->language);
+    if (const Unit* source = unit_of_source(units_, debug_, function.die))
+        scopes.push_back(source->die);
     scopes.push_back(found.unit->die);
     for (Dwarf_Die& scope : scopes)
         if (std::optional<int64_t> value = enumerator_below(scope, name, inside, 0))

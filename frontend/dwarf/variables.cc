@@ -178,7 +178,7 @@ std::vector<Variable> Variables::in(FunctionRef function, Address address, bool 
     std::vector<Variable> variables = locals(function, address, Depth::Types);
     if (with_globals)
         if (Unit* unit = function ? function.unit : units_.unit_at(address))
-            add_unit_globals(*unit, variables);
+            add_unit_globals(function, *unit, variables);
     return variables;
 }
 
@@ -191,25 +191,45 @@ std::vector<Variable> Variables::locals(FunctionRef function, Address address, D
     return variables;
 }
 
-// A global is hidden by a local variable or an earlier global with the same name.
-void Variables::add_unit_globals(Unit& unit, std::vector<Variable>& variables) {
+// Adds the globals that a function of this unit sees. A global is hidden by a local variable or an earlier global with
+// the same name.
+//
+// After link-time optimization, the unit may have variables of several sources (see original()). Example: a.c and b.c
+// both have `static int count`; a function of b.c sees that of b.c.
+void Variables::add_unit_globals(const FunctionRef& function, Unit& unit, std::vector<Variable>& variables) {
     scan(unit);
+    Dwarf_Die die;
+    Dwarf_Off source = 0;
+    if (die_of(function, &die)) {
+        Dwarf_Die origin = original(die), cu;
+        if (dwarf_diecu(&origin, &cu, nullptr, nullptr))
+            source = dwarf_dieoffset(&cu);
+    }
     std::set<std::string_view> known;
     for (const Variable& variable : variables)
         known.insert(variable.name);
     std::vector<Variable> added;
-    for (const NamedEntry& entry : unit.variables) {
-        Dwarf_Die die;
-        if (!dwarf_offdie(unit.dwarf, entry.offset, &die))
-            continue;
-        const char* name = entry.name ? entry.name : dwarf_diename(&die);
-        if (!name || !known.insert(name).second)
-            continue;
-        if (std::optional<Variable> variable = make_variable(die)) {
-            variable->is_global = true;
-            added.push_back(*std::move(variable));
+    auto add = [&](bool of_source) {
+        for (const NamedEntry& entry : unit.variables) {
+            if (!dwarf_offdie(unit.dwarf, entry.offset, &die))
+                continue;
+            Dwarf_Die origin = original(die), cu;
+            const Dwarf_Off from = dwarf_diecu(&origin, &cu, nullptr, nullptr) ? dwarf_dieoffset(&cu) : 0;
+            // Variables of other sources are visible if they are external.
+            const bool is_visible = from == dwarf_dieoffset(&unit.die) || flag_attribute(origin, DW_AT_external);
+            if (of_source ? from != source : !is_visible)
+                continue;
+            const char* name = entry.name ? entry.name : dwarf_diename(&die);
+            if (!name || !known.insert(name).second)
+                continue;
+            if (std::optional<Variable> variable = make_variable(die)) {
+                variable->is_global = true;
+                added.push_back(*std::move(variable));
+            }
         }
-    }
+    };
+    add(true);
+    add(false);
     std::move(added.begin(), added.end(), std::back_inserter(variables));
 }
 

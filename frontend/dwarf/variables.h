@@ -44,7 +44,7 @@ class Variables {
     std::vector<Variable> in(FunctionRef function, Address address, bool with_globals);
     std::vector<Variable> locals(FunctionRef function, Address address, Depth depth);
     void add_variables(Dwarf_Die& scope, std::vector<Variable>& variables, bool parameters_only, Depth depth);
-    void add_unit_globals(Unit& unit, std::vector<Variable>& variables);
+    void add_unit_globals(const FunctionRef& function, Unit& unit, std::vector<Variable>& variables);
     // `pack_name` is the name for a DIE without one (gcc's parts of a parameter pack).
     std::optional<Variable> make_variable(Dwarf_Die& die, Depth depth = Depth::Types, const char* pack_name = nullptr);
 
