@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/hir/walk.h"
 #include "frontend/variables/components.h"
 #include "frontend/variables/layout.h"
 #include "frontend/variables/pretty.h"
@@ -13,15 +14,12 @@
 namespace sonde {
 namespace {
 
-// Whether an address is computed from memory, which may contain anything. Example: an optional argument in Fortran is
-// at address 0 if it is missing.
-bool reads_memory(const hir::Expr& address) {
-    if (address.kind == hir::ExprKind::Load)
-        return true;
-    if (address.kind != hir::ExprKind::Binary)
-        return false;
-    const auto& binary = hir::as<hir::Binary>(address);
-    return reads_memory(*binary.left) || reads_memory(*binary.right);
+// Whether an address or a value is computed from memory, which may contain anything. Examples: an optional argument in
+// Fortran is at address 0 if it is missing; LLVM 19 describes values in spilled registers with truncated addresses.
+bool reads_memory(const hir::Expr& expr) {
+    bool reads = false;
+    for_each_expr(expr, [&](const hir::Expr& part) { reads = reads || part.kind == hir::ExprKind::Load; });
+    return reads;
 }
 
 } // namespace
@@ -48,7 +46,7 @@ void add_variable(Binding& b, Text& text, const std::string& name, const std::fu
     hir::Expr* value = target ? to_long(b, *target, b.expr.range) : nullptr;
     if (!value)
         return text.literal("?");
-    if (strip(place->type)->kind != Type::Reference && !(target->address && reads_memory(*target->address)))
+    if (strip(place->type)->kind != Type::Reference && !reads_memory(target->address ? *target->address : *value))
         return text.add_integer(value, 'x', '#');
     one.add_integer(value, 'x', '#');
     text.add(std::move(one).finish_guarded(b));
