@@ -9,6 +9,9 @@
 // places where a type may be, and an error is only useful if none of them works.
 #include "frontend/variables/scope.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include "base/glob.h"
@@ -28,12 +31,22 @@ std::vector<std::string> split_modules(std::string_view list) {
     return names;
 }
 
+// Whether the path leads to the probed file, which has another path if the script names it by a symbolic link. Only the
+// addresses of its variables are known.
+bool is_probed_file(Binding& b, const std::string& path) {
+    std::error_code error;
+    return b.point.module && b.point.module->has_debug_info() &&
+           std::filesystem::equivalent(path, b.point.module->path(), error);
+}
+
 // The program or library of this name. Null if it has no debug information; `why` is the reason.
 DwarfModule* named_module(Binding& b, const std::string& name, std::string& why) {
     if (name == "kernel") {
         why = "`kernel` must be the only name";
     } else if (Result<std::string> path = find_file(name); !path) {
         why = path.error().message;
+    } else if (is_probed_file(b, *path)) {
+        return b.point.module;
     } else if (Result<DwarfModule*> module = b.binder.module(*path); !module) {
         why = module.error().message;
     } else if (!(*module)->has_debug_info()) {
