@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "runtime/plan/counts.h"
-#include "runtime/plan/error_place.h"
 
 namespace sonde {
 
@@ -21,17 +20,15 @@ uint32_t PlanState::add_format(const plan::Format& format) {
 }
 
 namespace {
-// The end of an error's message, for example: identifier '$x' at a.stp:3:7. Places in the library get a mark, so that
-// the runtime can name the script's own line first.
-std::string near(const Sources& sources, const std::string& text, Range range) {
+plan::ErrorPlace near(const Sources& sources, const std::string& text, Range range) {
     const bool name = !text.empty() && (isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_' ||
                                         text[0] == '$' || text[0] == '@');
-    return fmt::format("{} '{}' at {}{}", name ? "identifier" : "operator", text, sources.place(range),
-                       sources.is_tapset(range.file) ? plan::in_library : "");
+    return {fmt::format("{} '{}' at {}", name ? "identifier" : "operator", text, sources.place(range)),
+            sources.is_tapset(range.file)};
 }
 } // namespace
 
-uint32_t PlanState::add_site(const std::string& message, Range range) {
+uint32_t PlanState::add_site(const plan::ErrorMessage& message, Range range) {
     plan::Site site;
     site.message = message;
     if (range.valid()) {
@@ -52,8 +49,8 @@ uint32_t PlanState::add_call(const std::string& callee, Range range) {
     std::string_view text = sources.text(range);
     const auto is_part = [](unsigned char c) { return isalnum(c) || c == '_' || c == '$' || c == '@'; };
     const auto end = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_part) - text.begin());
-    const std::string place = near(sources, end ? std::string(text.substr(0, end)) : callee, range);
-    auto [entry, fresh] = calls.try_emplace(place, static_cast<uint32_t>(plan.calls.size() + 1));
+    const plan::ErrorPlace place = near(sources, end ? std::string(text.substr(0, end)) : callee, range);
+    auto [entry, fresh] = calls.try_emplace(place.text, static_cast<uint32_t>(plan.calls.size() + 1));
     if (fresh)
         plan.calls.push_back(place);
     return std::min(entry->second, plan::unknown_call);

@@ -36,7 +36,7 @@ struct PlanState {
     uint32_t add_format(const plan::Format& format);
     // Adds a place where an error can occur and returns its number. `range` is the part of the script that the message
     // quotes after "near".
-    uint32_t add_site(const std::string& message, Range range);
+    uint32_t add_site(const plan::ErrorMessage& message, Range range);
     // Adds the place of a call for ErrorDetails::calls and returns its number.
     uint32_t add_call(const std::string& callee, Range range);
     // Requests tables for look-ups in handlers; `tables` are bits of plan::FileTables.

@@ -164,7 +164,7 @@ void define_constants(Emitter& e) {
     if (e.module().getNamedGlobal("sonde_site_texts")) {
         std::vector<std::string> texts;
         for (const plan::Site& site : e.state().plan.sites)
-            texts.push_back(site.message.substr(0, site.message.find("%#x")));
+            texts.push_back(site.message.text.substr(0, site.message.text.find("%#x")));
         define("sonde_site_texts", cells(e, texts, site_text_bytes));
     }
     if (e.module().getNamedGlobal("sonde_row_texts")) {

@@ -79,10 +79,9 @@ Range range_of(FileId file, const bridge::Gap& gap) {
     return {file, static_cast<uint32_t>(gap.begin), static_cast<uint32_t>(gap.end)};
 }
 
-// Checks the translated script on this machine, and returns the diagnostics: for example, a function does not exist, or
-// a program has no debug information.
-std::string check_translation(Translation& t, const Options& options, const bridge::Bridged& bridged) {
-    Diagnostics diags(t.sources);
+// Checks the translated script on this machine. `diags` gets the errors: for example, a function does not exist, or a
+// program has no debug information.
+void check_translation(Translation& t, const Options& options, const bridge::Bridged& bridged, Diagnostics& diags) {
     diags.warnings_off = true;
     const FileId file = t.sources.add("<translation>", bridged.script);
     const ast::File* parsed = parse_file(file, t.sources, t.parse_options, t.arena, diags);
@@ -93,7 +92,6 @@ std::string check_translation(Translation& t, const Options& options, const brid
         t.env.guru |= bridged.needs_guru; // safe: no other script uses this environment
         analyze({parsed}, *t.library, t.env, as, t.arena, diags);
     }
-    return diags.has_errors() ? diags.render(false) : "";
 }
 
 // Recognizes a script that has our `probe` in front of another tracer's point: `probe kprobe:vfs_read {`. Overwrites
@@ -179,9 +177,13 @@ bool explain_foreign(Translation& t, const Options& options) {
         fmt::print(stderr, "{}\n", command_with(options, *bridged));
     else
         fmt::print(stderr, "{}", bridged->script);
-    if (std::string problems = check_translation(t, options, *bridged); !problems.empty()) {
-        fmt::print(stderr, "\nOf that, this machine cannot run all as it stands:\n\n{}", problems);
-        if (problems.find("error[no-match]") != std::string::npos && bridged->script.find("), ") != std::string::npos)
+    Diagnostics problems(t.sources);
+    check_translation(t, options, *bridged, problems);
+    if (problems.has_errors()) {
+        fmt::print(stderr, "\nOf that, this machine cannot run all as it stands:\n\n{}", problems.render(false));
+        const bool lacks_points =
+            std::ranges::find(problems.all(), DiagId::NoMatch, &Diagnostic::id) != problems.all().end();
+        if (lacks_points && bridged->script.find("), ") != std::string::npos)
             fmt::print(stderr, "\nA point with ` ?` after it may be missing: `probe A ?, B ?`\n");
     }
     return true;

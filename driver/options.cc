@@ -69,9 +69,11 @@ class Words {
         std::ranges::reverse(words); // CLI11 reads them from the end
         try {
             app.parse(std::move(words));
+        } catch (const CLI::ArgumentMismatch& error) {
+            const std::string text = error.what(), name = text.substr(0, text.find(':'));
+            return find_option(name) ? name + " needs a value" : text;
         } catch (const CLI::ParseError& error) {
-            const std::string text = error.what();
-            return text.ends_with(" missing") ? text.substr(0, text.find(':')) + " needs a value" : text;
+            return error.what();
         }
         for (Entry& one : entries_)
             if (one.option->count() > 0) {

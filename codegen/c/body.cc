@@ -124,7 +124,7 @@ void CBody::check_faults(llvm::Instruction& before) {
     end_if(ir.CreateICmpNE(fault, ir.getInt64(0)), &before, 0);
 }
 
-uint64_t CBody::add_place(const std::string& message, Range range, int64_t bits) {
+uint64_t CBody::add_place(const plan::ErrorMessage& message, Range range, int64_t bits) {
     places.push_back({message, range});
     return places.size() | static_cast<uint64_t>(bits);
 }
@@ -144,7 +144,7 @@ void CBody::note_fault(const llvm::Instruction& at, llvm::Value* result, llvm::V
     llvm::Value* failed = opaque(ir.CreateAShr(result, 63));
     llvm::Value* before = ir.CreateLoad(ir.getInt64Ty(), has_fault);
     llvm::Value* first = opaque(ir.CreateAnd(failed, ir.CreateNot(before)));
-    const uint64_t status = add_place("read fault [man error::fault] at %#x", place(at), with_argument);
+    const uint64_t status = add_place(plan::ErrorId::ReadFault, place(at), with_argument);
     auto keep = [&](llvm::AllocaInst* where, llvm::Value* value) {
         // Opaque: otherwise LLVM computes this only where the function ends, and keeps all operands on the stack until
         // then.

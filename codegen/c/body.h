@@ -51,7 +51,7 @@ struct CBody {
     void check_faults(llvm::Instruction& before);
     // Adds a place where an error can occur. Returns the function's status for this error. `bits`: see
     // codegen/lower/errors.h.
-    uint64_t add_place(const std::string& message, Range range, int64_t bits);
+    uint64_t add_place(const plan::ErrorMessage& message, Range range, int64_t bits);
     // Ends the function with this status if the condition holds at run time. `before`: the instruction that follows the
     // check.
     void end_if(llvm::Value* condition, llvm::Instruction* before, uint64_t status);

@@ -20,12 +20,13 @@
 #include <vector>
 
 #include "base/source.h"
+#include "runtime/plan/handler_errors.h"
 
 namespace sonde {
 
 // A place in the script where a C function can fail.
 struct CPlace {
-    std::string message;
+    plan::ErrorMessage message;
     Range range;
 };
 

@@ -289,7 +289,7 @@ void bound_loops(CBody& body, CPointers& pointers) {
             had = body.ir.CreateAnd(had, body.ir.CreateNot(body.ir.CreateLoad(body.ir.getInt64Ty(), body.has_fault)));
         llvm::Value* now = body.ir.CreateSub(had, body.ir.getInt64(1));
         body.ir.CreateStore(now, count);
-        const uint64_t status = body.add_place(plan::no_actions_left, range, past_catching);
+        const uint64_t status = body.add_place(plan::ErrorId::ActionsSpent, range, past_catching);
         body.end_if(body.ir.CreateICmpSLT(now, body.ir.getInt64(0)), end, status);
         if (body.has_may_goto)
             end_by_may_goto(body, *end, status);

@@ -638,7 +638,8 @@ class Securing {
         } else if (callee->getName() == "sonde_mark_length") {
             measure_text(call);
         } else if (callee->getName() == "sonde_mark_fail") {
-            call.replaceAllUsesWith(ir_.getInt64(body_.add_place("%s", body_.place(call), with_text)));
+            call.replaceAllUsesWith(
+                ir_.getInt64(body_.add_place(plan::ErrorId::OwnText, body_.place(call), with_text)));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_check") {
             // The error of the called function is the pending error already.
@@ -658,7 +659,7 @@ class Securing {
                          body_.add_place("this pointer does not point to a function of this C", body_.place(call), 0));
             call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_throw") {
-            body_.end_if(ir_.getTrue(), &call, body_.add_place("%s", body_.place(call), with_text));
+            body_.end_if(ir_.getTrue(), &call, body_.add_place(plan::ErrorId::OwnText, body_.place(call), with_text));
             call.eraseFromParent();
         }
     }

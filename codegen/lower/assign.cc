@@ -36,8 +36,9 @@ namespace {
 void raise_if_full(Lowerer& l, llvm::Value* status, const hir::Element& element) {
     const hir::Global& array = *element.array;
     raise_if(l, l.e.CreateICmpNE(status, l.e.number(0)),
-             array.has_own_capacity ? fmt::format("Array overflow, check size limit ({})", array.capacity)
-                                    : "Array overflow, check MAXMAPENTRIES",
+             array.has_own_capacity
+                 ? plan::ErrorMessage(fmt::format("Array overflow, check size limit ({})", array.capacity))
+                 : plan::ErrorId::ArrayFull,
              element.range);
 }
 

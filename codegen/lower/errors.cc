@@ -77,10 +77,10 @@ llvm::Function* note_call_function(Lowerer& l) {
 
 } // namespace
 
-void raise(Lowerer& l, const std::string& message, Range range, llvm::Value* argument) {
+void raise(Lowerer& l, const plan::ErrorMessage& message, Range range, llvm::Value* argument) {
     Emitter& e = l.e;
     int64_t site = e.state().add_site(message, range);
-    if (message == plan::no_actions_left)
+    if (message.id == plan::ErrorId::ActionsSpent)
         site |= past_catching;
     set_error(l, e.number(argument ? site | with_argument : site), argument);
     e.CreateBr(l.on_error);
@@ -89,7 +89,7 @@ void raise(Lowerer& l, const std::string& message, Range range, llvm::Value* arg
 void raise_text(Lowerer& l, llvm::Value* text, Range range) {
     Emitter& e = l.e;
     store_string(l, l.env.error_text, text);
-    set_error(l, e.number(e.state().add_site("%s", range) | with_text), nullptr);
+    set_error(l, e.number(e.state().add_site(plan::ErrorId::OwnText, range) | with_text), nullptr);
     e.CreateBr(l.on_error);
 }
 
@@ -117,7 +117,8 @@ void check_call(Lowerer& l, const hir::Call& expr, llvm::Value* status) {
     e.SetInsertPoint(good);
 }
 
-void raise_if(Lowerer& l, llvm::Value* condition, const std::string& message, Range range, llvm::Value* argument) {
+void raise_if(Lowerer& l, llvm::Value* condition, const plan::ErrorMessage& message, Range range,
+              llvm::Value* argument) {
     Emitter& e = l.e;
     llvm::BasicBlock *bad = e.block("bad"), *good = e.block("good");
     e.CreateCondBr(condition, bad, good);
@@ -165,7 +166,7 @@ void spend(Lowerer& l, uint64_t statements, Range range) {
     llvm::Value* least = e.number(0);
     if (!e.in_kernel()) // volatile: another thread sets it (runtime/engine/interrupter.h)
         least = e.CreateLoad(e.i64(), e.offset(l.env.data, offsetof(plan::SessionWords, least_action)), true);
-    raise_if(l, e.CreateICmpSLT(left, least), plan::no_actions_left, range);
+    raise_if(l, e.CreateICmpSLT(left, least), plan::ErrorId::ActionsSpent, range);
 }
 
 namespace {

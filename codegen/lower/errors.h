@@ -6,6 +6,7 @@
 
 #include "base/source.h"
 #include "frontend/hir/hir.h"
+#include "runtime/plan/handler_errors.h"
 
 namespace llvm {
 class Value;
@@ -24,11 +25,11 @@ constexpr int64_t with_text = int64_t{1} << 33;
 constexpr int64_t past_catching = int64_t{1} << 34;
 
 // Raises an error; the current block ends. `argument`: the number at the message's end.
-void raise(Lowerer& l, const std::string& message, Range range, llvm::Value* argument = nullptr);
+void raise(Lowerer& l, const plan::ErrorMessage& message, Range range, llvm::Value* argument = nullptr);
 // Raises an error with a text that is known at run time only, as error() does.
 void raise_text(Lowerer& l, llvm::Value* text, Range range);
 // Raises an error if the condition (an i1) holds; code continues after the check.
-void raise_if(Lowerer& l, llvm::Value* condition, const std::string& message, Range range,
+void raise_if(Lowerer& l, llvm::Value* condition, const plan::ErrorMessage& message, Range range,
               llvm::Value* argument = nullptr);
 // Makes this the pending error, without leaving.
 void set_error(Lowerer& l, llvm::Value* site, llvm::Value* argument);

@@ -362,7 +362,7 @@ llvm::Value* load(Lowerer& l, const hir::Load& expr, llvm::Value* address) {
     llvm::Value* buffer = e.scratch("load", 8);
     e.CreateStore(e.number(0), buffer);
     llvm::Value* fault = l.target.memory().read(l.env, buffer, expr.size, address, expr.user);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::ReadFault, expr.range, address);
     llvm::Type* narrow = e.getIntNTy(expr.size * 8);
     llvm::Value* value = e.CreateLoad(narrow, buffer);
     if (expr.bit_size) {
@@ -383,7 +383,7 @@ void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t
     e.CreateStore(value, buffer);
     note_write(l, range, what);
     llvm::Value* fault = l.target.memory().write(l.env, buffer, size, address);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), write_fault, range, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::WriteFault, range, address);
 }
 
 void note_change(Lowerer& l, Range range, const std::string& what) {

@@ -35,7 +35,6 @@ void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t
 void note_change(Lowerer& l, Range range, const std::string& what);
 // The same for code that writes memory.
 void note_write(Lowerer& l, Range range, const std::string& what);
-constexpr const char* write_fault = "write fault [man error::fault] at %#x";
 
 // Copies a text to a slot. Returns the length in bytes, without the NUL.
 llvm::Value* copy_text(Lowerer& l, llvm::Value* slot, llvm::Value* text);

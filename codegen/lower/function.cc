@@ -191,7 +191,7 @@ llvm::Value* lower_call(Lowerer& l, const hir::Call& expr, llvm::Value* slot) {
                                             llvm::ConstantInt::get(e.i64(), 0), name);
         // In the function's own body the size is not known yet, so it is loaded. lower_function() stores it afterwards.
         frame = e.routine("sonde_host_push_frame", e.ptr(), {l.env.context, e.CreateLoad(e.i64(), size)});
-        raise_if(l, e.CreateICmpEQ(frame, null), "MAXNESTING exceeded", expr.range);
+        raise_if(l, e.CreateICmpEQ(frame, null), plan::ErrorId::NestedTooDeep, expr.range);
     } else if (l.env.frame) {
         frame = e.offset(l.env.frame, l.frame.next);
         const uint64_t bytes = l.functions[&callee].frame_bytes;

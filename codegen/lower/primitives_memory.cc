@@ -26,7 +26,7 @@ llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
         size = e.CreateSelect(in_range, limit, size);
     }
     llvm::Value* fault = l.target.memory().read_string(l.env, slot, size, address, !expr.facts.of_kernel);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "string copy fault at %#x", expr.range, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::CopyFault, expr.range, address);
     return slot;
 }
 
@@ -47,7 +47,7 @@ llvm::Value* emit_user_string_quoted(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* most = expr.args.size() == 3 ? lower(l, *expr.args[2]) : e.number(-1);
     llvm::Value* fault = l.target.memory().read_string(l.env, slot, e.number(static_cast<int64_t>(l.max_string())),
                                                        address, !expr.facts.of_kernel);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "string copy fault at %#x", expr.range, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::CopyFault, expr.range, address);
     e.routine("sonde_rt_text", e.i64(), {result, slot, lower(l, *expr.args[1]), most, e.number(1)});
     return result;
 }
@@ -80,7 +80,7 @@ llvm::Value* emit_user_wide(Lowerer& l, const hir::Intrinsic& expr) {
     bool is_16 = expr.name.ends_with("utf16");
     llvm::Value* address = lower(l, *expr.args[0]);
     llvm::Value* status = l.target.memory().read_wide(l.env, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
-    raise_if(l, e.CreateICmpEQ(status, e.number(1)), "string copy fault at %#x", expr.range, address);
+    raise_if(l, e.CreateICmpEQ(status, e.number(1)), plan::ErrorId::CopyFault, expr.range, address);
     raise_if(l, e.CreateICmpNE(status, e.number(0)),
              is_16 ? "invalid UTF-16 string at %#x" : "invalid UTF-32 string at %#x", expr.range, address);
     return slot;
@@ -98,7 +98,7 @@ llvm::Value* emit_user_buffer_quoted(Lowerer& l, const hir::Intrinsic& expr) {
     size = e.CreateSelect(e.CreateICmpSLT(size, e.number(0)), e.number(0), size);
     size = e.CreateSelect(e.CreateICmpSGT(size, most), most, size);
     llvm::Value* fault = l.target.memory().read_block(l.env, slot, size, address);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "read fault [man error::fault] at %#x", expr.range, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::ReadFault, expr.range, address);
     e.routine("sonde_rt_text", e.i64(), {result, slot, size, lower(l, *expr.args[2]), e.number(3)});
     return result;
 }
@@ -135,7 +135,7 @@ llvm::Value* emit_set_user_string(Lowerer& l, const hir::Intrinsic& expr) {
     }
     note_write(l, expr.range, expr.name);
     llvm::Value* fault = l.target.memory().write_block(l.env, slot, size, address);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), write_fault, expr.range, address);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::WriteFault, expr.range, address);
     return e.number(0);
 }
 

@@ -35,7 +35,7 @@ Piece read_dump(Lowerer& l, const Directive& directive, llvm::Value* precision, 
     llvm::Value* slot = l.new_slot();
     llvm::Value* from = lower(l, address);
     llvm::Value* fault = l.target.memory().read_block(l.env, slot, size, from);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), "read fault [man error::fault] at %#x", address.range, from);
+    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::ReadFault, address.range, from);
     return {slot, 0, size};
 }
 

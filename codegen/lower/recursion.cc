@@ -334,7 +334,7 @@ void lower_machine(Lowerer& l, const hir::Function& function) {
     e.CreateRet(e.CreateLoad(e.i64(), e.offset(machine.base, Machine::status_at)));
     e.SetInsertPoint(bad);
     l.on_error = e.block("refused");
-    raise(l, plan::no_actions_left, function.range);
+    raise(l, plan::ErrorId::ActionsSpent, function.range);
     e.SetInsertPoint(l.on_error);
     e.CreateRet(e.number(1));
 
@@ -363,7 +363,7 @@ llvm::Value* call_in_machine(Lowerer& l, const hir::Call& expr) {
     e.lines().locate(expr.range);
     llvm::Value* depth = e.CreateLoad(e.i64(), l.machine->base);
     auto last = static_cast<int64_t>(e.state().plan.max_nesting) - 1;
-    raise_if(l, e.CreateICmpUGE(depth, e.number(last)), "MAXNESTING exceeded", expr.range);
+    raise_if(l, e.CreateICmpUGE(depth, e.number(last)), plan::ErrorId::NestedTooDeep, expr.range);
     llvm::Value* next = e.CreateGEP(e.getInt8Ty(), l.machine->activation, l.machine->size);
     e.CreateStore(e.number(static_cast<int64_t>(l.machine->number_of(callee))), next);
     for (size_t i = 0; i < arguments.size(); i++)

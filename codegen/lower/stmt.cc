@@ -88,7 +88,7 @@ void lower_loop(Lowerer& l, const hir::Loop& loop) {
     }
     e.CreateBr(head);
     e.SetInsertPoint(limit);
-    raise(l, plan::no_actions_left, loop.range);
+    raise(l, plan::ErrorId::ActionsSpent, loop.range);
     e.SetInsertPoint(end);
 }
 
@@ -136,7 +136,7 @@ void lower_foreach(Lowerer& l, const hir::Foreach& loop) {
     l.loops.pop_back();
     l.branch_to(head);
     e.SetInsertPoint(limit);
-    raise(l, plan::no_actions_left, loop.range);
+    raise(l, plan::ErrorId::ActionsSpent, loop.range);
     e.SetInsertPoint(end);
     l.target.arrays().foreach_end(l.env, iterator);
     l.scan.next = scan_before;

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "runtime/plan/plan.h"
 
@@ -30,7 +31,7 @@ class ErrorReporter {
 
   private:
     struct Held {
-        std::string text;
+        plan::ErrorMessage message;
         bool is_counted; // the kernel has counted the error already
     };
     void suppress(const plan::RecordHeader& header, const std::string& text);
@@ -39,7 +40,7 @@ class ErrorReporter {
     Session& session_;
     bool holds_ = false;
     std::optional<Held> held_;
-    std::set<std::string> told_help_; // hints that were printed already
+    std::set<std::string_view> told_help_; // hints that were printed already
 };
 
 } // namespace sonde

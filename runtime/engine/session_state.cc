@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/tracefs.h"
-#include "runtime/plan/error_place.h"
 
 namespace sonde {
 

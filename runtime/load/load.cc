@@ -30,6 +30,7 @@
 #include "base/btf_file.h"
 #include "base/fd.h"
 #include "runtime/kernel/kernel_btf.h"
+#include "runtime/kernel/privileges.h"
 #include "runtime/kernel/uprobe_session.h"
 #include "runtime/load/object_check.h"
 #include "runtime/load/verifier_log.h"
@@ -264,10 +265,9 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         if (err == EMFILE)
             return too_few_files();
         if (err == EPERM || err == EACCES) {
-            std::string why = explain_permission();
             // EACCES may also come from the verifier, and then the log has the reason.
-            if (why.find("CAP_") != std::string::npos || log.find("BEGIN PROG LOAD LOG") == std::string::npos)
-                return Error(why, err);
+            if (!missing_capabilities().empty() || log.find("BEGIN PROG LOAD LOG") == std::string::npos)
+                return Error(explain_permission(), err);
         }
         size_t begin = log.find("BEGIN PROG LOAD LOG"), end = log.find("END PROG LOAD LOG");
         if (begin != std::string::npos) {

@@ -12,8 +12,6 @@
 namespace sonde::plan {
 
 using SessionWords = sonde_session_words;
-// The message of the error that ends a handler which has used all of its statements.
-constexpr const char* no_actions_left = "MAXACTION exceeded";
 enum SessionState : uint64_t { Arming = SONDE_ARMING, Running = SONDE_RUNNING, Stopping = SONDE_STOPPING };
 
 // Elements of arrays, and statistics. An element's value in a map is `u64 insertion` (the number of its insertion)

@@ -113,9 +113,9 @@ std::string dump(const Plan& plan, const LinkKinds& links) {
                                      point.module.empty() ? "" : ":", point.symbol);
     }
     for (size_t i = 0; i < plan.sites.size(); i++)
-        out += fmt::format("site {}: {} near {}\n", i, plan.sites[i].message, plan.sites[i].near);
+        out += fmt::format("site {}: {} near {}\n", i, plan.sites[i].message.text, plan.sites[i].near.text);
     for (size_t i = 0; i < plan.calls.size(); i++)
-        out += fmt::format("call {}: {}\n", i, plan.calls[i]);
+        out += fmt::format("call {}: {}\n", i, plan.calls[i].text);
     return out;
 }
 

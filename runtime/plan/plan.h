@@ -100,8 +100,8 @@ struct Plan {
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;
-    std::vector<std::string> calls; // calls of functions, as errors name them: "identifier 'f' at <input>:1:30"
-    std::vector<Point> rows;        // all points of all probes
+    std::vector<ErrorPlace> calls; // calls of functions
+    std::vector<Point> rows;       // all points of all probes
     std::vector<Probe> probes;
     std::vector<Counter> counters;
     std::vector<std::string> texts; // sorted; keys refer to them by index

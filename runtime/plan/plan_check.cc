@@ -131,6 +131,9 @@ Result<void> check(const Plan& plan) {
             if (directive.kind > Directive::Addresses || directive.about > About::TaskName ||
                 !consistent(directive.stats))
                 return wrong(fmt::format("format {} has an unknown form", i));
+    for (size_t i = 0; i < plan.sites.size(); i++)
+        if (static_cast<size_t>(plan.sites[i].message.id) >= error_count)
+            return wrong(fmt::format("site {} has an unknown error", i));
     for (const ProbedFile& file : plan.files)
         for (const ProbedCode& code : file.code)
             if (!consistent(code))

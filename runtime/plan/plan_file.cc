@@ -139,6 +139,8 @@ template <typename A> void members(A& a, Directive& v) {
         v.name, v.about);
 }
 template <typename A> void members(A& a, Format& v) { all(a, v.directives, v.is_hit); }
+template <typename A> void members(A& a, ErrorMessage& v) { all(a, v.id, v.text); }
+template <typename A> void members(A& a, ErrorPlace& v) { all(a, v.text, v.in_library); }
 template <typename A> void members(A& a, Site& v) { all(a, v.message, v.near); }
 template <typename A> void members(A& a, Value& v) { all(a, v); }
 template <typename A> void members(A& a, std::string& v) { field(a, v); }

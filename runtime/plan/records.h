@@ -7,6 +7,7 @@
 
 #include "runtime/plan/batch.h"
 #include "runtime/plan/data.h"
+#include "runtime/plan/handler_errors.h"
 
 namespace sonde::plan {
 
@@ -97,11 +98,10 @@ constexpr uint32_t call_bits = 16, unknown_call = (1u << call_bits) - 1;
 
 enum BatchPiece : uint32_t { FirstPiece = SONDE_FIRST_PIECE, LastPiece = SONDE_LAST_PIECE };
 
-// A position in the script at which a soft error can occur. `message` may contain one "%#x", for
-// ErrorDetails::argument. For error("text") the message is the record's text.
+// A position in the script at which a soft error can occur.
 struct Site {
-    std::string message; // "division by 0", "read fault at %#x"
-    std::string near;    // "operator '/' at <input>:1:30"
+    ErrorMessage message;
+    ErrorPlace near;
 };
 
 } // namespace sonde::plan

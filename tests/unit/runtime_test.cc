@@ -272,7 +272,7 @@ plan::Plan sample_plan() {
     plan.globals = {scalar, array};
     plan.texts = {"", "open", "read"};
     plan.formats = {plan::Format{{directive(Directive::Integer, 'd', '-', 4)}}};
-    plan.sites = {{"division by 0", "operator '/' at <input>:1:2"}};
+    plan.sites = {{"division by 0", {"operator '/' at <input>:1:2"}}};
     plan::Probe probe;
     probe.name = "probe_0";
     probe.kind = plan::ProbeKind::Timer;
@@ -331,6 +331,7 @@ TEST(PlanFile, RefusesWhatWouldLieOutside) {
     EXPECT_TRUE(refused([](plan::Plan& p) { p.globals[1].keys[2].size = 4; }));
     EXPECT_TRUE(refused([](plan::Plan& p) { p.max_string = 100; }));
     EXPECT_TRUE(refused([](plan::Plan& p) { p.bpf_object.clear(); }));
+    EXPECT_TRUE(refused([](plan::Plan& p) { p.sites[0].message.id = static_cast<plan::ErrorId>(200); }));
     EXPECT_TRUE(refused([](plan::Plan& p) {
         p.formats[0].directives[0].stats = {.histogram = StatsNeeds::Linear, .low = 0, .high = INT64_MAX, .width = 1};
     }));
