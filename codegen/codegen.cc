@@ -145,18 +145,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.counters = program.counters;
     plan.files = program.files;
     plan.max_string = translate.string_size();
-    plan.max_action = translate.max_action();
-    plan.max_action_interruptible = translate.max_action_interruptible();
-    plan.max_nesting = translate.limits.max_nesting;
-    plan.max_backtrace = translate.max_backtrace();
-    plan.max_errors = translate.limits.max_errors;
-    plan.max_skipped = translate.max_skipped();
-    plan.ring_bytes = translate.ring_bytes;
     plan.groups = facts.groups;
-    plan.timing = translate.keeps_times;
-    plan.tells_context = translate.tells_context;
-    plan.tells_hits = translate.tells_hits;
-    plan.suppress_errors = translate.suppress_handler_errors;
     plan.filter_target = translate.filters_target && any_in(true);
     plan.filter_groups = !facts.groups.empty() && any_in(true);
     lay_out_plan(program, sources, plan);

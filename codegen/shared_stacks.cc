@@ -187,7 +187,7 @@ uint32_t shared_stacks(const plan::Plan& plan) {
 }
 
 uint32_t shared_places(const plan::Plan& plan) {
-    return sonde_shared_places(plan.max_string, static_cast<uint32_t>(plan.max_backtrace));
+    return sonde_shared_places(plan.max_string, static_cast<uint32_t>(plan.translate.max_backtrace()));
 }
 
 std::set<const void*> find_holders_of_shared(const hir::Program& program, const plan::Plan& plan) {

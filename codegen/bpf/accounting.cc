@@ -67,7 +67,7 @@ void BpfAccounting::count_error(Environment& env, llvm::BasicBlock* told) {
         e_.CreateStore(e_.number(plan::Failed), env.outcome);
     llvm::Value* of_probe = count(offsetof(plan::ProbeCounts, errors), env.probe);
     llvm::BasicBlock* tell = e_.block("tell");
-    if (bpf_.state.plan.suppress_errors) {
+    if (bpf_.state.translate.suppress_handler_errors) {
         e_.CreateCondBr(e_.CreateICmpEQ(of_probe, e_.number(0)), tell, told);
         e_.SetInsertPoint(tell);
         return;
@@ -132,7 +132,7 @@ void BpfAccounting::go_if_saved(llvm::Value* element) {
 }
 
 void BpfAccounting::begin_timing(Environment& env) {
-    timed_ = plan::is_event(bpf_.kind) && bpf_.state.plan.timing;
+    timed_ = plan::is_event(bpf_.kind) && bpf_.state.translate.keeps_times;
     if (!timed_)
         return;
     llvm::Value* key = nullptr;

@@ -68,8 +68,9 @@ std::string Maps::declare() {
     // Programs that detect mappings send them to the runtime through the ring buffer.
     const bool sends = sends_ || bpf_.state.plan.tables != 0;
     declare(plan::maps::events, Ringbuf, 0, 0,
-            sends ? static_cast<uint32_t>(bpf_.state.plan.ring_bytes) : smallest_ring);
-    declare(plan::maps::control, Ringbuf, 0, 0, bpf_.state.plan.max_errors > few_errors ? 256 << 10 : 64 << 10);
+            sends ? static_cast<uint32_t>(bpf_.state.translate.ring_bytes) : smallest_ring);
+    declare(plan::maps::control, Ringbuf, 0, 0,
+            bpf_.state.translate.limits.max_errors > few_errors ? 256 << 10 : 64 << 10);
     if (frames_)
         declare(plan::maps::frames, Array, 4, 8 + frame_bytes_ + e_.slot_size(), frames_of_all);
     if (scans_) {
@@ -129,7 +130,7 @@ std::string Maps::declare() {
         declare(plan::maps::counted, Array, 4, sizeof(sonde_counted), counters);
         declare(plan::maps::counts_of, LruHash, 8, 8, 65536);
     }
-    if (bpf_.state.plan.timing)
+    if (bpf_.state.translate.keeps_times)
         declare(plan::maps::timing, Array, 4, sizeof(plan::ProbeTiming),
                 std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
     for (const plan::Global& g : bpf_.state.plan.globals)

@@ -171,7 +171,7 @@ class BpfPrograms final : public HandlerPrograms {
         OneHit& one_hit;
     };
     explicit BpfPrograms(const Parts& parts) : parts_(parts), bpf_(parts.bpf), e_(parts.bpf.e) {}
-    bool tells_outcomes() const override { return bpf_.state.plan.timing; }
+    bool tells_outcomes() const override { return bpf_.state.translate.keeps_times; }
     void use_session(const SessionSplit& split) override { bpf_.split = split; }
     void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs needs,
                Environment& env) override;

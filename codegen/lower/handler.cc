@@ -176,7 +176,7 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     l.env = {};
     l.locals.clear();
     Needs need = needs_of(handler, e.state(), e.in_kernel());
-    const bool tells_hit = e.in_kernel() && e.state().plan.tells_hits && plan::tells_hits(handler.kind);
+    const bool tells_hit = e.in_kernel() && e.state().translate.tells_hits && plan::tells_hits(handler.kind);
     need.frame = need.frame || gathers || tells_hit;
     plan::Probe& out = e.state().plan.probes[probe];
     SessionSplit split = split_for_session(handler, out, e.state(), need.counter);

@@ -81,7 +81,7 @@ class NeedsWalk {
                 out_.frame = out_.frame || arg->type != ValueType::Long;
             for (const plan::Directive& d : hir::as<hir::Print>(expr).format.directives)
                 out_.frame = out_.frame || d.kind == plan::Directive::Memory;
-            out_.frame = out_.frame || (plan_.tells_context && !hir::as<hir::Print>(expr).to_string);
+            out_.frame = out_.frame || (state_.translate.tells_context && !hir::as<hir::Print>(expr).to_string);
         }
         out_.tokens = out_.tokens || facts_of(expr).needs_tokens;
         out_.counter = out_.counter || facts_of(expr).needs_counter;

@@ -59,7 +59,7 @@ sonde_stack_origin user_stack_origin(const Lowerer& l) {
 // Unwinds the kernel's or the user's stack. Returns a struct sonde_stack.
 llvm::Value* unwind(Lowerer& l, bool of_kernel) {
     Emitter& e = l.e;
-    auto most = static_cast<int64_t>(e.state().plan.max_backtrace);
+    auto most = static_cast<int64_t>(e.state().translate.max_backtrace());
     if (!of_kernel) {
         e.state().need_tables(plan::UnwindTable);
         if (user_stack_origin(l) == SONDE_FROM_NOWHERE) { // programs for packets cannot even ask for the process
@@ -98,7 +98,7 @@ llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
 plan::Format stack_format(Lowerer& l, plan::Directive::Kind kind, const hir::Expr& style) {
     plan::Directive directive;
     directive.kind = kind;
-    directive.width = static_cast<int32_t>(l.e.state().plan.max_backtrace);
+    directive.width = static_cast<int32_t>(l.e.state().translate.max_backtrace());
     if (style.kind == hir::ExprKind::ConstLong)
         directive.conversion = static_cast<char>(hir::as<hir::ConstLong>(style).value);
     else
@@ -212,7 +212,7 @@ llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
     send_print(l, stack_format(l, plan::Directive::Stack, *expr.args[0]),
                {l.target.task().number(l.env, hir::TaskNumber::KernelPid), field(offsetof(sonde_stack, state)),
                 field(offsetof(sonde_stack, depth))},
-               {{e.offset(stack, offsetof(sonde_stack, address)), 8 * e.state().plan.max_backtrace}});
+               {{e.offset(stack, offsetof(sonde_stack, address)), 8 * e.state().translate.max_backtrace()}});
     return e.number(0);
 }
 

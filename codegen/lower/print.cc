@@ -222,7 +222,7 @@ void send_hit(Lowerer& l) {
 
 void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest) {
     Mark mark(l);
-    if (l.e.state().plan.tells_context)
+    if (l.e.state().translate.tells_context)
         add_context(l, format, longs, rest);
     send_record(l, plan::Print, l.e.state().add_format(format), longs, rest);
 }

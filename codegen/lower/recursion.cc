@@ -270,7 +270,7 @@ void lower_machine(Lowerer& l, const hir::Function& function) {
     Machine machine;
     l.machine = &machine;
     machine.function = out;
-    const uint64_t limit = e.state().plan.max_nesting;
+    const uint64_t limit = e.state().translate.limits.max_nesting;
     const uint64_t activations = Machine::result_at + e.slot_size();
 
     // The caller's arguments become the first activation.
@@ -362,7 +362,7 @@ llvm::Value* call_in_machine(Lowerer& l, const hir::Call& expr) {
         arguments.push_back(lower(l, *argument));
     e.lines().locate(expr.range);
     llvm::Value* depth = e.CreateLoad(e.i64(), l.machine->base);
-    auto last = static_cast<int64_t>(e.state().plan.max_nesting) - 1;
+    auto last = static_cast<int64_t>(e.state().translate.limits.max_nesting) - 1;
     raise_if(l, e.CreateICmpUGE(depth, e.number(last)), plan::ErrorId::NestedTooDeep, expr.range);
     llvm::Value* next = e.CreateGEP(e.getInt8Ty(), l.machine->activation, l.machine->size);
     e.CreateStore(e.number(static_cast<int64_t>(l.machine->number_of(callee))), next);

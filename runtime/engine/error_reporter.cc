@@ -101,13 +101,20 @@ void ErrorReporter::report(const plan::RecordHeader& header, std::span<const uin
     if (header.row < session_.plan.rows.size())
         text += " in probe " + session_.plan.rows[header.row].pp;
     text.resize(std::min<size_t>(text.size(), session_.plan.max_string - 1));
-    if (session_.plan.suppress_errors)
+    if (session_.plan.translate.suppress_handler_errors)
         return suppress(header, text);
     const Held error{message, counted_in_kernel};
     if (!holds_ || error.is_counted) // an error of another hit that occurred in the meantime
         return fail(error);
     if (!held_)
         held_ = error;
+}
+
+void ErrorReporter::count_suppressed(const plan::Probe& probe, uint64_t in_kernel) {
+    if (!session_.plan.translate.suppress_handler_errors)
+        return;
+    const HandlerErrors& seen = session_.data.errors[&probe];
+    session_.accounting.add(Loss::Suppressed, probe.in_kernel ? in_kernel : seen.count, probe.place, seen.first);
 }
 
 void ErrorReporter::release() {

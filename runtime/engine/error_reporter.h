@@ -25,6 +25,9 @@ class ErrorReporter {
     // From here to release() errors of host handlers wait. release() reports the first of them, which counts once.
     void hold() { holds_ = true; }
     void release();
+    // At the end: adds a probe's errors to the losses if --suppress-handler-errors hid them. `in_kernel`: the number of
+    // errors that the kernel has counted.
+    void count_suppressed(const plan::Probe& probe, uint64_t in_kernel);
 
     // Set while records of the ring buffers are handled: the kernel has counted their errors.
     bool counted_in_kernel = false;

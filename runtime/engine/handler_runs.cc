@@ -20,7 +20,7 @@ namespace sonde {
 void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
     rings.drain();
     // The session can interrupt these handlers, so their limit on statements is higher than that of handlers for hits.
-    session.data.words->max_action = session.plan.max_action_interruptible;
+    session.data.words->max_action = session.plan.translate.max_action_interruptible();
     const int64_t began = now_ns();
     if (probe.in_kernel) {
         if (Result<uint32_t> run = session.data.kernel->run(probe.symbol, {}); !run) {
@@ -31,7 +31,7 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
         session.run_host_handler(probe);
     }
     session.data.hit_report.ran(probe, static_cast<uint64_t>(now_ns() - began));
-    session.data.words->max_action = session.plan.max_action;
+    session.data.words->max_action = session.plan.translate.max_action();
     rings.drain();
 }
 

@@ -201,7 +201,7 @@ void sonde_host_foreach_end(void*) {}
 // Returns null if calls are nested too deeply. The handler then stops with an error.
 char* sonde_host_push_frame(void* session, uint64_t size) {
     Session& s = of(session);
-    char* frame = s.host.nesting < s.plan.max_nesting ? s.host.frames.push(size) : nullptr;
+    char* frame = s.host.nesting < s.plan.translate.limits.max_nesting ? s.host.frames.push(size) : nullptr;
     s.host.nesting += frame != nullptr;
     return frame;
 }

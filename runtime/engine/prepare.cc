@@ -41,8 +41,8 @@ Result<void> fill_data(Session& session) {
                   static_cast<unsigned long long>(plan.data_size));
     session.data.words->uid = getuid();
     session.data.words->pid = static_cast<uint64_t>(getpid());
-    session.data.words->max_errors = plan.max_errors;
-    session.data.words->max_action = plan.max_action;
+    session.data.words->max_errors = plan.translate.limits.max_errors;
+    session.data.words->max_action = plan.translate.max_action();
     session.data.words->counters = plan.counters.size();
     Result<std::map<std::string, uint64_t>> addresses = find_addresses(plan);
     if (!addresses)

@@ -43,7 +43,7 @@ ProbeRow count_hits(const plan::Plan& plan, const KernelObject& kernel, uint32_t
     out.points = probe.points.size();
     out.skipped = counts.skipped + counts.waited;
     out.failed = counts.errors;
-    if (!plan.timing)
+    if (!plan.translate.keeps_times)
         return out;
     plan::ProbeTiming timing{};
     for (const plan::Point& point : probe.points)
@@ -103,10 +103,11 @@ uint64_t count_unfollowed(const KernelObject& kernel) {
 void Session::count_losses() {
     for (uint32_t i = 0; i < plan.probes.size(); i++) {
         const plan::Probe& probe = plan.probes[i];
-        if (auto seen = data.errors.find(&probe); plan.suppress_errors && !probe.in_kernel && seen != data.errors.end())
-            accounting.add(Loss::Suppressed, seen->second.count, probe.place, seen->second.first);
         plan::ProbeCounts row{};
-        if (!probe.in_kernel || bpf_map_lookup_elem(data.kernel->map_fd(plan::maps::counts), &i, &row) != 0)
+        const bool has_row =
+            probe.in_kernel && bpf_map_lookup_elem(data.kernel->map_fd(plan::maps::counts), &i, &row) == 0;
+        errors.count_suppressed(probe, row.errors);
+        if (!has_row)
             continue;
         ProbeRow hits = count_hits(plan, *data.kernel, i, row);
         hits.missed = data.missed[i] + data.kernel->missed_by(probe.symbol) +
@@ -123,8 +124,6 @@ void Session::count_losses() {
         accounting.add(Loss::Records, row.lost, probe.place);
         accounting.add(Loss::Locked, row.waited, probe.place, probe.locked_for);
         accounting.add(Loss::NoFrame, row.skipped, probe.place);
-        if (plan.suppress_errors)
-            accounting.add(Loss::Suppressed, row.errors, probe.place, data.errors[&probe].first);
         accounting.add_row(std::move(hits));
     }
     if (data.kernel)

@@ -439,7 +439,7 @@ void Run::pump() {
         session_.output.flush();
         if (session_.output.failure())
             session_.exiting = true;
-        if (__atomic_load_n(&session_.data.words->skipped, __ATOMIC_RELAXED) > plan_.max_skipped) {
+        if (__atomic_load_n(&session_.data.words->skipped, __ATOMIC_RELAXED) > plan_.translate.max_skipped()) {
             say("ERROR: Skipped too many probes, check MAXSKIPPED or try again with sonde -t for more details.");
             session_.failed = session_.exiting = true;
         }

@@ -333,7 +333,7 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
             return broken(fmt::format("it has no program for the probe at {}", probe.place));
     }
     std::vector<MapShape> shapes = {{plan::maps::counts, 4, sizeof(plan::ProbeCounts), plan.probes.size()}};
-    if (plan.timing)
+    if (plan.translate.keeps_times)
         shapes.push_back({plan::maps::timing, 4, sizeof(plan::ProbeTiming), plan.rows.size()});
     if (plan.filter_target)
         shapes.push_back({plan::maps::targets, 4, 8, plan::most_processes / 64});

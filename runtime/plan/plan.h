@@ -78,25 +78,16 @@ struct Plan {
     std::vector<uint8_t> host_object;          // relocatable ELF file for this machine; empty without host handlers
     uint64_t data_size = sizeof(SessionWords); // size of the data area in bytes
     uint32_t max_string = 512;                 // MAXSTRINGLEN, including the NUL; a power of two
-    uint64_t max_errors = 0, max_skipped = 100, max_action = 1000;
-    uint64_t max_action_interruptible = 10000; // for begin, end, error and timer handlers
-    uint64_t max_nesting = 16;                 // maximum depth of recursive functions
-    uint64_t max_backtrace = 20;               // maximum number of addresses in a stack
-    uint64_t ring_bytes = 16 << 20;
-    uint8_t tables = 0; // the FileTables that handlers use
+    uint8_t tables = 0;                        // the FileTables that handlers use
     std::string writes; // the first statement that writes user memory, with its position; empty: none
     // The first statement that changes the kernel or a program, with its position: memory, registers, results or
     // signals. Verdicts on packets do not count. Empty: none.
     std::string changes;
-    bool filter_target = false;   // run kernel handlers only for tasks in the map `sonde_targets`
-    bool filter_groups = false;   // run kernel handlers only for tasks whose group is in the map `sonde_groups`
-    bool names_groups = false;    // handlers use the names of groups: the map `sonde_group_names`
-    bool timing = false;          // -t: the map `sonde_timing`
-    bool tells_context = false;   // records of output include the time and the task: Directive::about
-    bool tells_hits = false;      // --timeline: kernel handlers begin with a record of Format::is_hit
-    bool suppress_errors = false; // --suppress-handler-errors: count errors, and report the first one of each probe
-    bool names_module = false;    // the code contains `module`: module_name()
-    uint64_t marks = 0;           // offset in the data area of the bytes of Mark; 0: no handler runs in the kernel
+    bool filter_target = false; // run kernel handlers only for tasks in the map `sonde_targets`
+    bool filter_groups = false; // run kernel handlers only for tasks whose group is in the map `sonde_groups`
+    bool names_groups = false;  // handlers use the names of groups: the map `sonde_group_names`
+    bool names_module = false;  // the code contains `module`: module_name()
+    uint64_t marks = 0;         // offset in the data area of the bytes of Mark; 0: no handler runs in the kernel
     std::vector<Global> globals;
     std::vector<Format> formats;
     std::vector<Site> sites;

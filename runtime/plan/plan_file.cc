@@ -193,10 +193,8 @@ template <typename A> void members(A& a, Translate& v) {
 #include "options/translate.def"
 }
 template <typename A> void members(A& a, Plan& v) {
-    all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.max_errors, v.max_skipped, v.max_action,
-        v.max_action_interruptible, v.max_nesting, v.max_backtrace, v.ring_bytes, v.tables, v.writes, v.changes,
-        v.filter_target, v.filter_groups, v.names_groups, v.timing, v.tells_context, v.tells_hits, v.suppress_errors,
-        v.names_module, v.marks);
+    all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.tables, v.writes, v.changes,
+        v.filter_target, v.filter_groups, v.names_groups, v.names_module, v.marks);
     all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
         v.files, v.translate, v.origin, v.groups);
 }

@@ -16,7 +16,7 @@ class JsonSink final : public PrintSink {
     using PrintSink::PrintSink;
 
     Result<void> open() override {
-        if (!data_.plan.tells_context && !data_.plan.formats.empty())
+        if (!data_.plan.translate.tells_context && !data_.plan.formats.empty())
             warn("the plan was saved without --format=json, so printed lines have neither a time nor a task");
         output_.write(lines_.start(real_time_ns()));
         return {};

@@ -89,7 +89,7 @@ std::string HitReport::text(const plan::Plan& plan, const KernelObject* kernel) 
             plan::ProbeTiming timing{};
             if (runs != host_.end())
                 timing = runs->second.points[i];
-            else if (probe.in_kernel && kernel && plan.timing)
+            else if (probe.in_kernel && kernel && plan.translate.keeps_times)
                 timing = sonde::timing_of(*kernel, point.row);
             const uint64_t count = runs_of(timing);
             const double n = count ? static_cast<double>(count) : 1, mean = static_cast<double>(timing.total_ns) / n;

@@ -49,7 +49,7 @@ ProbeNumbers numbers_of(const SessionData& data, uint32_t index) {
     const auto missed = data.missed.find(index);
     out.missed = (missed == data.missed.end() ? 0 : missed->second) + data.kernel->missed_by(probe.symbol) +
                  (probe.entry_program.empty() ? 0 : data.kernel->missed_by(probe.entry_program)) + counts.unsaved;
-    if (!data.plan.timing)
+    if (!data.plan.translate.keeps_times)
         return out;
     plan::ProbeTiming timing{};
     for (const plan::Point& point : probe.points)

@@ -36,7 +36,7 @@ Result<std::unique_ptr<CallSpans>> CallSpans::start(const plan::Plan& plan, Keep
         return Error(
             "--otlp-only=traces: the script has no calls; probe a function at its entry and its return, as in `probe "
             "process(\"PATH\").function(\"NAME\").call {} probe process(\"PATH\").function(\"NAME\").return {}`");
-    if (!plan.tells_hits)
+    if (!plan.translate.tells_hits)
         warn("the plan was saved without --otlp-only=traces, so it has no spans", Weight::Answer);
     return out;
 }

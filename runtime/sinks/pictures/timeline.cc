@@ -52,7 +52,7 @@ Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const 
     Result<std::unique_ptr<TimelineFile>> opened = open_timeline(file);
     if (!opened)
         return std::move(opened).error();
-    if (has_hits && !plan.tells_hits)
+    if (has_hits && !plan.translate.tells_hits)
         warn("the plan was saved without --timeline, so the file has no hits", Weight::Answer);
     return std::unique_ptr<Timeline>(new Timeline(plan, *std::move(opened)));
 }
