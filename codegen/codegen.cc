@@ -120,15 +120,6 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
 
 } // namespace
 
-bool is_at_syscalls(const hir::Handler& handler) {
-    if (!plan::is_about(handler.kind, plan::Subject::Tracepoint))
-        return plan::is_about(handler.kind, plan::Subject::SystemCall);
-    const plan::Point& point = handler.points[0];
-    const bool is_every_call =
-        handler.points.size() == 1 && (point.symbol == "sys_enter" || point.symbol == "sys_exit");
-    return point.is_system_call() || is_every_call;
-}
-
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const Translate& translate,
                             const CodegenFacts& facts, CodegenDumps* dumps) {
     const EndsWithoutMemory ends_without_memory;

@@ -2,36 +2,15 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "base/source.h"
+#include "codegen/facts.h"
 #include "frontend/hir/hir.h"
 #include "options/translate.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
-
-struct CCode;
-
-// Facts about the kernel and the target that no option tells.
-struct CodegenFacts {
-    bool may_goto =
-        true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops use bpf_loop()
-    bool kernel_types = true; // the kernel has BTF, so its structures can be read with plain loads
-    bool syscall_events =
-        false; // system calls are probed at perf events of their tracepoints (runtime/kernel/preemption.h)
-    // The kernel has session links. `target_program`: the target's own program, for which a session link has no
-    // advantage.
-    bool uprobe_session = false;
-    std::string target_program;
-    std::vector<plan::GroupName> groups; // Translate::groups, with the roots of those in which a program was found
-    std::string script;                  // name in messages
-    std::string module;                  // module_name()
-    const CCode* c_code = nullptr;       // the script's C (codegen/c), if it has any
-    plan::KernelBuild kernel;            // whose types the handlers are made for
-    plan::Origin origin;                 // the texts that a saved plan keeps
-};
 
 // The lowered modules as text, for --dump=ir and --dump=bpf.
 struct CodegenDumps {
@@ -39,9 +18,6 @@ struct CodegenDumps {
     std::string ir;  // LLVM IR of both modules, optimized
     std::string bpf; // BPF assembly
 };
-
-// Whether CodegenFacts::syscall_events applies to this handler.
-bool is_at_syscalls(const hir::Handler& handler);
 
 // Translates the program to a complete plan. Errors: what LLVM cannot compile, for example a handler that exceeds BPF's
 // stack (with its place).

@@ -24,7 +24,11 @@ struct HandlerWords {
     int64_t outcome;  // BPF with -t: plan::HitOutcome
 };
 
-// Stands in `error_site` for abort(), which leaves the handler as an error does, but cannot be caught.
+// HandlerWords::error_site is the number of a site (PlanState::add_site), with these bits:
+constexpr int64_t with_argument = int64_t{1} << 32; // the error's message ends with a number
+constexpr int64_t with_text = int64_t{1} << 33;     // error(): the text is the message
+constexpr int64_t past_catching = int64_t{1} << 34; // `try` does not catch this error, for example MAXACTION
+// The value of `error_site` after abort(), which leaves the handler as an error does. It includes `past_catching`.
 constexpr int64_t abort_site = -1;
 
 // The hidden arguments of every function of a module.

@@ -1,7 +1,9 @@
 // The layout of a script's globals in memory, and its probes in the plan.
 #pragma once
 
-#include "codegen/codegen.h"
+#include "base/source.h"
+#include "frontend/hir/hir.h"
+#include "runtime/plan/plan.h"
 
 namespace sonde {
 

@@ -8,8 +8,9 @@
 
 #include "arch/architecture.h"
 #include "base/source.h"
-#include "codegen/codegen.h"
+#include "codegen/facts.h"
 #include "frontend/hir/hir.h"
+#include "options/translate.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {

@@ -37,7 +37,7 @@
 
 #include "codegen/c/place.h"
 #include "codegen/c/refuse.h"
-#include "codegen/lower/errors.h"
+#include "codegen/environment.h"
 
 namespace sonde {
 

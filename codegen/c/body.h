@@ -50,7 +50,7 @@ struct CBody {
     // lasts.
     void check_faults(llvm::Instruction& before);
     // Adds a place where an error can occur. Returns the function's status for this error. `bits`: see
-    // codegen/lower/errors.h.
+    // codegen/environment.h.
     uint64_t add_place(const plan::ErrorMessage& message, Range range, int64_t bits);
     // Ends the function with this status if the condition holds at run time. `before`: the instruction that follows the
     // check.

@@ -3,7 +3,7 @@
 // A C function `f` is `i64 sonde_c_f(arguments..., environment, slots, result, error text)`. Numbers are passed by
 // value, strings as slots. It returns one of:
 // * 0 if it succeeds
-// * the number of one of its places, counted from 1, with the bits of the pending error (codegen/lower/errors.h). After
+// * the number of one of its places, counted from 1, with the bits of the pending error (codegen/environment.h). After
 //   a failed read, the place for the result has the address.
 // * one of the negative numbers below
 //

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "codegen/c/c_code.h"
 #include "codegen/c/module_types.h"
-#include "codegen/codegen.h"
+#include "codegen/facts.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {

@@ -64,7 +64,7 @@
 #include "codegen/c/pointers.h"
 #include "codegen/c/refuse.h"
 #include "codegen/c/tables.h"
-#include "codegen/lower/errors.h"
+#include "codegen/environment.h"
 
 namespace sonde {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/source.h"
+#include "codegen/environment.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/handler_errors.h"
 
@@ -15,14 +16,6 @@ class Value;
 namespace sonde {
 
 struct Lowerer;
-
-// HandlerWords::error_site is the number of a site (PlanState::add_site) and these bits. The first one: the error's
-// message ends with a number.
-constexpr int64_t with_argument = int64_t{1} << 32;
-// error(): the text is the message.
-constexpr int64_t with_text = int64_t{1} << 33;
-// `try` does not catch this error: MAXACTION. Also set for abort().
-constexpr int64_t past_catching = int64_t{1} << 34;
 
 // Raises an error; the current block ends. `argument`: the number at the message's end.
 void raise(Lowerer& l, const plan::ErrorMessage& message, Range range, llvm::Value* argument = nullptr);
