@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/processes.h"
 #include "runtime/kernel/privileges.h"
 #include "runtime/plan/kinds.h"
@@ -157,6 +158,17 @@ std::vector<int64_t> running_processes(const Session& session, int64_t waiting) 
         if (process != waiting && session.data.kernel->targets().has(session.data.numbers.in_kernel(process)))
             out.push_back(process);
     return out;
+}
+
+void disarm_costly(Session& session, OverloadGuard& overload, Attachments& attachments) {
+    for (const auto& [probe, why] : overload.look(now_ns())) {
+        for (const std::unique_ptr<Attachment>& attachment : attachments)
+            if (attachment->probe == probe)
+                session.data.missed[probe] += attachment->missed();
+        std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
+        session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
+        warn(fmt::format("the probe at {} was disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
+    }
 }
 
 } // namespace sonde

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "runtime/attach/attach.h"
+#include "runtime/engine/overload.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/processes/probed_files.h"
 
@@ -20,5 +21,8 @@ Result<void> attach_all(Session& session, Attachments& attachments, ProbedFiles&
 // The processes that were running before the session began: those of the target if there is one. `waiting`: the
 // command's process, which is not one of them.
 std::vector<int64_t> running_processes(const Session& session, int64_t waiting);
+
+// Detaches the probes that cost too much.
+void disarm_costly(Session& session, OverloadGuard& overload, Attachments& attachments);
 
 } // namespace sonde

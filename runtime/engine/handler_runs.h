@@ -3,10 +3,12 @@
 // fails or calls exit(); so each is followed by the others of its point.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "runtime/engine/rings.h"
 #include "runtime/engine/session_state.h"
+#include "runtime/engine/timers.h"
 
 namespace sonde {
 
@@ -15,6 +17,10 @@ void run_handler(Session& session, Rings& rings, const plan::Probe& probe);
 
 // Runs the handlers of these probes until one of them calls exit() or fails.
 void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes);
+
+// Runs the timers that were due before `end`, the end of -T, so that a late session still has the expected number of
+// runs. The time is limited to 200 ms, or to 1 s for the first few runs of each timer.
+void make_up(Session& session, Rings& rings, Timers& timers, int64_t end);
 
 // Runs the handlers of begin probes, in the order of their priorities.
 void run_begin_probes(Session& session, Rings& rings);

@@ -17,9 +17,14 @@
 #include <ctime>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_addresses.h"
+#include "runtime/kernel/privileges.h"
 #include "runtime/plan/wrap.h"
+#include "runtime/processes/process_numbers.h"
 
 namespace sonde {
 namespace {
@@ -62,6 +67,19 @@ Result<void> fill_data(Session& session) {
 }
 
 } // namespace
+
+Result<void> check_allowed(const plan::Plan& plan) {
+    if (std::string why = why_no_changes(plan.changes); !why.empty())
+        return Error(why);
+    if (!plan.writes.empty())
+        if (std::string why = running_kernel().why_not_write(); !why.empty())
+            return Error(fmt::format("the script changes the traced program's memory ({}), which this kernel does not "
+                                     "allow: {}; remove the write to run the script",
+                                     plan.writes, why));
+    if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
+        return Error("sonde cannot identify processes: " + why);
+    return {};
+}
 
 Result<void> prepare(Session& session, const plan::LinkKinds& links) {
     const plan::Plan& plan = session.plan;

@@ -1,10 +1,15 @@
-// Loads what a plan has for the kernel and for this process, and fills the data area.
+// Checks that this machine may run a plan, loads the plan's code for the kernel and for this process, and fills the
+// data area.
 #pragma once
 
 #include "base/result.h"
 #include "runtime/engine/session_state.h"
 
 namespace sonde {
+
+// Returns an error if the kernel, or the rights of this process, do not allow the plan's changes or the identification
+// of processes.
+Result<void> check_allowed(const plan::Plan& plan);
 
 // Fills `session.data`, `session.host_object` and the data area. Errors: as KernelObject::load and HostObject::load; an
 // address of the kernel that is not known.

@@ -16,26 +16,18 @@
 #include "runtime/engine/session.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-
-#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "base/processes.h"
 #include "runtime/attach/attach.h"
 #include "runtime/attach/moved_text.h"
 #include "runtime/attach/watchpoint.h"
-#include "runtime/containers/groups.h"
 #include "runtime/engine/attach_all.h"
 #include "runtime/engine/control_process.h"
 #include "runtime/engine/handler_runs.h"
@@ -50,7 +42,6 @@
 #include "runtime/engine/timers.h"
 #include "runtime/engine/unhit.h"
 #include "runtime/kernel/features.h"
-#include "runtime/kernel/privileges.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/processes/command.h"
 #include "runtime/processes/probed_files.h"
@@ -81,62 +72,6 @@ struct Files {
 void say_changes(ProbedFiles& probed) {
     for (const std::string& change : probed.notice_changes())
         warn(change, Weight::Answer);
-}
-
-// Detaches the probes that cost too much.
-void guard(Session& session, OverloadGuard& overload, Attachments& attachments) {
-    for (const auto& [probe, why] : overload.look(now_ns())) {
-        for (const std::unique_ptr<Attachment>& attachment : attachments)
-            if (attachment->probe == probe)
-                session.data.missed[probe] += attachment->missed();
-        std::erase_if(attachments, [&](const auto& attachment) { return attachment->probe == probe; });
-        session.accounting.add(Loss::Disarmed, 1, session.plan.probes[probe].place, why);
-        warn(fmt::format("the probe at {} was disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
-    }
-}
-
-// Runs the timers that were due before `end`, the end of -T, so that a late session still has the expected number of
-// runs. The time is limited to 200 ms, or to 1 s for the first few runs of each timer.
-void make_up(Session& session, Rings& rings, Timers& timers, int64_t end) {
-    constexpr int64_t most_ns = 200'000'000, most_of_few_ns = 1'000'000'000;
-    const int64_t began = now_ns();
-    session.interrupter->set_deadline(began + most_of_few_ns);
-    for (int round = 0; !session.exiting; round++) {
-        const int64_t took = now_ns() - began;
-        if (took >= most_of_few_ns || (took >= most_ns && round >= Timers::few_runs))
-            return;
-        const std::vector<const plan::Probe*> due = timers.take_due(end);
-        if (due.empty())
-            return;
-        run_points(session, rings, due);
-    }
-}
-
-// Returns true, and prints a warning, if the command has ended with an error. `may_trap`: probes set breakpoints. A
-// copy of a breakpoint that sonde could not remove ends the program (runtime/attach/moved_text.h).
-bool command_failed(Command& command, const std::string& text, bool may_trap) {
-    std::optional<int> status = command.poll();
-    if (!status || *status == 0)
-        return false;
-    if (WIFSIGNALED(*status))
-        warn(fmt::format("`{}` was ended by signal {} ({}){}", text, WTERMSIG(*status), strsignal(WTERMSIG(*status)),
-                         may_trap && WTERMSIG(*status) == SIGTRAP
-                             ? "; if it copies its code to writable and executable memory, it has reached a copied "
-                               "breakpoint: do not probe the functions that it copies"
-                             : ""),
-             Weight::Answer);
-    else
-        warn(fmt::format("`{}` exited with status {}", text, WEXITSTATUS(*status)), Weight::Answer);
-    return true;
-}
-
-// Returns the process of a thread. Returns the number itself if /proc has no information.
-int64_t process_of_thread(int64_t number) {
-    std::ifstream status(fmt::format("/proc/{}/status", number));
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("Tgid:"))
-            return std::atoll(line.c_str() + 5);
-    return number;
 }
 
 // True if all probes run only once, at the start, so that the session has nothing to wait for.
@@ -238,19 +173,8 @@ Result<void> Run::begin_output() {
     if (!messages)
         return std::move(messages).error();
     session_.messages = *std::move(messages);
-    if (options_.target_pid && !is_process(options_.target_pid))
-        return Error(fmt::format("-x {}: this process does not exist", options_.target_pid));
-    if (const int64_t process = options_.target_pid ? process_of_thread(options_.target_pid) : 0;
-        process != options_.target_pid)
-        warn(fmt::format("-x {}: this is a thread of process {}, not a process; use -x {}", options_.target_pid,
-                         process, process),
-             plan_.filter_target ? Weight::Answer : Weight::Advice);
-    if (Result<void> there = session_.groups.check(); !there)
-        return there;
-    if (options_.target_pid && plan_.filter_groups && is_process(options_.target_pid) &&
-        !session_.groups.has(options_.target_pid))
-        warn(fmt::format("-x {}: this process is not in {}, and probes see only processes in both", options_.target_pid,
-                         describe_groups(plan_.groups)));
+    if (Result<void> target = check_target(session_); !target)
+        return target;
     session_.held_back = std::make_unique<HeldBack>(session_.output, *session_.messages);
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         if (Result<void> opened = sink->open(); !opened)
@@ -403,7 +327,7 @@ void Run::pump() {
             now_ns(), timers.until_next(session_.data.kernel ? poll_ms * 1000000ll : 1000000000ll));
         wait_for_events(std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started))));
         if (overload)
-            guard(session_, *overload, attachments_);
+            disarm_costly(session_, *overload, attachments_);
         if (session_.data.kernel)
             session_.groups.refresh(*session_.data.kernel);
         session_.target.files.drain();
@@ -560,15 +484,8 @@ Result<int> Run::end() {
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,
                         const SessionHooks& hooks) {
-    if (std::string why = why_no_changes(plan.changes); !why.empty())
-        return Error(why);
-    if (!plan.writes.empty())
-        if (std::string why = running_kernel().why_not_write(); !why.empty())
-            return Error(fmt::format("the script changes the traced program's memory ({}), which this kernel does not "
-                                     "allow: {}; remove the write to run the script",
-                                     plan.writes, why));
-    if (std::string why = plan.bpf_object.empty() ? "" : why_no_own_proc(); !why.empty())
-        return Error("sonde cannot identify processes: " + why);
+    if (Result<void> allowed = check_allowed(plan); !allowed)
+        return std::move(allowed).error();
     return Run(plan, options, translate, hooks).run();
 }
 
