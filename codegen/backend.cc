@@ -36,7 +36,7 @@
 #include "codegen/bpf/kernel_calls.h"
 #include "codegen/bpf/sink_addresses.h"
 #include "codegen/bpf/wiped_scratch.h"
-#include "codegen/lower/function.h"
+#include "codegen/environment.h"
 #include "codegen/passes.h"
 
 namespace sonde {

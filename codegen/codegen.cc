@@ -26,7 +26,6 @@
 #include "codegen/c/link.h"
 #include "codegen/emitter.h"
 #include "codegen/layout.h"
-#include "codegen/lower/function.h"
 #include "codegen/lower/lower.h"
 #include "codegen/out_of_memory.h"
 #include "codegen/routines.h"

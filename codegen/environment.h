@@ -55,6 +55,10 @@ struct Environment {
     llvm::Value* in_32_bit_call = nullptr; // i64: the result of __in_32_bit_call()
 };
 
+// Names in a module by which its passes find functions and arguments.
+constexpr const char* once_prefix = "once_";      // begins the names of functions that are compiled once
+constexpr const char* can_wait_name = "can_wait"; // Environment::can_wait as an argument
+
 // Memory that a handler and the functions it calls need besides the BPF stack, and what they do.
 struct Needs {
     bool frame = false;   // strings, keys with strings, statistics

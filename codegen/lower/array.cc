@@ -21,7 +21,9 @@
 
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
+#include "codegen/lower/key_forms.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/memory.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/stack_keys.h"
 #include "codegen/texts.h"
@@ -31,26 +33,6 @@ namespace sonde {
 using hir::ValueType;
 
 namespace {
-
-constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: the size of the buffer that execname() fills
-
-// Whether this is the task's name, which the kernel always writes with 16 bytes.
-bool is_comm(const hir::Intrinsic& intrinsic) { return intrinsic.facts.longest == comm_size - 1; }
-
-// Whether the expression's value can be written directly into the key, without a slot for the string.
-bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
-    const hir::Expr& expr = *see_through(&reference);
-    if (part.type != plan::Value::String || part.size >= max)
-        return false;
-    constexpr uint32_t most = 128; // bytes that are copied word by word
-    if (expr.kind == hir::ExprKind::ConstString)
-        return part.size <= most;
-    if (expr.kind != hir::ExprKind::Intrinsic)
-        return false;
-    const auto& intrinsic = hir::as<hir::Intrinsic>(expr);
-    return (is_comm(intrinsic) && part.size >= comm_size) || (intrinsic.facts.in_table && part.size <= name_cell) ||
-           (hir::is_point_text(intrinsic) && part.size <= std::min<uint64_t>(most, least_row_text));
-}
 
 // Writes a string into a key, padded with NULs. Write the parts after it later: except for short strings, the copy
 // writes beyond the part.
@@ -95,24 +77,6 @@ void write_in_place(Lowerer& l, const hir::Expr& reference, llvm::Value* field, 
 }
 
 } // namespace
-
-bool needs_no_slot(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
-    const hir::Expr& expr = *see_through(&reference);
-    if (expr.kind == hir::ExprKind::ConstString || writes_in_place(expr, part, max))
-        return true;
-    if (expr.kind != hir::ExprKind::Intrinsic)
-        return false;
-    return hir::is_point_text(hir::as<hir::Intrinsic>(expr));
-}
-
-bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max) {
-    constexpr uint32_t most = 64;
-    for (size_t i = 0; i < global.keys.size(); i++)
-        if (global.keys[i].type == plan::Value::String &&
-            (!keys[i] || global.keys[i].size == max || global.key_size > most))
-            return false;
-    return true;
-}
 
 llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector<hir::Expr*>& keys,
                          uint64_t* slice_mask) {
@@ -178,7 +142,7 @@ llvm::Value* text_number(Lowerer& l, const hir::Expr& reference) {
     std::vector<uint32_t> numbers(std::bit_ceil(names.size() + 1)); // the last one is for ""
     std::transform(names.begin(), names.end(), numbers.begin(),
                    [&](const std::string& name) { return number_of_text(e.state(), name); });
-    return table_entry(e, numbers, index_of_name(l, *intrinsic.args[1], names.size()));
+    return table_entry(e, numbers, index_of_name(l, lower(l, *intrinsic.args[1]), names.size()));
 }
 
 llvm::Value* read_element(Lowerer& l, const hir::Element& element) {

@@ -15,11 +15,6 @@ namespace sonde {
 
 struct Lowerer;
 
-// Whether the key can be composed on the stack, so that it does not need a frame.
-bool is_small_key(const plan::Global& global, const std::vector<hir::Expr*>& keys, uint32_t max_string);
-// Whether the string can be written into a small key without memory of its own.
-bool needs_no_slot(const hir::Expr& expr, const plan::KeyPart& part, uint32_t max_string);
-
 // Composes a key in memory: small keys on the stack, others in the frame with room after the last string. Null keys
 // (`*`) remain zero. `slice_mask` gets a bit for each given key, and all ones if all keys are given.
 llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector<hir::Expr*>& keys,

@@ -21,7 +21,9 @@
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/memory.h"
 #include "codegen/lower/stack_keys.h"
+#include "codegen/lower/strings.h"
 #include "codegen/statistics.h"
 #include "frontend/hir/walk.h"
 

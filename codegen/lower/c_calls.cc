@@ -11,9 +11,10 @@
 
 #include "codegen/c/c_code.h"
 #include "codegen/lower/errors.h"
-#include "codegen/lower/expr.h"
 #include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/memory.h"
+#include "codegen/lower/prologue.h"
 #include "codegen/lower/stmt.h"
 
 namespace sonde {

@@ -17,9 +17,9 @@
 #include <iterator>
 #include <utility>
 
-#include "codegen/lower/expr.h"
-#include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/prologue.h"
+#include "codegen/lower/strings.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

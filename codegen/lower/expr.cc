@@ -24,19 +24,19 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 #include "codegen/lower/array.h"
 #include "codegen/lower/assign.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/memory.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"
 #include "codegen/lower/regex.h"
 #include "codegen/lower/registers.h"
+#include "codegen/lower/strings.h"
 #include "codegen/texts.h"
 
 namespace sonde {
@@ -229,8 +229,11 @@ llvm::Value* lower(Lowerer& l, const hir::Expr& expr) {
         llvm::Value* key = compose_key(l, *test.array, test.keys, &mask);
         return l.target.arrays().contains(l.env, *test.array, key, mask);
     }
-    case ExprKind::Regex:
-        return lower_regex(l, as<Regex>(expr));
+    case ExprKind::Regex: {
+        Mark mark(l);
+        const auto& regex = as<Regex>(expr);
+        return match_regex(l, regex, needs_slot(regex) ? lower_slot(l, *regex.subject) : lower(l, *regex.subject));
+    }
     case ExprKind::Call:
         return lower_call(l, as<Call>(expr));
     case ExprKind::Intrinsic: {
@@ -357,61 +360,6 @@ llvm::Value* arithmetic(Lowerer& l, BinaryOp op, llvm::Value* a, llvm::Value* b,
     UNREACHABLE("binary operator");
 }
 
-llvm::Value* load(Lowerer& l, const hir::Load& expr, llvm::Value* address) {
-    Emitter& e = l.e;
-    llvm::Value* buffer = e.scratch("load", 8);
-    e.CreateStore(e.number(0), buffer);
-    llvm::Value* fault = l.target.memory().read(l.env, buffer, expr.size, address, expr.user);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::ReadFault, expr.range, address);
-    llvm::Type* narrow = e.getIntNTy(expr.size * 8);
-    llvm::Value* value = e.CreateLoad(narrow, buffer);
-    if (expr.bit_size) {
-        llvm::Value* wide = e.CreateZExt(value, e.i64());
-        wide = e.CreateShl(wide, e.number(64 - expr.bit_offset - expr.bit_size));
-        return expr.is_signed ? e.CreateAShr(wide, e.number(64 - expr.bit_size))
-                              : e.CreateLShr(wide, e.number(64 - expr.bit_size));
-    }
-    if (expr.size == 8)
-        return value;
-    return expr.is_signed ? e.CreateSExt(value, e.i64()) : e.CreateZExt(value, e.i64());
-}
-
-void write_memory(Lowerer& l, llvm::Value* address, llvm::Value* value, uint32_t size, Range range,
-                  const std::string& what) {
-    Emitter& e = l.e;
-    llvm::Value* buffer = e.scratch("store", 8);
-    e.CreateStore(value, buffer);
-    note_write(l, range, what);
-    llvm::Value* fault = l.target.memory().write(l.env, buffer, size, address);
-    raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::WriteFault, range, address);
-}
-
-void note_change(Lowerer& l, Range range, const std::string& what) {
-    Emitter& e = l.e;
-    plan::Plan& plan = e.state().plan;
-    if (plan.changes.empty() && e.in_kernel())
-        plan.changes = fmt::format("`{}` at {}", what, e.state().sources.place(range));
-}
-
-// The plan names the first one if the kernel does not allow writes.
-void note_write(Lowerer& l, Range range, const std::string& what) {
-    Emitter& e = l.e;
-    plan::Plan& plan = e.state().plan;
-    note_change(l, range, what);
-    if (plan.writes.empty())
-        plan.writes = fmt::format("`{}` at {}", what, e.state().sources.place(range));
-    if (!e.in_kernel())
-        l.fail(
-            range,
-            fmt::format("`{}`: this handler runs in sonde's own process, which cannot write a program's memory", what));
-}
-
-llvm::Value* copy_of(Lowerer& l, llvm::Value* string) {
-    llvm::Value* slot = l.new_slot();
-    store_string(l, slot, string);
-    return slot;
-}
-
 void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot) {
     if (expr.kind == hir::ExprKind::Print)
         print_into(l, hir::as<hir::Print>(expr), slot);
@@ -425,20 +373,6 @@ void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot) {
         lower_call(l, hir::as<hir::Call>(expr), slot);
     else
         store_string(l, slot, lower(l, expr));
-}
-
-llvm::Value* copy_text(Lowerer& l, llvm::Value* slot, llvm::Value* text) {
-    Emitter& e = l.e;
-    if (text != e.literal(""))
-        return e.routine("sonde_rt_copy", e.i64(), {slot, text});
-    e.CreateStore(e.getInt8(0), slot);
-    return e.number(0);
-}
-
-void store_string(Lowerer& l, llvm::Value* destination, llvm::Value* source) { copy_text(l, destination, source); }
-
-llvm::Value* global_address(Lowerer& l, const hir::Global& global) {
-    return l.e.offset(l.env.data, l.e.state().plan.globals[global.index].offset);
 }
 
 } // namespace sonde

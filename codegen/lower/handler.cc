@@ -20,15 +20,16 @@
 
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
-#include "codegen/lower/function.h"
 #include "codegen/lower/lower.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/needs.h"
 #include "codegen/lower/print.h"
+#include "codegen/lower/prologue.h"
 #include "codegen/lower/record_count.h"
 #include "codegen/lower/regex.h"
 #include "codegen/lower/stacks.h"
 #include "codegen/lower/stmt.h"
+#include "codegen/lower/strings.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/kinds.h"
 

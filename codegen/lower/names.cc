@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "runtime/plan/kinds.h"
 
@@ -62,11 +61,10 @@ llvm::Value* name_table(Lowerer& l, const hir::Expr& names, const std::string& p
     return l.e.literal(table);
 }
 
-llvm::Value* index_of_name(Lowerer& l, const hir::Expr& number, size_t count) {
+llvm::Value* index_of_name(Lowerer& l, llvm::Value* number, size_t count) {
     Emitter& e = l.e;
-    llvm::Value* index = lower(l, number);
     llvm::Value* end = e.number(static_cast<int64_t>(count));
-    index = e.CreateSelect(e.CreateICmpULT(index, end), index, end);
+    llvm::Value* index = e.CreateSelect(e.CreateICmpULT(number, end), number, end);
     return e.masked(index, std::bit_ceil(count + 1) - 1);
 }
 

@@ -29,7 +29,7 @@ std::vector<std::string> names_of(Lowerer& l, const hir::Expr& names, const std:
 // after a report.
 llvm::Value* name_table(Lowerer& l, const hir::Expr& names, const std::string& primitive, size_t& count);
 // The number, limited to the indices of such a table.
-llvm::Value* index_of_name(Lowerer& l, const hir::Expr& number, size_t count);
+llvm::Value* index_of_name(Lowerer& l, llvm::Value* number, size_t count);
 // Converts an address to a number. The verifier forgets that it was a pointer, because it goes through memory after the
 // slot's text. Global functions accept only pointers to writable memory, so addresses of constants are passed as
 // numbers.

@@ -15,7 +15,7 @@
 #include <unordered_set>
 
 #include "codegen/c/c_code.h"
-#include "codegen/lower/array.h"
+#include "codegen/lower/key_forms.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

@@ -11,6 +11,7 @@
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/memory.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"
 #include "runtime/plan/kinds.h"

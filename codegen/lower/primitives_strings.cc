@@ -14,6 +14,7 @@
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
+#include "codegen/lower/strings.h"
 
 namespace sonde {
 namespace {
@@ -124,7 +125,7 @@ llvm::Value* emit_names(Lowerer& l, const hir::Intrinsic& expr) {
         return e.routine("sonde_rt_find_cell", e.i64(),
                          {number_of(l, table, name), e.number(static_cast<int64_t>(count)), name});
     }
-    llvm::Value* index = index_of_name(l, *expr.args[1], count);
+    llvm::Value* index = index_of_name(l, lower(l, *expr.args[1]), count);
     return e.CreateGEP(e.getInt8Ty(), table, e.CreateMul(index, e.number(name_cell)));
 }
 

@@ -30,9 +30,10 @@
 
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
-#include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/prologue.h"
 #include "codegen/lower/stmt.h"
+#include "codegen/lower/strings.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

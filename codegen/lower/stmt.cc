@@ -16,8 +16,10 @@
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
+#include "codegen/lower/memory.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/recursion.h"
+#include "codegen/lower/strings.h"
 #include "codegen/texts.h"
 #include "frontend/hir/walk.h"
 
