@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "options/translate.h"
-#include "runtime/engine/session.h"
+#include "runtime/engine/session_options.h"
 #include "runtime/plan/plan.h"
 #include "runtime/sinks/metrics/otlp_request.h"
 #include "runtime/sinks/metrics/request.h"

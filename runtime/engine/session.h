@@ -1,48 +1,12 @@
 // Runs a plan: loads its programs, attaches its probes, processes events until the end, and reports losses.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/result.h"
 #include "options/translate.h"
+#include "runtime/engine/session_options.h"
 #include "runtime/plan/plan.h"
-#include "runtime/sinks/sink.h"
-#include "runtime/text/accounting.h"
-#include "runtime/text/output.h"
 
 namespace sonde {
-
-// Options that decide how a session runs a plan (options/session.def).
-struct SessionOptions {
-#define VALUE(type, member, initial) type member = initial;
-#define OPTION(type, member, initial, ...) type member = initial;
-#include "options/session.def"
-
-    bool has_target() const { return !command.empty() || target_pid != 0; }
-};
-
-// Facts that a session needs from its caller, and events that it reports to its caller.
-struct SessionHooks {
-    SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // creates the consumers of events
-    std::string saved_as; // name of the saved plan; empty: the plan was just compiled
-    // The script's points are alternatives for one kind of event. Do not warn if some of them were never hit, but warn
-    // if none was hit.
-    bool several_ways = false;
-    // Returns the number of inlined copies of a point's function that the probe does not cover. Called for points
-    // without hits.
-    std::function<uint64_t(const plan::Point&)> inlined_copies;
-    // Called once, when every probe is armed.
-    std::function<void()> armed = [] {};
-    // Called at least once a second while the session makes progress. A watchdog can use it.
-    std::function<void()> turned = [] {};
-    // Called when SIGHUP ends the session.
-    std::function<void()> hung_up = [] {};
-};
 
 // Runs a session and returns its exit status:
 // * 0: success, also after an interruption

@@ -19,7 +19,7 @@
 #include "runtime/engine/host_object.h"
 #include "runtime/engine/host_run.h"
 #include "runtime/engine/interrupter.h"
-#include "runtime/engine/session.h"
+#include "runtime/engine/session_options.h"
 #include "runtime/engine/speculation.h"
 #include "runtime/kernel/kernel_memory.h"
 #include "runtime/load/load.h"
