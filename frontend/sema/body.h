@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/sema/functions.h"
+#include "frontend/sema/building.h"
 
 namespace sonde {
 

@@ -20,6 +20,7 @@
 #include "base/suggest.h"
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/c_text.h"
+#include "frontend/sema/functions.h"
 
 namespace sonde {
 

@@ -8,6 +8,7 @@
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
+#include "frontend/sema/functions.h"
 
 namespace sonde {
 

@@ -19,6 +19,7 @@
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
+#include "frontend/sema/functions.h"
 #include "frontend/variables/located.h"
 #include "runtime/plan/kinds.h"
 

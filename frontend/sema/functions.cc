@@ -7,6 +7,8 @@
 // An instance can need a value from the entry of the probed function. It gets this as an additional parameter, whose
 // number is known only when the body is built. Calls to other functions are therefore built after the callee. A
 // recursive call is the exception: it is noted in `open_calls` and completed at the end.
+#include "frontend/sema/functions.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>

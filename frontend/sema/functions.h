@@ -8,42 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "frontend/sema/context.h"
-#include "frontend/sema/names.h"
-#include "frontend/sema/point_uses.h"
-#include "frontend/sema/side_tables.h"
+#include "frontend/sema/building.h"
 
 namespace sonde {
-
-// A function whose body depends on the caller: it is built for one probe point, and for the C types of its arguments.
-struct Instance {
-    NamedFunction* entry = nullptr;
-    hir::Function* function = nullptr;
-    const hir::Handler* handler = nullptr;
-    bool inside_entry = false;
-    std::vector<const Type*> arguments;
-    // Values that the function needs from the probed function's entry. They are passed after the arguments in the
-    // source.
-    std::vector<hir::Expr*> entry_values;
-    struct OpenCall { // a recursive call, built before all entry values were known
-        hir::Call* call;
-        const hir::Function* from;
-    };
-    std::vector<OpenCall> open_calls;
-    bool complete = false;
-};
-
-class Functions;
-
-// Everything that building a body needs.
-struct Building {
-    hir::Program& program;
-    SemaContext& context;
-    Names& names;
-    SideTables& tables;
-    PointUseFinder& point_uses;
-    Functions& functions;
-};
 
 // Creates functions and their instances, and adds them to the program.
 class Functions {
