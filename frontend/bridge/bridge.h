@@ -20,18 +20,13 @@
 // our language, this is reported as well (Gap::is_lost is false then).
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "frontend/bridge/bridged.h"
 
 namespace sonde::bridge {
-
-enum class Dialect { Bpftrace, Dtrace, Perf };
 
 // The dialect called "bpftrace", "dtrace" or "perf"; nullopt for other names.
 std::optional<Dialect> find_dialect(std::string_view name);
@@ -40,24 +35,6 @@ const char* name_of(Dialect dialect);
 
 // The language of a text, by features that only this language has. nullopt for our language and for other text.
 std::optional<Dialect> guess_dialect(std::string_view text);
-
-struct Gap {
-    size_t begin = 0, end = 0; // bytes of the original
-    std::string text;          // for example: `cat`: use `system("cat FILE")` to print a file
-    bool is_lost = true;       // false: it has another meaning here, or needs no counterpart
-};
-
-struct Bridged {
-    std::string script; // ends in a newline
-    std::vector<Gap> gaps;
-    bool needs_guru = false; // must run with -g
-};
-
-struct BridgeOptions {
-    // Returns the path of a library or program by its name (`libc`, `bash`), or "". May be null.
-    std::function<std::string(const std::string&)> find_path;
-    std::string program; // the target's program, from find_path; empty if there is none
-};
 
 // Translates a script. Errors: the text is not in this language; the message has the place as `LINE:COLUMN`.
 Result<Bridged> translate_from(Dialect dialect, std::string_view text, const BridgeOptions& options);

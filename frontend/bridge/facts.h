@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/bridge/bridge.h"
+#include "frontend/bridge/bridged.h"
 #include "frontend/bridge/point.h"
 #include "frontend/bridge/tree.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/bridge/bridge.h"
+#include "frontend/bridge/bridged.h"
 
 namespace sonde::bridge {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "frontend/bridge/bridge.h"
+#include "frontend/bridge/bridged.h"
 #include "frontend/bridge/tree.h"
 
 namespace sonde::bridge {

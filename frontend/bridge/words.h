@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "frontend/bridge/bridge.h"
+#include "frontend/bridge/bridged.h"
 #include "frontend/bridge/point.h"
 
 namespace sonde::bridge {

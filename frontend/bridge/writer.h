@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "frontend/bridge/bridge.h"
+#include "frontend/bridge/bridged.h"
 #include "frontend/bridge/tree.h"
 
 namespace sonde::bridge {
