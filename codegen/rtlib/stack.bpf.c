@@ -512,10 +512,12 @@ static long climb(u64 n, struct walk* w)
     return back == 0;
 }
 
-/* Whether an exiting task still owns its stack. After the kernel has cleared the thread's id in the process' memory,
- * which wakes pthread_join(), other threads use or unmap the stack (set_tid_address(2)). */
-static inline u64 owns_stack(struct task_struct* task)
+/* Whether the current task, which exits, still owns its stack. After the kernel has cleared the thread's id in the
+ * process' memory, which wakes pthread_join(), other threads use or unmap the stack (set_tid_address(2)). Not inlined,
+ * as above. */
+RT u64 sonde_rt_owns_stack(void)
 {
+    struct task_struct* task = bpf_get_current_task_btf();
     int* id_at = 0;
     u32 id = 0;
     READ(id_at, task->clear_child_tid);
@@ -536,7 +538,7 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
     if (flags & PF_KTHREAD)
         return SONDE_STACK_KERNEL_THREAD;
     if (flags & PF_EXITING)
-        return mm && owns_stack(task) ? 0 : SONDE_STACK_GONE;
+        return mm && sonde_rt_owns_stack() ? 0 : SONDE_STACK_GONE;
     return !mm ? SONDE_STACK_KERNEL_THREAD : stack->from == SONDE_FROM_END ? SONDE_STACK_GONE : 0;
 }
 
