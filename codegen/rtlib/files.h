@@ -86,11 +86,18 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
  * there is a mapping. */
 int sonde_rt_find_mapping(u64 address, struct mapped* m);
 
-/* Rows of a file's table. */
+/* Rows of a file's table. A search replaces what it looks for by what it finds, because callers have little stack. */
 enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS, MISSING_TABLE };
 struct row {
-    u64 inode, kind, place; /* input; the kind becomes MISSING_TABLE if the file has no table */
-    u64 first, second;      /* result: the row's words; rows for unwinding have one */
+    union {
+        u64 inode;
+        u64 first; /* the row's first word */
+    };
+    union {
+        u64 place;
+        u64 second; /* the row's second word; rows for unwinding have one word */
+    };
+    u64 kind; /* becomes MISSING_TABLE if the file has no table */
 };
 /* Finds the last row that begins at or before `place`. Returns 1 if there is one. */
 int sonde_rt_find_row(struct row* r);

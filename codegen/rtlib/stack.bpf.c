@@ -32,8 +32,6 @@ u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 struct walk {
     struct sonde_stacks* stacks;
     u64 pc, sp, fp;
-    u64 most;
-    u64 returns; /* the newest struct return_instance: return addresses that uretprobes have replaced */
     struct mapped in;
 };
 
@@ -48,7 +46,7 @@ static u64 place_of(u64 address, struct mapped* in) { return address - in->at.st
 #define NO_TABLE (1ull << 32)
 RT u64 sonde_rt_row_value(struct mapped* in, u64 kind, u64 place)
 {
-    struct row row = {in->at.inode, kind, place, 0, 0};
+    struct row row = {.inode = in->at.inode, .place = place, .kind = kind};
     if (sonde_rt_find_row(&row))
         return row.first >> 32;
     return row.kind == MISSING_TABLE ? NO_TABLE : 0;
@@ -399,8 +397,8 @@ static inline void work_out(struct walk* w)
 /* The return address, or the original if a uretprobe has replaced it. */
 static inline u64 return_address(struct walk* w, u64 place, u64 back)
 {
-    struct returning r = {w->returns, place, 0};
-    if (!w->returns)
+    struct returning r = {w->stacks->machine.returns, place, 0};
+    if (!r.next)
         return back;
     LOOP(64, find_return, &r);
     return r.address ? r.address : back;
@@ -446,14 +444,13 @@ static long climb(u64 n, struct walk* w)
         return 0;
     }
     u64 address = w->pc - !m->exact_now, i = m->at, is_code;
-    u64 found = rule_of(w, address, &is_code);
-    u32 rule = (u32)found;
+    u64 rule = rule_of(w, address, &is_code);
     m->state = SONDE_STACK_LOST;
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
      * null pointer. */
     if (!is_code && i)
         return 1;
-    if (i >= w->most) {
+    if (i >= m->most) {
         m->state = SONDE_STACK_CUT;
         return 1;
     }
@@ -476,7 +473,7 @@ static long climb(u64 n, struct walk* w)
             break;
         }
         if (cfa == 0)
-            note_doubt(w, found);
+            note_doubt(w, rule);
         /* The outermost function has a frame pointer of 0 (psABI, 3.4.1). */
         if (fp == 0) {
             m->state = SONDE_STACK_WHOLE;
@@ -512,12 +509,10 @@ static long climb(u64 n, struct walk* w)
     return back == 0;
 }
 
-/* Whether the current task, which exits, still owns its stack. After the kernel has cleared the thread's id in the
- * process' memory, which wakes pthread_join(), other threads use or unmap the stack (set_tid_address(2)). Not inlined,
- * as above. */
-RT u64 sonde_rt_owns_stack(void)
+/* Whether an exiting task still owns its stack. After the kernel has cleared the thread's id in the
+ * process' memory, which wakes pthread_join(), other threads use or unmap the stack (set_tid_address(2)). */
+static inline u64 owns_stack(struct task_struct* task)
 {
-    struct task_struct* task = bpf_get_current_task_btf();
     int* id_at = 0;
     u32 id = 0;
     READ(id_at, task->clear_child_tid);
@@ -538,7 +533,7 @@ static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
     if (flags & PF_KTHREAD)
         return SONDE_STACK_KERNEL_THREAD;
     if (flags & PF_EXITING)
-        return mm && sonde_rt_owns_stack() ? 0 : SONDE_STACK_GONE;
+        return mm && owns_stack(task) ? 0 : SONDE_STACK_GONE;
     return !mm ? SONDE_STACK_KERNEL_THREAD : stack->from == SONDE_FROM_END ? SONDE_STACK_GONE : 0;
 }
 
@@ -558,15 +553,15 @@ static inline u64 outside_of_copy(struct uprobe_task* probes, u64 pc)
     return pc - copy <= LONGEST_INSTRUCTION ? pc - copy + original : pc;
 }
 
-/* Begins where the current task entered the kernel. */
-static inline void begin_at_entry(struct walk* w)
+/* Begins where the current task entered the kernel. Not inlined, as above. */
+RT u64 sonde_rt_begin_at_entry(struct walk* w)
 {
     enum { NUMBER, PC, MODE, FLAGS, SP, SAVED }; /* in the order of pt_regs, from SONDE_REGS_SYSCALL on */
     struct task_struct* task = bpf_get_current_task_btf();
     u64* saved = w->stacks->user.address; /* not used yet */
     w->stacks->machine.state = why_none(&w->stacks->user, task);
     if (w->stacks->machine.state)
-        return;
+        return 0;
     const u8* registers = bpf_task_pt_regs(task);
     bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_SYSCALL);
     bpf_probe_read_kernel(&w->fp, sizeof w->fp, registers + SONDE_REGS_FP);
@@ -584,6 +579,7 @@ static inline void begin_at_entry(struct walk* w)
     w->stacks->machine.exact_now = (s64)saved[NUMBER] < 0 ||
                                    bpf_probe_read_user(&before, sizeof before, (const void*)(w->pc - 2)) != 0 ||
                                    !sonde_is_system_call(before);
+    return 0;
 }
 
 /* Unwinds the user's stack up to `most` addresses, unless that has happened already. */
@@ -593,11 +589,12 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
         return 0;
     struct sonde_stack* stack = &stacks->user;
     struct sonde_machine* m = &stacks->machine;
-    struct walk w = {stacks, stack->pc, stack->sp, stack->fp, most, 0, {}};
+    struct walk w = {stacks, stack->pc, stack->sp, stack->fp, {}};
     m->exact_now = 1;
-    m->narrow = m->state = m->doubt = 0;
+    m->narrow = m->state = m->doubt = m->returns = 0;
+    m->most = most;
     if (stack->from != SONDE_FROM_REGISTERS)
-        begin_at_entry(&w);
+        sonde_rt_begin_at_entry(&w);
     stack->depth = 0;
     if (m->state) {
         stack->state = m->state;
@@ -606,7 +603,7 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     struct uprobe_task* probes = bpf_get_current_task_btf()->utask;
     stack->window_at = 0;
     if (probes) {
-        READ(w.returns, probes->return_instances);
+        READ(m->returns, probes->return_instances);
         w.pc = outside_of_copy(probes, w.pc);
     }
     m->at = m->since = m->wanted = m->loaded = 0;

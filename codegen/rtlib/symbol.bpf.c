@@ -43,6 +43,7 @@ struct symbol {
     u32 module, path, text;     /* text: of the function or source file; 0: unknown */
     u32 chain;                  /* the functions inlined there; 0: none */
     u64 offset, size, line;
+    u64 place;                  /* for which `row` was found */
     struct mapped in;
     struct row row;
 };
@@ -59,7 +60,7 @@ static inline int find_row(struct symbol* s, u64 kind, u64 behind)
 {
     s->row.inode = s->in.at.inode;
     s->row.kind = kind;
-    s->row.place = s->address - s->in.at.start + s->in.at.offset - behind;
+    s->row.place = s->place = s->address - s->in.at.start + s->in.at.offset - behind;
     return sonde_rt_find_row(&s->row);
 }
 ONCE int sonde_rt_find_symbol(struct symbol* s)
@@ -82,7 +83,7 @@ ONCE int sonde_rt_find_symbol(struct symbol* s)
     if (s->style == SONDE_SYMBOL_MODULE || s->style >= SONDE_SYMBOL_PLACE)
         return 0;
     if (!find_row(s, kind, s->behind) ||
-        (s->behind && s->row.place - (u32)s->row.first >= s->row.first >> 32)) {
+        (s->behind && s->place - (u32)s->row.first >= s->row.first >> 32)) {
         if (!find_row(s, kind, 0))
             return 0;
     }
@@ -90,7 +91,7 @@ ONCE int sonde_rt_find_symbol(struct symbol* s)
     if (s->style >= SONDE_SYMBOL_LINE) {
         s->line = value;
         s->text = (u32)s->row.second;
-    } else if (s->row.place - begin < value) {
+    } else if (s->place - begin < value) {
         u64 whole = element(table, s->row.second >> 32);
         if (s->row.second >> 32) {
             begin = (u32)whole;
@@ -235,11 +236,11 @@ ONCE int sonde_rt_find_kernel_symbol(struct symbol* s)
         return 0;
     s->row.inode = SONDE_KERNEL_FILE;
     s->row.kind = SYMBOL_ROWS;
-    s->row.place = s->address - SONDE_KERNEL_BASE - s->behind;
-    if (s->row.place >> 32 || !sonde_rt_find_row(&s->row) ||
-        s->row.place - (u32)s->row.first >= s->row.first >> 32)
+    s->row.place = s->place = s->address - SONDE_KERNEL_BASE - s->behind;
+    if (s->place >> 32 || !sonde_rt_find_row(&s->row) ||
+        s->place - (u32)s->row.first >= s->row.first >> 32)
         return 0;
-    s->offset = s->row.place + s->behind - (u32)s->row.first;
+    s->offset = s->place + s->behind - (u32)s->row.first;
     s->size = s->row.first >> 32;
     s->text = (u32)s->row.second;
     s->module = s->row.second >> 32;

@@ -62,6 +62,9 @@ struct sonde_machine {
     unsigned long long wanted; /* the function whose registers are needed */
     unsigned long long loaded; /* 1: `registers` is in use */
     unsigned long long at;     /* the current function */
+    unsigned long long most;   /* the largest number of addresses */
+    /* The newest struct return_instance of the kernel: return addresses that uretprobes have replaced. */
+    unsigned long long returns;
     unsigned long long known;  /* one bit for each known register */
     unsigned long long registers[SONDE_REGISTERS];
     /* For each function: sp, fp, and the address by which its rule was found. */
