@@ -12,7 +12,7 @@ extern struct sonde_session_words sonde_data;
  * there. */
 __attribute__((section("raw_tracepoint"), used)) int sonde_ask_file(u64* ctx)
 {
-    struct mapped in = {};
+    struct sonde_found in = {};
     u64 found = bpf_find_vma(bpf_get_current_task_btf(), ctx[0], (void*)take_mapping, &in, 0) == 0 ? in.at.inode : 0;
     sonde_data.asked_file = found;
     return 0;

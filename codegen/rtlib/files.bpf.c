@@ -61,7 +61,7 @@ static long add_name(u64 i, struct names* n)
 static struct sonde_known* known_of(u64 process) { return bpf_map_lookup_elem(&sonde_known, &process); }
 /* Adds an executable mapping to the process' list of known mappings. The list is a ring: the newest entry replaces the
  * oldest one. */
-static void remember(struct mapped* m)
+static void remember(struct sonde_found* m)
 {
     u64 process = m->at.process;
     if (!m->code)
@@ -75,7 +75,7 @@ static void remember(struct mapped* m)
 
 /* Reports a mapping to the runtime once, before any output about it, and wakes the runtime immediately, because the
  * process may end soon. */
-static void tell(struct mapped* m)
+static void tell(struct sonde_found* m)
 {
     u64 known = 1;
     struct sonde_mapping mapping = m->at; /* a key must be on the stack or in a map (until 6.2) */
@@ -96,7 +96,7 @@ static void tell(struct mapped* m)
 
 struct wanted {
     u64 address, found;
-    struct mapped* m;
+    struct sonde_found* m;
     struct sonde_known* known;
 };
 /* While nothing is found, the fields for the result contain the search's state: all these calls share a stack of 512
@@ -145,7 +145,7 @@ static inline void begin_descent(struct wanted* w)
 /* Returns 1 if this is the mapping. */
 static long read_mapping(struct vm_area_struct* vma, struct wanted* w)
 {
-    struct mapped* m = w->m;
+    struct sonde_found* m = w->m;
     u64 word = 0;
     READ(word, vma->vm_mm);
     if (word != own_memory())
@@ -206,7 +206,7 @@ static long recall(u64 i, struct wanted* w)
 }
 
 /* Searches the mapping and fills `m`, in which only the process is set. Returns 1 if there is one. */
-static inline u64 search_mapping(u64 address, struct mapped* m)
+static inline u64 search_mapping(u64 address, struct sonde_found* m)
 {
     struct wanted w = {address, 0, m, 0};
     LOOP(FEW_TRIES, ask, &w);
@@ -225,7 +225,7 @@ static inline u64 search_mapping(u64 address, struct mapped* m)
     return w.found;
 }
 /* The vDSO, which is kernel code in each process, is an ELF file without an inode. */
-static inline void identify_vdso(struct mapped* m)
+static inline void identify_vdso(struct sonde_found* m)
 {
     struct vdso_image* image = 0;
     void *vdso = 0, *data = 0;
@@ -241,13 +241,13 @@ static inline void identify_vdso(struct mapped* m)
     m->at.offset = 0;
     m->dentry = 0;
 }
-ONCE int sonde_rt_find_mapping(u64 address, struct mapped* m)
+ONCE int sonde_rt_find_mapping(u64 address, struct sonde_found* m)
 {
     if (!m)
         return 0;
     if (address >= m->at.start && address < m->at.end)
         return 1;
-    *m = (struct mapped){};
+    *m = (struct sonde_found){};
     m->at.process = bpf_get_current_pid_tgid() >> 32;
     if (!search_mapping(address, m)) {
         m->at.end = 0;

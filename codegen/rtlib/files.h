@@ -34,12 +34,6 @@ static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1
 static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* callback, void* context,
                                   u64 flags) = (void*)180;
 
-/* A mapping of the current process, as sonde_rt_find_mapping() finds it. */
-struct mapped {
-    struct sonde_mapping at;
-    u64 code;   /* it is executable */
-    u64 dentry; /* of the file */
-};
 enum { VM_EXEC = 4 };
 /* A checksum of a file's inode. The kernel reuses an inode's memory and its number when the file is deleted, but the
  * new file has another generation. `load` reads a member into `word`; all members use the same variable, because
@@ -65,7 +59,7 @@ enum { VM_EXEC = 4 };
 #define LOAD(word, member) ((word) = (u64)(member))
 #define READ_WORD(word, member)                                                                                        \
     ((word) = 0, bpf_probe_read_kernel(&(word), sizeof(member), __builtin_preserve_access_index(&(member))))
-static inline long take_mapping(struct task_struct* task, struct vm_area_struct* vma, struct mapped* m) {
+static inline long take_mapping(struct task_struct* task, struct vm_area_struct* vma, struct sonde_found* m) {
     (void)task;
     struct file* file = vma->vm_file;
     m->at.start = vma->vm_start;
@@ -84,7 +78,7 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
 
 /* Finds the mapping that contains `address` and fills m. m may contain the result of the last call. Returns 1 if
  * there is a mapping. */
-int sonde_rt_find_mapping(u64 address, struct mapped* m);
+int sonde_rt_find_mapping(u64 address, struct sonde_found* m);
 
 /* Rows of a file's table. A search replaces what it looks for by what it finds, because callers have little stack. */
 enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS, MISSING_TABLE };

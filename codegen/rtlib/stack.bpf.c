@@ -32,7 +32,6 @@ u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 struct walk {
     struct sonde_stacks* stacks;
     u64 pc, sp, fp;
-    struct mapped in;
 };
 
 extern u8 sonde_rules; /* a map, defined by the script's module */
@@ -40,18 +39,18 @@ extern u8 sonde_rules; /* a map, defined by the script's module */
 /* A cache of rules, shared by all processors, because programs call from the same places again and again. There is
  * no lock: an entry's two words match only if they were written together, for the same offset of the same file.
  * Files keep their tables as long as the session runs. */
-static u64 place_of(u64 address, struct mapped* in) { return address - in->at.start + in->at.offset; }
+static u64 place_of(u64 address, struct sonde_found* in) { return address - in->at.start + in->at.offset; }
 /* The second half of a row's word; 0 if there is no row, NO_TABLE if the file has no table. Not inlined, because the
  * callers have little stack. */
 #define NO_TABLE (1ull << 32)
-RT u64 sonde_rt_row_value(struct mapped* in, u64 kind, u64 place)
+RT u64 sonde_rt_row_value(struct sonde_found* in, u64 kind, u64 place)
 {
     struct row row = {.inode = in->at.inode, .place = place, .kind = kind};
     if (sonde_rt_find_row(&row))
         return row.first >> 32;
     return row.kind == MISSING_TABLE ? NO_TABLE : 0;
 }
-static u64 rule_at(u64 address, struct mapped* in)
+static u64 rule_at(u64 address, struct sonde_found* in)
 {
     u32 none = 0;
     u64 place = place_of(address, in), file = in->at.inode * 0x9e3779b97f4a7c15;
@@ -123,7 +122,7 @@ static inline u64 who_runs(void)
 RT u64 sonde_rt_note_place(struct walk* w, u64 i)
 {
     struct sonde_place* to = &w->stacks->place[i & (SONDE_STACK_MOST - 1)];
-    const struct sonde_mapping* in = &w->in.at;
+    const struct sonde_mapping* in = &w->stacks->machine.in.at;
     to->inode = in->inode;
     if (in->inode) {
         to->place = w->pc - in->start + in->offset;
@@ -139,7 +138,7 @@ RT u64 sonde_rt_note_place(struct walk* w, u64 i)
  * rule says whether there was a table: by now the session may have added it. */
 static inline void note_doubt(struct walk* w, u64 rule)
 {
-    if (w->in.at.inode && rule & NO_TABLE)
+    if (w->stacks->machine.in.at.inode && rule & NO_TABLE)
         w->stacks->machine.doubt = SONDE_STACK_EARLY;
     else if (w->stacks->machine.doubt == 0)
         w->stacks->machine.doubt = SONDE_STACK_GUESSED;
@@ -320,7 +319,7 @@ enum { OTHERS = 15 };
 RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
 {
     struct sonde_machine* m = &w->stacks->machine;
-    u64 inode = w->in.at.inode, narrow = rule & SONDE_RULE_NARROW;
+    u64 inode = w->stacks->machine.in.at.inode, narrow = rule & SONDE_RULE_NARROW;
     struct run r = {m, bpf_map_lookup_elem(&sonde_files, &inode), narrow ? 0xffffffffull : ~0ull};
     m->ended = 0;
     if (!r.table)
@@ -372,8 +371,9 @@ static inline void load_registers(struct walk* w)
 }
 static inline u64 rule_of(struct walk* w, u64 looked, u64* is_code)
 {
-    *is_code = sonde_rt_find_mapping(looked, &w->in) && w->in.code;
-    return (*is_code ? rule_at(looked, &w->in) : SONDE_RULE(SONDE_RULE_SP, 1, 0)) | (u32)w->stacks->machine.narrow;
+    struct sonde_machine* m = &w->stacks->machine;
+    *is_code = sonde_rt_find_mapping(looked, &m->in) && m->in.code;
+    return (*is_code ? rule_at(looked, &m->in) : SONDE_RULE(SONDE_RULE_SP, 1, 0)) | (u32)m->narrow;
 }
 /* Computes the caller's registers from those of a function. */
 static inline void work_out(struct walk* w)
@@ -385,7 +385,7 @@ static inline void work_out(struct walk* w)
     m->registers[SONDE_SP] = m->sp[i];
     m->registers[SONDE_FP] = m->fp[i];
     if (kind == SONDE_RULE_SP || kind == SONDE_RULE_FP) {
-        m->saves = (u32)sonde_rt_row_value(&w->in, SAVES_ROWS, place_of(m->looked[i], &w->in));
+        m->saves = (u32)sonde_rt_row_value(&m->in, SAVES_ROWS, place_of(m->looked[i], &m->in));
         m->cfa = m->sp[(i + 1) & (SONDE_STACK_MOST - 1)];
         m->word = rule & SONDE_RULE_NARROW ? 4 : 8;
         LOOP(SONDE_SAVED_MOST, restore, w);
@@ -589,10 +589,11 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
         return 0;
     struct sonde_stack* stack = &stacks->user;
     struct sonde_machine* m = &stacks->machine;
-    struct walk w = {stacks, stack->pc, stack->sp, stack->fp, {}};
+    struct walk w = {stacks, stack->pc, stack->sp, stack->fp};
     m->exact_now = 1;
     m->narrow = m->state = m->doubt = m->returns = 0;
     m->most = most;
+    m->in = (struct sonde_found){};
     if (stack->from != SONDE_FROM_REGISTERS)
         sonde_rt_begin_at_entry(&w);
     stack->depth = 0;

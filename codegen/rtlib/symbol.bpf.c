@@ -44,7 +44,7 @@ struct symbol {
     u32 chain;                  /* the functions inlined there; 0: none */
     u64 offset, size, line;
     u64 place;                  /* for which `row` was found */
-    struct mapped in;
+    struct sonde_found in;
     struct row row;
 };
 _Static_assert(sizeof(struct symbol) <= SONDE_SYMBOL_BYTES, "more than handlers provide");

@@ -42,6 +42,19 @@ struct sonde_stack {
     unsigned long long window_at, window[SONDE_STACK_WINDOW];
 };
 
+/* A mapping of a file in a process. */
+struct sonde_mapping {
+    unsigned long long process, start, end, offset; /* offset: file offset of `start` */
+    unsigned long long inode;                       /* kernel address of the inode, which identifies the file */
+    unsigned long long edition;                     /* distinguishes earlier files with this inode or other contents */
+};
+/* A mapping of the current process, as sonde_rt_find_mapping() finds it. */
+struct sonde_found {
+    struct sonde_mapping at;
+    unsigned long long code;   /* it is executable */
+    unsigned long long dentry; /* of the file */
+};
+
 /* Both stacks of a hit.
  *
  * For the kernel's stack, members have other meanings before it is unwound. `pc` is the probed function, or 0. `sp`
@@ -58,6 +71,7 @@ struct sonde_place {
 /* The state of unwinding. Registers other than pc, sp and fp are rarely needed. So they are computed only when a
  * rule needs them, starting from the innermost function. */
 struct sonde_machine {
+    struct sonde_found in;     /* the mapping of the current function */
     unsigned long long since;  /* the function whose registers these are, counted from the innermost */
     unsigned long long wanted; /* the function whose registers are needed */
     unsigned long long loaded; /* 1: `registers` is in use */
@@ -65,7 +79,7 @@ struct sonde_machine {
     unsigned long long most;   /* the largest number of addresses */
     /* The newest struct return_instance of the kernel: return addresses that uretprobes have replaced. */
     unsigned long long returns;
-    unsigned long long known;  /* one bit for each known register */
+    unsigned long long known; /* one bit for each known register */
     unsigned long long registers[SONDE_REGISTERS];
     /* For each function: sp, fp, and the address by which its rule was found. */
     unsigned long long sp[SONDE_STACK_MOST], fp[SONDE_STACK_MOST], looked[SONDE_STACK_MOST];
@@ -163,12 +177,6 @@ struct sonde_rules {
     struct sonde_rule rule[SONDE_RULES];
 };
 
-/* A mapping of a file in a process, when it is seen for the first time. */
-struct sonde_mapping {
-    unsigned long long process, start, end, offset; /* offset: file offset of `start` */
-    unsigned long long inode;                       /* kernel address of the inode, which identifies the file */
-    unsigned long long edition;                     /* distinguishes earlier files with this inode or other contents */
-};
 /* The last code mappings that handlers have seen in a process. Used when the kernel is just changing its list of
  * mappings. */
 enum { SONDE_KNOWN_MOST = 32 }; /* a power of two */
