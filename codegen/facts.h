@@ -12,11 +12,11 @@ namespace sonde {
 struct CCode;
 
 struct CodegenFacts {
-    bool may_goto =
-        true; // the kernel has may_goto (6.9, bpf: Introduce may_goto instruction); else loops use bpf_loop()
+    // The kernel has may_goto (6.9, bpf: Introduce may_goto instruction). Otherwise loops use bpf_loop().
+    bool may_goto = true;
     bool kernel_types = true; // the kernel has BTF, so its structures can be read with plain loads
-    bool syscall_events =
-        false; // system calls are probed at perf events of their tracepoints (runtime/kernel/preemption.h)
+    // System calls are probed at perf events of their tracepoints (runtime/kernel/preemption.h).
+    bool syscall_events = false;
     // The kernel has session links. `target_program`: the target's own program, for which a session link has no
     // advantage.
     bool uprobe_session = false;

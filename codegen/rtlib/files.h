@@ -80,7 +80,7 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
  * there is a mapping. */
 int sonde_rt_find_mapping(u64 address, struct sonde_found* m);
 
-/* Rows of a file's table. A search replaces what it looks for by what it finds, because callers have little stack. */
+/* A search for a row of a file's table. The result replaces the input, because callers have little stack. */
 enum row_kind { UNWIND_ROWS, SAVES_ROWS, SYMBOL_ROWS, LINE_ROWS, INLINED_ROWS, MISSING_TABLE };
 struct row {
     union {

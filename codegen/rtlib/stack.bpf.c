@@ -36,8 +36,8 @@ struct walk {
 
 extern u8 sonde_rules; /* a map, defined by the script's module */
 
-/* A cache of rules, shared by all processors, because programs call from the same places again and again. There is
- * no lock: an entry's two words match only if they were written together, for the same offset of the same file.
+/* A cache of rules, shared by all processors, because programs call from the same places again and again. It needs no
+ * lock: an entry's two words match only if they were written together, for the same offset of the same file.
  * Files keep their tables as long as the session runs. */
 static u64 place_of(u64 address, struct sonde_found* in) { return address - in->at.start + in->at.offset; }
 /* The second half of a row's word; 0 if there is no row, NO_TABLE if the file has no table. Not inlined, because the
@@ -138,10 +138,11 @@ RT u64 sonde_rt_note_place(struct walk* w, u64 i)
  * rule says whether there was a table: by now the session may have added it. */
 static inline void note_doubt(struct walk* w, u64 rule)
 {
-    if (w->stacks->machine.in.at.inode && rule & NO_TABLE)
-        w->stacks->machine.doubt = SONDE_STACK_EARLY;
-    else if (w->stacks->machine.doubt == 0)
-        w->stacks->machine.doubt = SONDE_STACK_GUESSED;
+    struct sonde_machine* m = &w->stacks->machine;
+    if (m->in.at.inode && rule & NO_TABLE)
+        m->doubt = SONDE_STACK_EARLY;
+    else if (m->doubt == 0)
+        m->doubt = SONDE_STACK_GUESSED;
 }
 
 #include "../../arch/leaving_code.h"
@@ -319,7 +320,7 @@ enum { OTHERS = 15 };
 RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
 {
     struct sonde_machine* m = &w->stacks->machine;
-    u64 inode = w->stacks->machine.in.at.inode, narrow = rule & SONDE_RULE_NARROW;
+    u64 inode = m->in.at.inode, narrow = rule & SONDE_RULE_NARROW;
     struct run r = {m, bpf_map_lookup_elem(&sonde_files, &inode), narrow ? 0xffffffffull : ~0ull};
     m->ended = 0;
     if (!r.table)
@@ -509,8 +510,8 @@ static long climb(u64 n, struct walk* w)
     return back == 0;
 }
 
-/* Whether an exiting task still owns its stack. After the kernel has cleared the thread's id in the
- * process' memory, which wakes pthread_join(), other threads use or unmap the stack (set_tid_address(2)). */
+/* Whether an exiting task still owns its stack. The kernel clears the thread's id in the process' memory, which wakes
+ * pthread_join(). Then other threads may use or unmap the stack (set_tid_address(2)). */
 static inline u64 owns_stack(struct task_struct* task)
 {
     int* id_at = 0;

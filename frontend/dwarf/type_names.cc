@@ -150,8 +150,9 @@ const Type void_type = [] {
 
 } // namespace
 
-// Several types can have the same name: in other units, in other scopes, or a structure and a typedef. The best one is
-// what the name would mean in the source at the probe, as far as the index knows this.
+// Several types can have the same name: in other units, in other scopes, or a structure and a typedef. Finds the type
+// that the compiler would choose in the source at the probe. The index does not always have enough information for
+// this.
 const NamedEntry* TypeNames::best_type(std::string_view name, int tag, Unit* near, Unit** unit) {
     // The tuple orders the candidates: global before local to a function, the same unit before others, the top level
     // before scopes, then by kind. The offsets make the choice deterministic.
