@@ -111,6 +111,8 @@ Hazard two_byte_hazard(const X86Instruction& one) {
     case 0x01: // sgdt, sidt, smsw
         return one.extension() == 4 || (one.extension() <= 1 && one.modrm >> 6 != 3) ? Hazard::DescriptorTable
                                                                                      : Hazard::None;
+    case 0xa2: // cpuid
+        return Hazard::ProcessorInfo;
     default:
         if (one.is_direct_jump() && one.operand16)
             return Hazard::Refused;

@@ -44,6 +44,7 @@ constexpr Sample samples[] = {
     {Hazard::ExchangeAsNop, "\x41\x90"sv},                              // xchg %r8d, %eax
     {Hazard::ExchangeAsNop, "\xf3\x41\x90"sv},                          // with a prefix
     {Hazard::Pause, "\xf3\x90"sv},                                      // pause
+    {Hazard::ProcessorInfo, "\x0f\xa2\x48\x8d\x35\0\0\0\0"sv},          // cpuid; lea 0(%rip), %rsi
     {Hazard::ShortPush, "\x66\x50"sv},                                  // push %ax
     {Hazard::ShortPush, "\x66\x41\x50"sv},                              // push %r8w
     {Hazard::ShortPush, "\x66\xff\x36"sv},                              // pushw (%rsi)

@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -163,6 +164,10 @@ void run_sample(const Trial& trial, size_t sample, bool probed) {
 [[noreturn]] void run_child(const Trial& trial, int ready, int go) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_DUMPABLE, 1);
+    cpu_set_t here; // each processor has its own answers to `cpuid`
+    CPU_ZERO(&here);
+    CPU_SET(sched_getcpu(), &here);
+    sched_setaffinity(0, sizeof here, &here);
     const rlimit none{0, 0};
     setrlimit(RLIMIT_CORE, &none);
     // The signal handler needs its own stack: a sample may leave any value in the stack pointer.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -77,8 +78,11 @@ std::vector<Instruction> read_encodings(const char* path, std::vector<uint8_t>& 
                 static_cast<uint32_t>(target - (code_at + instruction.offset + instruction.bytes.size()));
             memcpy(instruction.bytes.data() + std::stoul(relative), &distance, 4);
         }
-        instruction.is_random =
-            text.find("rdtsc") != text.npos || text.find("rdrand") != text.npos || text.find("rdseed") != text.npos;
+        const auto has = [&text](std::initializer_list<std::string_view> parts) {
+            return std::ranges::any_of(parts, [&text](std::string_view part) { return text.find(part) != text.npos; });
+        };
+        instruction.is_random = has({"rdtsc", "rdpru", "rdrand", "rdseed"});
+        instruction.loads_segment = has({"lfs", "lgs"}) || text.ends_with("%fs") || text.ends_with("%gs");
         instruction.stores_unit = is_emulated && (text.find("stenv") != text.npos || text.find("save") != text.npos);
         instruction.is_system_call = text.find("syscall") != text.npos;
         instruction.is_skipped = is_emulated && confuses_emulator(fields[3], text);

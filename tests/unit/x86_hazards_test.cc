@@ -42,6 +42,7 @@ TEST(X86Hazards, Classes) {
         {"49 90", Hazard::ExchangeAsNop},             // xchg %r8, %rax
         {"f3 41 90", Hazard::ExchangeAsNop},
         {"f3 90", Hazard::Pause},
+        {"0f a2", Hazard::ProcessorInfo},
         {"66 50", Hazard::ShortPush},
         {"66 ff 36", Hazard::ShortPush},
         {"9c", Hazard::PushFlags},
