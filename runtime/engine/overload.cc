@@ -151,16 +151,18 @@ std::pair<uint64_t, uint64_t> runs_of(const std::vector<int>& programs) {
 }
 } // namespace
 
-void OverloadGuard::begin_window(int64_t now) {
+void OverloadGuard::begin_window() {
     counting_.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
     // The request needs CAP_SYS_ADMIN. Without it, the session has no overload guard.
     is_refused_ = !counting_;
-    window_began_ = now;
+    // The kernel changes its own code for this, which can take as long as a window.
+    window_began_ = now_ns();
     for (Cost& cost : costs_)
         std::tie(cost.hits_before, cost.ns_before) = runs_of(cost.programs);
 }
 
-void OverloadGuard::end_window(int64_t now) {
+void OverloadGuard::end_window() {
+    const int64_t now = now_ns();
     for (Cost& cost : costs_) {
         auto [hits, ns] = runs_of(cost.programs);
         cost.hits += hits - cost.hits_before;
@@ -229,9 +231,9 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
     }
     if (counting_) {
         if (now - window_began_ >= window)
-            end_window(now);
+            end_window();
     } else if (now >= next_) {
-        begin_window(now);
+        begin_window();
     }
     // With long pauses, judge after a single window. If it shows a high load, the pauses become short, and more windows
     // are judged together.

@@ -44,8 +44,8 @@ class OverloadGuard {
         bool is_said = false, is_disarmed = false;
     };
     // Start and end a measuring window, in which the kernel counts the time of BPF programs.
-    void begin_window(int64_t now);
-    void end_window(int64_t now);
+    void begin_window();
+    void end_window();
     // Computes the costs since the last judgment, warns, and chooses the length of the next pause.
     std::vector<Disarmed> judge(int64_t now);
     // True while the load is low, so that pauses are long.
