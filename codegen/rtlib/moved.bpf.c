@@ -63,12 +63,18 @@ static long look(u64 i, struct waiting* w)
 }
 
 struct of_file {
+    u64 from, to, program;  /* the addresses, and the program's inode */
     u64 code, private_code; /* executable; and not shared */
+    u64 is_program;         /* all of it maps the program's own file */
 };
 static inline long take_kind(struct task_struct* task, struct vm_area_struct* vma, struct of_file* out)
 {
     enum { executable = 4, shared = 8 }; /* VM_EXEC, VM_SHARED */
+    struct file* file = vma->vm_file;
+    struct inode* inode = 0;
     (void)task;
+    READ(inode, file->f_inode);
+    out->is_program = inode && (u64)inode == out->program && vma->vm_start <= out->from && out->to <= vma->vm_end;
     if (vma->vm_file && (vma->vm_flags & executable)) {
         out->code = 1;
         out->private_code = !(vma->vm_flags & shared);
@@ -77,7 +83,8 @@ static inline long take_kind(struct task_struct* task, struct vm_area_struct* vm
 }
 
 /* Fills in the memory. Returns 0 if the thread need not wait. These cases matter:
- * - before memory becomes executable: it may be a copy of code
+ * - before memory becomes executable: it may be a copy of code. Without a copy it need not be stopped: if the memory
+ *   still maps the program's file, the kernel knows its breakpoints.
  * - before memory is moved to the program's code
  * - after calls that mapped a file's code, that ended the writing of it, or dropped pages of it. Allocators drop pages
  *   of data often, so the kind of the mapping is looked up. While another thread maps memory, it is unknown: then only
@@ -92,7 +99,6 @@ static inline int describe(volatile u64* context, u64 at, struct sonde_moved* mo
         fifth = context[SONDE_REGS_ARGUMENT5 / 8], result = context[SONDE_REGS_CALL_RESULT / 8], end = 0;
     int is_before = at == SONDE_AT_MPROTECT || at == SONDE_AT_MREMAP;
     struct mm_struct* mm = 0;
-    struct of_file kind = {0, 0};
     if (at == SONDE_AT_BEGIN)
         return !is_stopping();
     if (at == SONDE_AT_NO_CALL || (!is_before && result > -4096ull)) /* the call failed */
@@ -115,8 +121,11 @@ static inline int describe(volatile u64* context, u64 at, struct sonde_moved* mo
     READ(moved->code, mm->start_code);
     READ(end, mm->end_code);
     int is_own = moved->to < end && moved->to + moved->size > moved->code;
+    struct of_file kind = {moved->from, moved->from + moved->size, program_of(bpf_get_current_task()), 0, 0, 0};
     if (is_before) {
-        moved->is_text = is_own;
+        if (is_own && at == SONDE_AT_MPROTECT)
+            bpf_find_vma(bpf_get_current_task_btf(), moved->from, (void*)take_kind, &kind, 0);
+        moved->is_text = is_own && !kind.is_program;
         return is_own || at == SONDE_AT_MPROTECT;
     }
     if (bpf_find_vma(bpf_get_current_task_btf(), moved->from, (void*)take_kind, &kind, 0) != 0)
