@@ -82,7 +82,8 @@ std::vector<Instruction> read_encodings(const char* path, std::vector<uint8_t>& 
             return std::ranges::any_of(parts, [&text](std::string_view part) { return text.find(part) != text.npos; });
         };
         instruction.is_random = has({"rdtsc", "rdpru", "rdrand", "rdseed"});
-        instruction.loads_segment = has({"lfs", "lgs"}) || text.ends_with("%fs") || text.ends_with("%gs");
+        instruction.loads_base =
+            has({"lfs", "lgs", "wrfsbase", "wrgsbase"}) || text.ends_with("%fs") || text.ends_with("%gs");
         instruction.stores_unit = is_emulated && (text.find("stenv") != text.npos || text.find("save") != text.npos);
         instruction.is_system_call = text.find("syscall") != text.npos;
         instruction.is_skipped = is_emulated && confuses_emulator(fields[3], text);

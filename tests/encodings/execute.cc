@@ -136,7 +136,7 @@ std::string compare(const Outcomes& plain, const Outcomes& probed, const Instruc
             } else {
                 for (size_t field = instruction.is_random ? field_rsp : 0;
                      field < (instruction.stores_unit ? size_t{field_memory} : field_count); ++field) {
-                    if (instruction.loads_segment && (field == field_fs_base || field == field_gs_base))
+                    if (instruction.loads_base && (field == field_fs_base || field == field_gs_base))
                         continue;
                     if (one.values[field] == other.values[field] && one.values[field] != run.values[field]) {
                         snprintf(number, sizeof(number), "%s%s:%llx>%llx", differs.empty() ? "" : ", ",

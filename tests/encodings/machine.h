@@ -31,8 +31,8 @@ struct Instruction {
     bool is_skipped = false;
     bool is_random = false; // the values of general registers differ from run to run
     bool is_system_call = false;
-    bool loads_segment = false; // fs or gs: with a null selector, AMD's processors may or may not keep the base
-    bool stores_unit = false;   // writes the x87 unit's state to memory, which is partly undefined where it is emulated
+    bool loads_base = false;  // of fs or gs. Some virtual machines lose the new base at random, without a probe, too.
+    bool stores_unit = false; // writes the x87 unit's state to memory, which is partly undefined where it is emulated
 };
 
 // The fields of an outcome, each a number or a hash.
