@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace sonde {
 
@@ -90,5 +92,21 @@ class ByteCursor {
     size_t at_ = 0;
     bool failed_ = false;
 };
+
+// Returns the number or structure at an offset, or nothing if it is not within the bytes.
+template <typename T> std::optional<T> value_at(std::string_view bytes, uint64_t offset) {
+    ByteCursor cursor(bytes);
+    cursor.seek(offset);
+    const T value = cursor.take<T>();
+    return cursor.failed() ? std::nullopt : std::optional(value);
+}
+
+// Returns the elements of a table, without a last one that is cut off.
+template <typename T> std::vector<T> values_in(std::string_view table) {
+    std::vector<T> out(table.size() / sizeof(T));
+    if (!out.empty())
+        std::memcpy(out.data(), table.data(), out.size() * sizeof(T));
+    return out;
+}
 
 } // namespace sonde

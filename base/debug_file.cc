@@ -19,13 +19,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/debuginfod.h"
+#include "base/elf_notes.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/unpack.h"
@@ -135,42 +135,17 @@ class Finder {
 
 } // namespace
 
-namespace {
-
-// Each note has the sizes of its name and its contents, its type, and then both, padded to 4 bytes (elf(5)). Returns ""
-// if none is the build-id.
-std::string build_id_in(std::string_view notes) {
-    auto padded = [](size_t size) { return (size + 3) & ~size_t{3}; };
-    for (size_t at = 0; notes.size() - at >= sizeof(Elf64_Nhdr);) {
-        Elf64_Nhdr note;
-        std::memcpy(&note, notes.data() + at, sizeof note);
-        size_t name = at + sizeof note, contents = name + padded(note.n_namesz), end = contents + padded(note.n_descsz);
-        if (end > notes.size())
-            break;
-        if (note.n_type == NT_GNU_BUILD_ID && notes.substr(name, 4) == std::string_view("GNU\0", 4)) {
-            std::string out;
-            for (size_t i = 0; i < note.n_descsz; i++)
-                out += fmt::format("{:02x}", static_cast<unsigned char>(notes[contents + i]));
-            return out;
-        }
-        at = end;
-    }
-    return "";
-}
-
-} // namespace
-
 Result<std::string> running_kernel_build_id() {
     Result<std::string> notes = read_file("/sys/kernel/notes");
     if (!notes)
         return std::move(notes).error();
-    std::string build_id = build_id_in(*notes);
+    std::string build_id = to_hex(find_build_id(*notes));
     return build_id.empty() ? Result<std::string>(Error("the running kernel has no build-id")) : build_id;
 }
 
 Result<std::string> running_module_build_id(const std::string& module) {
     Result<std::string> notes = read_file(fmt::format("/sys/module/{}/notes/.note.gnu.build-id", module));
-    std::string build_id = notes ? build_id_in(*notes) : "";
+    std::string build_id = notes ? to_hex(find_build_id(*notes)) : "";
     if (build_id.empty())
         return Error(fmt::format("the module `{}` is not loaded, or has no build-id", module));
     return build_id;

@@ -21,7 +21,9 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_cursor.h"
 #include "base/check.h"
+#include "base/elf_notes.h"
 #include "base/linked_object.h"
 
 namespace sonde {
@@ -81,29 +83,11 @@ std::string_view string_at(const Elf_Data& strings, uint64_t offset) {
     return {begin, strnlen(begin, strings.d_size - offset)};
 }
 
-std::string to_hex(std::string_view bytes) {
-    std::string out;
-    for (unsigned char byte : bytes)
-        out += fmt::format("{:02x}", byte);
-    return out;
-}
-
-// The descriptor of the GNU build-id note in a note section or segment; empty if it does not exist.
-std::string_view find_build_id(Elf_Data* data) {
+// The notes of a section or segment, with their numbers in this machine's byte order.
+std::string_view build_id_of(const Elf_Data* data) {
     if (!data || !data->d_buf)
         return {};
-    std::string_view bytes(static_cast<const char*>(data->d_buf), data->d_size);
-    GElf_Nhdr note;
-    size_t name = 0, desc = 0;
-    for (size_t at = 0; at < bytes.size();) {
-        size_t next = gelf_getnote(data, at, &note, &name, &desc);
-        if (next <= at)
-            break;
-        if (note.n_type == NT_GNU_BUILD_ID && bytes.substr(name, note.n_namesz) == std::string_view("GNU\0", 4))
-            return bytes.substr(desc, note.n_descsz);
-        at = next;
-    }
-    return {};
+    return find_build_id({static_cast<const char*>(data->d_buf), data->d_size}, data->d_type == ELF_T_NHDR8 ? 8 : 4);
 }
 
 Error truncated_error(const std::string& what) { return Error("the file is truncated: " + what, ENOEXEC); }
@@ -304,7 +288,7 @@ std::string ElfFile::build_id() const {
         if (sections_[i].type != SHT_NOTE)
             continue;
         Elf_Scn* scn = elf_getscn(elf_.get(), i);
-        if (std::string_view id = find_build_id(elf_getdata(scn, nullptr)); !id.empty())
+        if (std::string_view id = build_id_of(elf_getdata(scn, nullptr)); !id.empty())
             return to_hex(id);
     }
     if (debug_only_ || !sections_.empty())
@@ -318,7 +302,7 @@ std::string ElfFile::build_id() const {
             continue;
         Elf_Data* data = elf_getdata_rawchunk(elf_.get(), static_cast<int64_t>(header.p_offset), header.p_filesz,
                                               header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-        if (std::string_view id = find_build_id(data); !id.empty())
+        if (std::string_view id = build_id_of(data); !id.empty())
             return to_hex(id);
     }
     return "";
@@ -375,12 +359,10 @@ std::optional<DebugLink> ElfFile::debuglink() const {
     if (length == std::string_view::npos || length == 0)
         return std::nullopt;
     size_t at = (length + 1 + 3) & ~size_t{3};
-    if (data.size() < at + 4)
+    const std::optional<uint32_t> crc = value_at<uint32_t>(data, at);
+    if (!crc)
         return std::nullopt;
-    DebugLink link;
-    link.name = data.substr(0, length);
-    std::memcpy(&link.crc, data.data() + at, 4);
-    return link;
+    return DebugLink{std::string(data.substr(0, length)), *crc};
 }
 
 void ElfFile::for_each_symbol(const std::function<bool(const ElfSymbol&)>& visit) const {

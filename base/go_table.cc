@@ -19,8 +19,9 @@
 #include "base/go_table.h"
 
 #include <charconv>
-#include <cstring>
 #include <optional>
+
+#include "base/byte_cursor.h"
 
 namespace sonde {
 namespace {
@@ -33,13 +34,7 @@ class Table {
   public:
     explicit Table(std::string_view bytes) : bytes_(bytes) {}
 
-    template <typename T> std::optional<T> at(uint64_t offset) const {
-        T value;
-        if (offset > bytes_.size() || bytes_.size() - offset < sizeof value)
-            return std::nullopt;
-        memcpy(&value, bytes_.data() + offset, sizeof value);
-        return value;
-    }
+    template <typename T> std::optional<T> at(uint64_t offset) const { return value_at<T>(bytes_, offset); }
     // The n-th word of the header; 0 if it does not exist.
     uint64_t word(size_t n) const { return at<uint64_t>(header_bytes + 8 * n).value_or(0); }
     // A string up to its NUL; empty if there is no NUL.

@@ -25,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_cursor.h"
 #include "base/debug_file.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
@@ -73,8 +74,7 @@ uint64_t payload_offset(string_view image) {
     constexpr size_t setup_sectors = 0x1f1, magic = 0x202, version = 0x206, payload = 0x248;
     if (image.size() < 0x250 || image.substr(magic, 4) != "HdrS" || static_cast<uint8_t>(image[version]) < 8)
         return 0;
-    uint32_t offset = 0;
-    std::memcpy(&offset, image.data() + payload, sizeof offset);
+    const uint32_t offset = value_at<uint32_t>(image, payload).value_or(0);
     uint64_t sectors = static_cast<uint8_t>(image[setup_sectors]);
     return ((sectors ? sectors : 4) + 1) * 512 + offset;
 }

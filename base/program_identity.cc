@@ -25,6 +25,8 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_cursor.h"
+#include "base/elf_notes.h"
 #include "base/hash.h"
 
 namespace sonde {
@@ -42,44 +44,19 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
 }
 
 template <typename Header, typename Program> Result<std::string> program_headers(int fd, const std::string& start) {
-    Header header;
-    if (start.size() < sizeof header)
+    const std::optional<Header> header = value_at<Header>(start, 0);
+    if (!header)
         return Error("it is not an ELF file", ENOEXEC);
-    std::memcpy(&header, start.data(), sizeof header);
-    if (header.e_phentsize != sizeof(Program))
+    if (header->e_phentsize != sizeof(Program))
         return Error("it has no program headers", ENOEXEC);
-    return read_at(fd, header.e_phoff, sizeof(Program) * header.e_phnum);
+    return read_at(fd, header->e_phoff, sizeof(Program) * header->e_phnum);
 }
 
 template <typename Program> std::vector<Segment> segments_in(const std::string& headers) {
     std::vector<Segment> out;
-    for (size_t at = 0; at + sizeof(Program) <= headers.size(); at += sizeof(Program)) {
-        Program one;
-        std::memcpy(&one, headers.data() + at, sizeof one);
+    for (const Program& one : values_in<Program>(headers))
         out.push_back({one.p_type, one.p_offset, one.p_filesz, one.p_align});
-    }
     return out;
-}
-
-// The descriptor of the GNU build-id note in a note segment, in hexadecimal; empty if it does not exist.
-std::string build_id_in(std::string_view notes, uint64_t align) {
-    const uint64_t unit = align == 8 ? 8 : 4;
-    auto up = [&](uint64_t size) { return (size + unit - 1) / unit * unit; };
-    Elf64_Nhdr note;
-    for (uint64_t at = 0; at + sizeof note <= notes.size();) {
-        std::memcpy(&note, notes.data() + at, sizeof note);
-        uint64_t name = at + sizeof note, descriptor = name + up(note.n_namesz);
-        if (descriptor > notes.size() || note.n_descsz > notes.size() - descriptor)
-            return "";
-        if (note.n_type == NT_GNU_BUILD_ID && notes.substr(name, note.n_namesz) == std::string_view("GNU\0", 4)) {
-            std::string out;
-            for (char byte : notes.substr(descriptor, note.n_descsz))
-                out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-            return out;
-        }
-        at = descriptor + up(note.n_descsz);
-    }
-    return "";
 }
 
 Result<void> hash_part(int fd, const Segment& part, Hash& hash) {
@@ -141,7 +118,7 @@ Result<ProgramIdentity> identify_program(int fd) {
         Result<std::string> notes = read_at(fd, one.offset, std::min<uint64_t>(one.size, most_notes));
         if (!notes)
             return std::move(notes).error();
-        out.build_id = build_id_in(*notes, one.align);
+        out.build_id = to_hex(find_build_id(*notes, one.align));
         if (!out.build_id.empty())
             return out;
     }

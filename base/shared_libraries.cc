@@ -24,6 +24,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_cursor.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -52,9 +53,7 @@ std::optional<Needs> read_needs(const std::string& path) {
     std::string_view entries = file->section_data(".dynamic"), strings = file->section_data(".dynstr");
     if (strings.empty() || strings.back() != '\0')
         return out;
-    for (size_t at = 0; at + sizeof(Elf64_Dyn) <= entries.size(); at += sizeof(Elf64_Dyn)) {
-        Elf64_Dyn entry;
-        std::memcpy(&entry, entries.data() + at, sizeof entry);
+    for (const Elf64_Dyn& entry : values_in<Elf64_Dyn>(entries)) {
         if (entry.d_tag == DT_NULL)
             break;
         if (entry.d_tag == DT_NEEDED)
@@ -76,11 +75,7 @@ std::map<std::string, std::string> read_loader_cache(uint32_t flags, const std::
     if (begin == std::string::npos || file->size() - begin < header)
         return out;
     std::string_view cache = std::string_view(*file).substr(begin);
-    auto number = [&](size_t at) {
-        uint32_t value = 0;
-        std::memcpy(&value, cache.data() + at, sizeof value);
-        return value;
-    };
+    const auto number = [&](size_t at) { return value_at<uint32_t>(cache, at).value_or(0); };
     for (size_t i = 0, count = number(20); i < count && header + (i + 1) * entry <= cache.size(); i++) {
         size_t at = header + i * entry;
         // Variants for newer processors have additional conditions; there is always a plain one, too.

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/elf_notes.h"
 #include "base/hash.h"
 #include "base/trusted_file.h"
 #include "codegen/c/c_code.h"
@@ -46,22 +47,13 @@ class KeyText {
 };
 
 // Returns the build-id of a loaded file; empty if it has none.
-std::string_view find_build_id(const dl_phdr_info& info) {
+std::string_view build_id_of(const dl_phdr_info& info) {
     for (const ElfW(Phdr) & segment : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
         if (segment.p_type != PT_NOTE)
             continue;
-        std::string_view notes(reinterpret_cast<const char*>(info.dlpi_addr + segment.p_vaddr), segment.p_memsz);
-        while (notes.size() >= sizeof(ElfW(Nhdr))) {
-            ElfW(Nhdr) header;
-            std::memcpy(&header, notes.data(), sizeof header);
-            const auto aligned = [](size_t size) { return (size + 3) & ~size_t{3}; };
-            const size_t text = sizeof header + aligned(header.n_namesz), end = text + aligned(header.n_descsz);
-            if (end > notes.size())
-                break;
-            if (header.n_type == NT_GNU_BUILD_ID && notes.substr(sizeof header).starts_with("GNU"))
-                return notes.substr(text, header.n_descsz);
-            notes.remove_prefix(end);
-        }
+        const std::string_view notes(reinterpret_cast<const char*>(info.dlpi_addr + segment.p_vaddr), segment.p_memsz);
+        if (const std::string_view id = find_build_id(notes, segment.p_align); !id.empty())
+            return id;
     }
     return {};
 }
@@ -75,7 +67,7 @@ std::string own_builds() {
     } builds;
     dl_iterate_phdr(
         [](dl_phdr_info* info, size_t, void* out) {
-            const std::string_view id = find_build_id(*info);
+            const std::string_view id = build_id_of(*info);
             auto& found = *static_cast<Builds*>(out);
             found.ids += id;
             found.all = found.all && !id.empty();

@@ -9,6 +9,7 @@
 #include <dwarf.h>
 #include <gelf.h>
 
+#include "base/byte_cursor.h"
 #include "base/glob.h"
 
 #ifdef __SSE2__
@@ -149,13 +150,12 @@ void NameFilter::find_offsets(std::string_view strings, const std::string& text)
 std::string_view NameFilter::indexed_strings(Dwarf_Die unit) const {
     Dwarf_Attribute attribute;
     Dwarf_Word base = 0;
-    uint32_t length = 0;
     if (!dwarf_attr(&unit, DW_AT_str_offsets_base, &attribute) || dwarf_formudata(&attribute, &base) != 0)
         // For 64-bit DWARF or a wrong base, search the whole section.
         return {};
     if (base < 8 || base > offsets_.size())
         return offsets_;
-    memcpy(&length, offsets_.data() + base - 8, sizeof length);
+    const uint32_t length = value_at<uint32_t>(offsets_, base - 8).value_or(0);
     return length < 4 || length == UINT32_MAX ? offsets_ : offsets_.substr(base, length - 4);
 }
 

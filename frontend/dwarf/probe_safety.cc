@@ -6,9 +6,9 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
+#include "base/byte_cursor.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/symbol_tables.h"
@@ -20,13 +20,6 @@ namespace {
 // Maximum amount of code that is searched for jumps. In larger programs, no other place is suggested.
 constexpr uint64_t most_code = 64 << 20;
 
-template <typename T> T read(std::string_view bytes, size_t at) {
-    T out{};
-    if (at + sizeof out <= bytes.size())
-        memcpy(&out, bytes.data() + at, sizeof out);
-    return out;
-}
-
 } // namespace
 
 bool has_text_relocations(const ElfFile& elf) {
@@ -37,11 +30,11 @@ bool has_text_relocations(const ElfFile& elf) {
     const size_t size = elf.is_32_bit() ? sizeof(Elf32_Dyn) : sizeof(Elf64_Dyn);
     for (size_t at = 0; at + size <= dynamic.size(); at += size) {
         if (elf.is_32_bit()) {
-            auto one = read<Elf32_Dyn>(dynamic, at);
+            auto one = value_at<Elf32_Dyn>(dynamic, at).value_or(Elf32_Dyn{});
             if (is_told(static_cast<uint64_t>(one.d_tag), one.d_un.d_val))
                 return true;
         } else {
-            auto one = read<Elf64_Dyn>(dynamic, at);
+            auto one = value_at<Elf64_Dyn>(dynamic, at).value_or(Elf64_Dyn{});
             if (is_told(static_cast<uint64_t>(one.d_tag), one.d_un.d_val))
                 return true;
         }
@@ -64,7 +57,7 @@ bool ProbeSafety::is_relocated(Address address, size_t length) {
         if (has_text_relocations(file_.elf()) && file_.is_32_bit()) {
             const std::string_view rel = file_.elf().section_data(".rel.dyn");
             for (size_t i = 0; i + sizeof(Elf32_Rel) <= rel.size(); i += sizeof(Elf32_Rel))
-                text_relocations_->push_back(read<Elf32_Rel>(rel, i).r_offset);
+                text_relocations_->push_back(value_at<Elf32_Rel>(rel, i).value_or(Elf32_Rel{}).r_offset);
         } else if (has_text_relocations(file_.elf())) {
             for_each_relocation(file_.elf(), [&](const Relocation& one) { text_relocations_->push_back(one.slot); });
         }

@@ -16,8 +16,9 @@
 #include "frontend/machine/code_flow.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
+
+#include "base/byte_cursor.h"
 
 namespace sonde {
 namespace {
@@ -119,15 +120,15 @@ void CodeFlow::add_edge(size_t from, Address to) {
 std::vector<Address> CodeFlow::table_at(Address table, size_t most, const ReadData& read_data) const {
     std::vector<Address> targets;
     const std::string bytes = read_data(table, 4 * most);
-    for (size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-        int32_t distance = 0;
-        memcpy(&distance, bytes.data() + at, sizeof distance);
+    Address at = 0;
+    for (const int32_t distance : values_in<int32_t>(bytes)) {
         const Address target = table + static_cast<Address>(static_cast<int64_t>(distance));
         const bool is_next_table =
             at > 0 && std::ranges::any_of(tables_, [&](const auto& one) { return one.second == table + at; });
         if (is_next_table || !index_of(target))
             break;
         targets.push_back(target);
+        at += sizeof distance;
     }
     return targets;
 }
@@ -163,9 +164,7 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
         if (nodes_[jump].target != 0) {
             const std::string bytes = read_data(nodes_[jump].target, 8 * most);
             std::vector<Address> targets;
-            for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
-                Address target = 0;
-                memcpy(&target, bytes.data() + at, sizeof target);
+            for (const Address target : values_in<Address>(bytes)) {
                 if (!index_of(target))
                     break;
                 targets.push_back(target);

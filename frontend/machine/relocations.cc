@@ -1,8 +1,8 @@
 #include "frontend/machine/relocations.h"
 
-#include <cstring>
 
 #include "arch/architecture.h"
+#include "base/byte_cursor.h"
 
 namespace sonde {
 
@@ -14,18 +14,16 @@ void for_each_relocation(const ElfFile& file, const std::function<void(const Rel
     const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
     for (const char* section : {".rela.plt", ".rela.dyn"}) {
         std::string_view entries = file.section_data(section);
-        for (size_t at = 0; at + sizeof(Elf64_Rela) <= entries.size(); at += sizeof(Elf64_Rela)) {
-            Elf64_Rela entry;
-            std::memcpy(&entry, entries.data() + at, sizeof entry);
+        for (const Elf64_Rela& entry : values_in<Elf64_Rela>(entries)) {
             Relocation out{.slot = entry.r_offset,
                            .kind = architecture ? architecture->dynamic_relocation(
                                                       static_cast<uint32_t>(ELF64_R_TYPE(entry.r_info)))
                                                 : DynamicRelocation::Other,
                            .addend = entry.r_addend,
                            .name = {}};
-            size_t symbol_at = ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym);
-            if (symbol_at != 0 && symbol_at + sizeof(Elf64_Sym) <= symbols.size()) {
-                std::memcpy(&out.symbol, symbols.data() + symbol_at, sizeof out.symbol);
+            const uint64_t symbol_at = ELF64_R_SYM(entry.r_info) * sizeof(Elf64_Sym);
+            if (const auto symbol = value_at<Elf64_Sym>(symbols, symbol_at); symbol && symbol_at != 0) {
+                out.symbol = *symbol;
                 if (out.symbol.st_name != 0 && out.symbol.st_name < strings.size())
                     out.name = strings.data() + out.symbol.st_name;
             }

@@ -7,19 +7,12 @@
 
 #include <elf.h>
 
-#include <cstring>
 #include <map>
+
+#include "base/byte_cursor.h"
 
 namespace sonde {
 namespace {
-
-// Reads a structure from the section. Returns false if it is cut off.
-template <typename T> bool read_at(std::string_view data, uint64_t at, T& out) {
-    if (at > data.size() || data.size() - at < sizeof out)
-        return false;
-    memcpy(&out, data.data() + at, sizeof out);
-    return true;
-}
 
 // Returns the names of the versions that the file defines, by their numbers.
 std::map<uint16_t, std::string_view> read_names(std::string_view definitions, std::string_view strings) {
@@ -27,15 +20,14 @@ std::map<uint16_t, std::string_view> read_names(std::string_view definitions, st
     std::map<uint16_t, std::string_view> names;
     uint64_t at = 0;
     for (int i = 0; i < most; i++) {
-        Elf64_Verdef definition;
-        Elf64_Verdaux name;
-        if (!read_at(definitions, at, definition) || !read_at(definitions, at + definition.vd_aux, name) ||
-            name.vda_name >= strings.size())
+        const auto definition = value_at<Elf64_Verdef>(definitions, at);
+        const auto name = definition ? value_at<Elf64_Verdaux>(definitions, at + definition->vd_aux) : std::nullopt;
+        if (!name || name->vda_name >= strings.size())
             break;
-        names[definition.vd_ndx] = strings.data() + name.vda_name;
-        if (definition.vd_next == 0)
+        names[definition->vd_ndx] = strings.data() + name->vda_name;
+        if (definition->vd_next == 0)
             break;
-        at += definition.vd_next;
+        at += definition->vd_next;
     }
     return names;
 }
@@ -49,11 +41,12 @@ std::vector<VersionedSymbol> read_symbol_versions(const ElfFile& file) {
     if (strings.empty() || strings.back() != '\0' || numbers.empty() || file.is_32_bit())
         return out;
     const std::map<uint16_t, std::string_view> names = read_names(file.section_data(".gnu.version_d"), strings);
-    Elf64_Sym symbol;
-    uint16_t number = 0;
-    for (uint64_t i = 1; read_at(symbols, i * sizeof symbol, symbol) && read_at(numbers, i * sizeof number, number);
-         i++) {
+    const std::vector<Elf64_Sym> all = values_in<Elf64_Sym>(symbols);
+    const std::vector<uint16_t> versions = values_in<uint16_t>(numbers);
+    for (size_t i = 1; i < std::min(all.size(), versions.size()); i++) {
         constexpr uint16_t hidden = 0x8000;
+        const Elf64_Sym& symbol = all[i];
+        const uint16_t number = versions[i];
         auto name = names.find(number & ~hidden);
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.size() || name == names.end())
             continue;

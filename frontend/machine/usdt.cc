@@ -10,11 +10,12 @@
 
 #include <elf.h>
 
-#include <cstring>
 #include <map>
 
 #include <fmt/format.h>
 
+#include "base/byte_cursor.h"
+#include "base/elf_notes.h"
 #include "frontend/machine/location.h"
 
 namespace sonde {
@@ -144,37 +145,20 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         auto found = symbols.find(name);
         return found == symbols.end() ? std::nullopt : std::optional(found->second);
     };
-    std::string_view notes = file.section_data(".note.stapsdt");
-    auto padded = [](uint32_t size) { return (static_cast<size_t>(size) + 3) & ~size_t{3}; };
-    // A note has a header, the owner, and a description: three addresses, then three strings (provider, name,
-    // arguments).
-    while (notes.size() >= 12) {
-        uint32_t head[3]; // sizes of the owner's name and of the description, and the type
-        std::memcpy(head, notes.data(), sizeof head);
-        notes.remove_prefix(sizeof head);
-        if (padded(head[0]) > notes.size() || padded(head[1]) > notes.size() - padded(head[0]))
-            break;
-        std::string_view owner = notes.substr(0, head[0]);
-        std::string_view text = notes.substr(padded(head[0]), head[1]);
-        notes.remove_prefix(padded(head[0]) + padded(head[1]));
+    // The contents of a note are three addresses, then three strings (provider, name, arguments).
+    for (const ElfNote& note : read_notes(file.section_data(".note.stapsdt"))) {
+        constexpr uint32_t usdt_mark = 3;
+        if (note.owner != "stapsdt" || note.type != usdt_mark)
+            continue;
+        ByteCursor contents(note.contents);
         // The addresses of the marker, of .stapsdt.base when the code was assembled, and of the semaphore.
         uint64_t words[3] = {};
-        const auto word = static_cast<size_t>(architecture->word_size());
-        if (owner != std::string_view("stapsdt\0", 8) || head[2] != 3 || text.size() < std::size(words) * word)
-            continue;
-        for (uint64_t& one : words) {
-            std::memcpy(&one, text.data(), word);
-            text.remove_prefix(word);
-        }
+        for (uint64_t& one : words)
+            one = architecture->word_size() == 8 ? contents.take<uint64_t>() : contents.take<uint32_t>();
         std::string_view strings[3];
-        bool complete = true;
-        for (std::string_view& one : strings) {
-            size_t end = text.find('\0');
-            complete = complete && end != std::string_view::npos;
-            one = text.substr(0, std::min(end, text.size()));
-            text.remove_prefix(std::min(one.size() + 1, text.size()));
-        }
-        if (!complete || strings[0].empty() || strings[1].empty())
+        for (std::string_view& one : strings)
+            one = contents.string();
+        if (contents.failed() || strings[0].empty() || strings[1].empty())
             continue;
         // prelink moves sections without updating the notes.
         uint64_t moved = base_section ? base_section->address - words[1] : 0;

@@ -30,19 +30,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/process_maps.h"
+#include "base/shared_libraries.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/symbols/frames.h"
-#include "runtime/symbols/libraries.h"
 #include "runtime/symbols/table.h"
 #include "runtime/symbols/unwind_rows.h"
 #include "runtime/text/messages.h"
@@ -266,11 +269,22 @@ void Symbols::begin_kernel(const plan::Plan& plan) {
     }
 }
 
+// Handlers need the tables of libraries before the program runs: the first hit can come microseconds after its start.
+// So sonde repeats the search of the dynamic linker, instead of waiting until the program maps the files. The result is
+// a guess if a program sets LD_LIBRARY_PATH for another one. A missing library costs only the first stacks: handlers
+// report its mapping, and the table follows. A library that is never mapped costs memory.
 void Symbols::add_program(const std::string& path) {
     if (path.empty() || !programs_.insert(path).second || !add_file(path, path))
         return;
-    for (const std::string& library : find_libraries(path))
-        add_file(library, library);
+    const std::string root = process_root(path);
+    for (const std::string& library : shared_libraries(path, host_architecture().library_search())) {
+        std::error_code error;
+        const std::string real = std::filesystem::canonical(library, error); // as in /proc/PID/maps
+        if (!root.empty() && library.starts_with(root))
+            add_file(library, library.substr(root.size()));
+        else if (!error)
+            add_file(real, real);
+    }
 }
 
 // Returns the address of the inode of a mapped page, or 0 on failure. Runs a BPF program that looks up the page's

@@ -16,6 +16,7 @@
 #include "base/byte_cursor.h"
 #include "base/diag.h"
 #include "base/elf_file.h"
+#include "base/elf_notes.h"
 #include "base/fd.h"
 #include "base/glob.h"
 #include "base/result.h"
@@ -687,6 +688,39 @@ TEST(SharedLibraries, AreThoseThatThisProgramHasMapped) {
     EXPECT_FALSE(mapped_at(getpid(), 1));
     EXPECT_TRUE(shared_libraries("/etc/passwd", host_architecture().library_search()).empty());
     EXPECT_TRUE(shared_libraries("/no/such/program", host_architecture().library_search()).empty());
+}
+
+// A note with the numbers and texts as they are in a file.
+std::string note_bytes(uint32_t type, std::string_view owner, std::string_view contents, size_t alignment) {
+    std::string out;
+    for (const size_t number : {owner.size(), contents.size(), size_t{type}})
+        for (size_t byte = 0; byte < 4; byte++)
+            out += static_cast<char>(number >> 8 * byte);
+    for (const std::string_view text : {owner, contents}) {
+        out += text;
+        out.resize((out.size() + alignment - 1) / alignment * alignment);
+    }
+    return out;
+}
+
+TEST(ElfNotes, ReadsNotes) {
+    const std::string_view owner("GNU\0", 4);
+    for (const size_t alignment : {4, 8}) {
+        const std::string first = note_bytes(5, owner, "12345", alignment),
+                          second = note_bytes(3, owner, "\x01\xab", alignment), both = first + second;
+        const std::vector<ElfNote> notes = read_notes(both, alignment);
+        ASSERT_EQ(notes.size(), 2U);
+        EXPECT_EQ(notes[0].type, 5U);
+        EXPECT_EQ(notes[0].owner, "GNU");
+        EXPECT_EQ(notes[0].contents, "12345");
+        EXPECT_EQ(to_hex(find_build_id(both, alignment)), "01ab");
+        // Without the last padding, and without a part of the last note.
+        EXPECT_EQ(to_hex(find_build_id(first + second.substr(0, 18), alignment)), "01ab");
+        EXPECT_EQ(read_notes(first + second.substr(0, 17), alignment).size(), 1U);
+    }
+    EXPECT_TRUE(read_notes("").empty());
+    EXPECT_TRUE(read_notes(std::string(12, '\xff')).empty());
+    EXPECT_TRUE(find_build_id(note_bytes(3, "Go", "1", 4)).empty());
 }
 
 TEST(SymbolParts, ThunksNameTheirFunctions) {
