@@ -9,7 +9,7 @@
 
 #include "base/diag.h"
 #include "frontend/ast/ast.h"
-#include "frontend/points/environment.h"
+#include "frontend/points/probe_environment.h"
 #include "frontend/points/resolved_point.h"
 #include "frontend/probes/point_claims.h"
 

@@ -16,7 +16,7 @@
 #include "frontend/ast/ast.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/hir/hir.h"
-#include "frontend/points/environment.h"
+#include "frontend/points/probe_environment.h"
 #include "frontend/points/resolved_point.h"
 #include "frontend/types/type.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "runtime/sinks/live/capture.h"
-#include "runtime/sinks/live/tables.h"
+#include "runtime/sinks/live/live_values.h"
 #include "runtime/sinks/live/terminal.h"
 #include "runtime/sinks/live/view.h"
 #include "runtime/sinks/sink.h"

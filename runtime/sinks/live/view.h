@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "runtime/sinks/live/keys.h"
-#include "runtime/sinks/live/tables.h"
+#include "runtime/sinks/live/live_values.h"
 #include "runtime/sinks/live/terminal.h"
 
 namespace sonde {

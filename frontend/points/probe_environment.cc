@@ -3,7 +3,7 @@
 // Opening is expensive (a large program takes seconds), and pointers to the results are kept in many places, so nothing
 // is closed before the translation ends. A failure is cached only for the kernel and the system's headers; a module
 // that could not be opened is tried again.
-#include "frontend/points/environment.h"
+#include "frontend/points/probe_environment.h"
 
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "runtime/sinks/live/tables.h"
+#include "runtime/sinks/live/live_values.h"
 #include "runtime/plan/object_names.h"
 
 #include <bpf/bpf.h>
