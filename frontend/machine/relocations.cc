@@ -1,6 +1,5 @@
 #include "frontend/machine/relocations.h"
 
-
 #include "arch/architecture.h"
 #include "base/byte_cursor.h"
 
