@@ -171,6 +171,13 @@ Type::Kind base_kind(uint64_t encoding) {
     }
 }
 
+// Whether numbers of a type with this name are characters. Debug information describes some of these types as integers:
+// wchar_t, gcc's char8_t, and all of them in C, where they are typedefs.
+bool is_named_like_character(std::string_view name, uint64_t size) {
+    return (name == "wchar_t" && (size == 2 || size == 4)) || (name == "char8_t" && size == 1) ||
+           (name == "char16_t" && size == 2) || (name == "char32_t" && size == 4);
+}
+
 bool is_signed_encoding(uint64_t encoding) { return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char; }
 
 // Whether an enumeration's values are signed, according to the underlying type, or else to the values.
@@ -290,6 +297,8 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
     case DW_TAG_base_type: {
         uint64_t encoding = number_attribute(die, DW_AT_encoding).value_or(0);
         type.kind = base_kind(encoding);
+        if (type.kind == Type::Integer && is_named_like_character(type.name, type.size))
+            type.kind = Type::Character;
         type.is_signed = is_signed_encoding(encoding);
         type.is_complex = encoding == DW_ATE_complex_float;
         type.is_decimal = encoding == DW_ATE_decimal_float;
@@ -317,6 +326,13 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         type.target = type_of(die);
         if (type.target)
             type.size = type.target->size;
+        if (const Type* number = strip(type.target); tag == DW_TAG_typedef && number && number->kind == Type::Integer &&
+                                                     is_named_like_character(type.name, type.size)) {
+            Type& character = types_.emplace_back(*number);
+            character.kind = Type::Character;
+            character.name = type.name;
+            type.target = &character;
+        }
         break;
     case DW_TAG_structure_type:
     case DW_TAG_class_type:

@@ -161,10 +161,14 @@ void add_scalar(Binding& b, Text& text, const Place& place, hir::Expr* value, Le
     if (level.depth == 0 && is_record(type->target)) {
         Place target = object_at(value, type->target);
         target.kernel = place.kernel;
-        if (add_in_language(b, text, target, true, level))
-            return;
-        if (!complete(strip(target.type))->members.empty())
-            return add_record(b, text, target, level);
+        Text record;
+        bool is_shown = add_in_language(b, record, target, true, level);
+        if (!is_shown && !complete(strip(target.type))->members.empty()) {
+            add_record(b, record, target, level);
+            is_shown = true;
+        }
+        if (is_shown) // a null pointer is a value, unlike a variable that is not available
+            return text.add(string_or_address(b, std::move(record).finish(b), value));
     }
     text.add_integer(value, 'x', '#');
 }
