@@ -341,19 +341,50 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
     return unavailable("is not a parameter");
 }
 
+// Go describes a string, slice or structure by the parts that the function uses. If the function uses only one part,
+// the described place of the whole is that of the part: `s` is at 16 if only the length of a string at 8 is
+// used. But the caller has put the whole argument on the stack.
+Location CallingConvention::whole_in_go(const Variable& parameter, Address address, Location place) {
+    const std::optional<RegisterOffset> below = register_offset(locations_.return_address(address));
+    const std::optional<RegisterOffset> there = register_offset(place);
+    Dwarf_Die outer;
+    if (place.kind != Location::Memory || !below || !there || there->reg != below->reg ||
+        there->bytes <= below->bytes || !die_of(enclosing_subprogram(units_.function_at(address)), &outer))
+        return place;
+    FunctionInstance instance;
+    instance.die = debug_.pack(outer);
+    const char* name = dwarf_diename(&outer);
+    instance.name = name ? name : "";
+    const Location passed = go_argument_location(file_.architecture(), units_, variables_, instance, parameter);
+    const std::optional<RegisterOffset> from_return =
+        passed.kind == Location::Memory ? register_offset(passed) : std::nullopt;
+    if (!from_return)
+        return place;
+    place = Location();
+    place.kind = Location::Memory;
+    place.ops = {{LocationOp::Register, below->reg},
+                 {LocationOp::Constant, below->bytes + from_return->bytes},
+                 {LocationOp::Add}};
+    return place;
+}
+
 // Adds the missing dereference to the location of an object that is passed by address. It is missing if the location is
 // in the caller's part of the stack: an object that is passed by address would not be there.
 Location CallingConvention::corrected(const Variable& parameter, Address address, Location place) {
     const Type* type = strip(parameter.type);
-    if (!parameter.is_parameter || place.kind != Location::Memory || !type || !is_class(type) || file_.is_32_bit())
+    if (!parameter.is_parameter || !type || !is_class(type) || file_.is_32_bit())
+        return place;
+    const FunctionRef function = units_.function_at(address);
+    const int language = function ? function.unit->language : 0;
+    if (language == DW_LANG_Go)
+        return whole_in_go(parameter, address, std::move(place));
+    if (place.kind != Location::Memory)
         return place;
     // Stack arguments are above the return address. An object that is passed by address is never there.
     std::optional<RegisterOffset> there = register_offset(place);
     std::optional<RegisterOffset> below = there ? register_offset(locations_.return_address(address)) : std::nullopt;
     if (!below || below->reg != there->reg || there->bytes <= below->bytes)
         return place;
-    FunctionRef function = units_.function_at(address);
-    int language = function ? function.unit->language : 0;
     bool by_address = false;
     if (is_cxx_language(language)) {
         by_address = is_passed_by_address(types_, type);

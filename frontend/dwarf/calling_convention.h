@@ -36,7 +36,8 @@ class CallingConvention {
     // cheap_entry()), if the code follows the ABI, as unoptimized C and C++ code does.
     Location argument_location(const FunctionInstance& function, const Variable& argument);
     // Corrects the location of a parameter that is passed by address. In optimized code, LLVM omits the dereference
-    // (clang before 19, rustc 1.95): the location is then the address of the pointer. Returns `place` if it is right.
+    // (clang before 19, rustc 1.95): the location is then the address of the pointer. Also corrects arguments of Go on
+    // the stack. Returns `place` if it is right.
     Location corrected(const Variable& parameter, Address address, Location place);
     // Whether the function is C or C++, whose compilers follow the ABI in unoptimized code.
     bool keeps_to_abi(const FunctionInstance& function);
@@ -51,6 +52,8 @@ class CallingConvention {
         std::optional<uint64_t> above_frame; // if the caller passed it on the stack: bytes above the return address
     };
     Described described(const FunctionInstance& function, const Variable& argument);
+    // Returns the location of a whole argument on the stack of Go, if `place` may be that of a part.
+    Location whole_in_go(const Variable& parameter, Address address, Location place);
 
     const ProgramFile& file_;
     DebugFiles& debug_;

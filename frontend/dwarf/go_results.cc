@@ -204,7 +204,9 @@ Location with_go_padding(Location location, const Type* type) {
         return std::ranges::equal(pieces, parts, {}, &Part::size, &Part::size);
     };
     const bool has_no_padding = fit(all);
-    if (!has_no_padding && offset <= type->size && std::ranges::all_of(known, is_part)) {
+    // A part that the function does not use can be missing. Then the pieces end too early.
+    const uint64_t end_of_parts = parts.empty() ? 0 : parts.back().offset + parts.back().size;
+    if (!has_no_padding && offset >= end_of_parts && offset <= type->size && std::ranges::all_of(known, is_part)) {
         location.pieces = std::move(places);
         return location;
     }
