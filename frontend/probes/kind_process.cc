@@ -32,9 +32,10 @@ constexpr int64_t most_calls = 20; // a greater depth is reduced to this
 // Resolves a label or a callee in the given functions.
 std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& target, const ProcessPattern& pattern,
                                      const std::vector<FunctionInstance>& functions) {
-    std::vector<std::string> names;
-    std::vector<ResolvedPoint> points = places_inside(target, pattern, functions, names);
-    if (!points.empty())
+    const auto [points, names, left_out] = places_inside(target, pattern, functions);
+    if (!left_out.empty())
+        explain_no_return(resolving, pattern, left_out, points.size());
+    if (!points.empty() || !left_out.empty())
         return points;
     bool label = pattern.inside->name == "label";
     const std::string& where = pattern.component->text;

@@ -76,11 +76,14 @@ Result<std::vector<ResolvedPoint>> function_points(const ProcessTarget& target, 
 std::string place_text(const std::string& name, const std::string& file, int line);
 // Returns process("P").function("f@file.c:3").
 std::string function_text(const ProcessTarget& target, const FunctionInstance& function);
-// Resolves .function("f").label("l"), .callee("g") and .callees(N) in the given functions. Appends the names of all
-// labels or callees to `seen`, for suggestions.
-std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const ProcessPattern& pattern,
-                                         const std::vector<FunctionInstance>& functions,
-                                         std::vector<std::string>& seen);
+// Resolves .function("f").label("l"), .callee("g") and .callees(N) in the given functions.
+struct PlacesInside {
+    std::vector<ResolvedPoint> points;
+    std::vector<std::string> seen;                       // the names of all labels or callees, for suggestions
+    std::vector<std::pair<std::string, Error>> left_out; // callees that match and cannot be probed
+};
+PlacesInside places_inside(const ProcessTarget& target, const ProcessPattern& pattern,
+                           const std::vector<FunctionInstance>& functions);
 
 // Resolves .function(...) or .statement(...) at `next`, with the components after it. The targets are opened only if
 // the components are valid.

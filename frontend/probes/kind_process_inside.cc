@@ -80,11 +80,16 @@ bool move_to_jump(ResolvedPoint& point, const TailJump& jump) {
     return true;
 }
 
+Error no_return_after_jump(const FunctionInstance& function, const FunctionInstance& callee) {
+    return Error(
+        fmt::format("`{}` jumps to `{}` (a tail call), so the return of `{}` does not show which function called it",
+                    function.name, callee.name, callee.name));
+}
+
 // Adds the callees of `function`, down to `depth`. `function` itself is called by one of `callers`. `path` has the
 // functions that are already part of this chain of calls.
 void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, const FunctionInstance& function,
-                 const std::vector<Caller>& callers, int depth, std::vector<DieOffset>& path,
-                 std::vector<ResolvedPoint>& points, std::vector<std::string>& seen) {
+                 const std::vector<Caller>& callers, int depth, std::vector<DieOffset>& path, PlacesInside& out) {
     struct Callee {
         FunctionInstance function;
         std::vector<Caller> callers;
@@ -93,7 +98,7 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
     // each jump is probed.
     std::map<std::tuple<Address, std::string, std::optional<TailJump>>, Callee> callees;
     for (CallSite& call : target.module->calls(function)) {
-        seen.push_back(call.callee.name);
+        out.seen.push_back(call.callee.name);
         Callee& callee = callees[{call.callee.entry, call.callee.name, call.jump}];
         callee.function = std::move(call.callee);
         if (call.return_address == 0)
@@ -109,17 +114,22 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
                 fmt::format("{}.callee({})", function_text(target, function),
                             quoted(place_text(callee.function.name, callee.function.file, callee.function.line)));
             Result<std::vector<ResolvedPoint>> places = function_points(target, callee.function, text, pattern.suffix);
+            const size_t before = out.points.size();
             for (ResolvedPoint& point : places ? *places : std::vector<ResolvedPoint>()) {
                 point.callers = callee.callers;
                 if (const std::optional<TailJump>& jump = std::get<2>(key); !jump || move_to_jump(point, *jump))
-                    points.push_back(std::move(point));
+                    out.points.push_back(std::move(point));
             }
+            if (!places)
+                out.left_out.emplace_back(callee.function.name, places.error());
+            else if (std::get<2>(key) && !places->empty() && out.points.size() == before)
+                out.left_out.emplace_back(callee.function.name, no_return_after_jump(function, callee.function));
         }
         // A recursive function is its own callee once. A tail call leaves no trace of the function that jumped, so the
         // callees of the function after the jump are not followed.
         if (depth > 1 && !std::get<2>(key) && std::find(path.begin(), path.end(), callee.function.die) == path.end()) {
             path.push_back(callee.function.die);
-            add_callees(target, pattern, callee.function, callee.callers, depth - 1, path, points, seen);
+            add_callees(target, pattern, callee.function, callee.callers, depth - 1, path, out);
             path.pop_back();
         }
     }
@@ -127,20 +137,19 @@ void add_callees(const ProcessTarget& target, const ProcessPattern& pattern, con
 
 } // namespace
 
-std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const ProcessPattern& pattern,
-                                         const std::vector<FunctionInstance>& functions,
-                                         std::vector<std::string>& seen) {
-    std::vector<ResolvedPoint> points;
+PlacesInside places_inside(const ProcessTarget& target, const ProcessPattern& pattern,
+                           const std::vector<FunctionInstance>& functions) {
+    PlacesInside found;
     for (const FunctionInstance& function : functions) {
         std::vector<DieOffset> path = {function.die};
         if (pattern.inside->name == "label")
-            add_labels(target, pattern, function, points, seen);
+            add_labels(target, pattern, function, found.points, found.seen);
         else
-            add_callees(target, pattern, function, {}, pattern.depth, path, points, seen);
+            add_callees(target, pattern, function, {}, pattern.depth, path, found);
     }
     // The same call may be found through several chains.
     std::vector<ResolvedPoint> out;
-    for (ResolvedPoint& point : points) {
+    for (ResolvedPoint& point : found.points) {
         auto same = std::find_if(out.begin(), out.end(), [&](const ResolvedPoint& other) {
             return other.point.pp == point.point.pp && other.point.offset == point.point.offset;
         });
@@ -149,7 +158,8 @@ std::vector<ResolvedPoint> places_inside(const ProcessTarget& target, const Proc
         else
             same->callers.insert(same->callers.end(), point.callers.begin(), point.callers.end());
     }
-    return out;
+    found.points = std::move(out);
+    return found;
 }
 
 } // namespace sonde
