@@ -63,6 +63,15 @@ void report_no_debug_info(Binding& b, const std::string& text) {
 
 bool has_module(Binding& b) {
     std::string name = b.as_written(0);
+    const bool is_place_in_file = !b.point.point.path.empty() && b.point.point.offset != 0;
+    if (!b.point.module && is_place_in_file) {
+        b.fail(
+            DiagId::WrongContext, b.expr.range,
+            fmt::format("`{}` is not available at a point with `.absolute`, which knows nothing but an address", name),
+            "leave out `.absolute` if a statement begins there, or use `@uregister(N)` and `@cast(ADDRESS, \"TYPE\", "
+            "\"PATH\")`");
+        return false;
+    }
     if (!b.point.module) {
         const bool can_say_where = name.starts_with("@cast(") || name.starts_with("@var(");
         b.fail(DiagId::WrongContext, b.expr.range, fmt::format("`{}` needs a probe point in a program", name),
