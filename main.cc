@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -30,6 +31,7 @@
 #include "codegen/codegen.h"
 #include "codegen/give_back.h"
 #include "driver/codegen_facts.h"
+#include "driver/completion/complete.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
 #include "driver/memory_left.h"
@@ -206,6 +208,8 @@ int run_saved(const Options& options) {
 }
 
 int run(int argc, char** argv) {
+    if (argc > 1 && std::string_view(argv[1]) == "--complete")
+        return print_completions({argv + 2, argv + argc});
     std::variant<Options, int> read = read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;

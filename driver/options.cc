@@ -27,7 +27,6 @@
 #include "base/trusted_file.h"
 #include "driver/cache_folder.h"
 #include "driver/called_as.h"
-#include "driver/completion/complete.h"
 #include "driver/option_messages.h"
 #include "driver/option_table.h"
 #include "driver/tools.h"
@@ -424,8 +423,6 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
     Result<std::vector<std::string>> words = read_defaults();
     if (!words)
         return fail(words.error().message);
-    if (argc > 1 && std::string_view(argv[1]) == "--complete")
-        return print_completions({argv + 2, argv + argc});
     Result<std::vector<std::string>> given =
         words_as(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     if (!given)
