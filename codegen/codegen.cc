@@ -20,18 +20,18 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include "codegen/backend.h"
+#include "codegen/backend/backend.h"
 #include "codegen/bpf/jumps.h"
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/c/link.h"
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/emit/out_of_memory.h"
+#include "codegen/emit/shared_stacks.h"
+#include "codegen/emit/target.h"
+#include "codegen/emit/texts.h"
 #include "codegen/layout.h"
 #include "codegen/lower/lower.h"
-#include "codegen/out_of_memory.h"
 #include "codegen/routines.h"
-#include "codegen/shared_stacks.h"
-#include "codegen/target.h"
-#include "codegen/texts.h"
 #include "runtime/plan/kinds.h"
 
 namespace sonde {

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "base/source.h"
-#include "codegen/facts.h"
+#include "codegen/emit/facts.h"
 #include "frontend/hir/hir.h"
 #include "options/translate.h"
 #include "runtime/plan/plan.h"

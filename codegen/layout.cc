@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/plan_state.h"
+#include "codegen/emit/plan_state.h"
 #include "codegen/rtlib/scan.h"
 #include "runtime/plan/wrap.h"
 

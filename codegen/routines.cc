@@ -22,7 +22,7 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 #include "codegen/rtlib/rtlib.h"
 #include "runtime/plan/watched_programs.h"
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/processes.h"
-#include "codegen/session_split.h"
+#include "codegen/emit/session_split.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/kernel/preemption.h"
 

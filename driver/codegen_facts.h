@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 #include "codegen/c/compile.h"
-#include "codegen/facts.h"
+#include "codegen/emit/facts.h"
 #include "driver/options.h"
 #include "driver/translation.h"
 #include "frontend/hir/hir.h"

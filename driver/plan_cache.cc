@@ -17,7 +17,7 @@
 #include "base/elf_notes.h"
 #include "base/hash.h"
 #include "base/trusted_file.h"
-#include "codegen/c/c_code.h"
+#include "codegen/emit/c_code.h"
 #include "frontend/hir/identity.h"
 #include "runtime/plan/plan_file.h"
 #include "stdlib/stdlib.h"

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/source.h"
-#include "codegen/facts.h"
+#include "codegen/emit/facts.h"
 #include "driver/cache_folder.h"
 #include "driver/options.h"
 #include "frontend/hir/hir.h"

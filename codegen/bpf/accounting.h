@@ -9,7 +9,7 @@
 
 #include "codegen/bpf/context.h"
 #include "codegen/bpf/one_hit.h"
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 #include "runtime/plan/counts.h"
 
 namespace sonde {

@@ -22,8 +22,8 @@
 #include <cstring>
 
 #include "codegen/bpf/parts.h"
+#include "codegen/emit/statistics.h"
 #include "codegen/rtlib/scan.h"
-#include "codegen/statistics.h"
 #include "runtime/plan/wrap.h"
 
 namespace sonde {

@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <string>
 
-#include "codegen/emitter.h"
-#include "codegen/session_split.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/emit/session_split.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 

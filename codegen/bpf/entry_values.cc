@@ -19,7 +19,7 @@
 // been evicted.
 //
 // On kernels with session links, one value of 8 bytes needs no map at all: the kernel keeps a word for each call
-// (codegen/session_split.h).
+// (codegen/emit/session_split.h).
 #include "codegen/bpf/parts.h"
 #include "runtime/plan/kinds.h"
 

@@ -45,7 +45,7 @@
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "base/check.h"
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace sonde {
 namespace {

@@ -27,9 +27,9 @@
 
 #include <llvm/IR/DIBuilder.h>
 
+#include "codegen/emit/shared_stacks.h"
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
-#include "codegen/shared_stacks.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"

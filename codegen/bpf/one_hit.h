@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "codegen/bpf/context.h"
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 
 namespace sonde {
 

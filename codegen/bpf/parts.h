@@ -1,4 +1,4 @@
-// The BPF target's implementation of each interface in codegen/target.h.
+// The BPF target's implementation of each interface in codegen/emit/target.h.
 #pragma once
 
 #include "codegen/bpf/accounting.h"
@@ -6,7 +6,7 @@
 #include "codegen/bpf/context.h"
 #include "codegen/bpf/maps.h"
 #include "codegen/bpf/one_hit.h"
-#include "codegen/target.h"
+#include "codegen/emit/target.h"
 #include "runtime/plan/counts.h"
 
 namespace sonde {

@@ -5,8 +5,8 @@
 
 #include "codegen/bpf/accounting.h"
 #include "codegen/bpf/context.h"
-#include "codegen/environment.h"
-#include "codegen/target.h"
+#include "codegen/emit/environment.h"
+#include "codegen/emit/target.h"
 
 namespace sonde {
 

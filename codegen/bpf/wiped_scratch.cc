@@ -12,7 +12,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace sonde {
 

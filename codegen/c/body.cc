@@ -37,7 +37,7 @@
 
 #include "codegen/c/place.h"
 #include "codegen/c/refuse.h"
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 
 namespace sonde {
 

@@ -10,8 +10,8 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include "base/diag.h"
-#include "codegen/c/c_code.h"
 #include "codegen/c/memory.h"
+#include "codegen/emit/c_code.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {
@@ -24,7 +24,8 @@ struct CBody {
     Range place(const llvm::Instruction& at) const;
     // Reports an error at the instruction's place.
     DiagBuilder refuse(const llvm::Instruction& at, const std::string& message);
-    // One of the function's last arguments, by its position from the end: c_error_argument and others (c_code.h).
+    // One of the function's last arguments, by its position from the end: c_error_argument and others
+    // (codegen/emit/c_code.h).
     llvm::Argument* argument(unsigned from_end) const;
 
     // Returns the same number, but hides its origin from the compiler.
@@ -50,7 +51,7 @@ struct CBody {
     // lasts.
     void check_faults(llvm::Instruction& before);
     // Adds a place where an error can occur. Returns the function's status for this error. `bits`: see
-    // codegen/environment.h.
+    // codegen/emit/environment.h.
     uint64_t add_place(const plan::ErrorMessage& message, Range range, int64_t bits);
     // Ends the function with this status if the condition holds at run time. `before`: the instruction that follows the
     // check.

@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
-#include "codegen/c/c_code.h"
 #include "codegen/c/compile.h"
 #include "codegen/c/kernel_declarations.h"
 #include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
+#include "codegen/emit/c_code.h"
 
 namespace sonde {
 namespace {

@@ -41,7 +41,7 @@
 #include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
 #include "codegen/c/text.h"
-#include "codegen/out_of_memory.h"
+#include "codegen/emit/out_of_memory.h"
 
 namespace sonde {
 

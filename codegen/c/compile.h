@@ -8,9 +8,9 @@
 
 #include "base/diag.h"
 #include "base/result.h"
-#include "codegen/c/c_code.h"
 #include "codegen/c/module_types.h"
-#include "codegen/facts.h"
+#include "codegen/emit/c_code.h"
+#include "codegen/emit/facts.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {

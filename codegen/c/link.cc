@@ -2,7 +2,7 @@
 //
 // The C code calls functions of the script, and handlers call functions of the C code. Both must be in one module, so
 // that everything can be inlined: a BPF function can have only five arguments, and a C function has four hidden ones
-// (c_code.h).
+// (codegen/emit/c_code.h).
 #include "codegen/c/link.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Linker/Linker.h>
 
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace sonde {
 

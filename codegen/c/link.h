@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "codegen/c/c_code.h"
+#include "codegen/emit/c_code.h"
 
 namespace sonde {
 

@@ -34,7 +34,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "codegen/bpf/loop_callbacks.h"
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {

@@ -52,7 +52,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
-#include "codegen/backend.h"
+#include "codegen/backend/backend.h"
 #include "codegen/bpf/kernel_calls.h"
 #include "codegen/c/body.h"
 #include "codegen/c/constants.h"
@@ -64,7 +64,7 @@
 #include "codegen/c/pointers.h"
 #include "codegen/c/refuse.h"
 #include "codegen/c/tables.h"
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 
 namespace sonde {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/diag.h"
 #include "base/result.h"
-#include "codegen/c/c_code.h"
+#include "codegen/emit/c_code.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {

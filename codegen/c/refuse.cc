@@ -23,8 +23,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include "codegen/c/c_code.h"
 #include "codegen/c/place.h"
+#include "codegen/emit/c_code.h"
 
 namespace sonde {
 namespace {

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "codegen/target.h"
+#include "codegen/emit/target.h"
 #include "runtime/plan/host_api.h"
 
 namespace sonde {

@@ -19,6 +19,7 @@
 #include <numeric>
 #include <optional>
 
+#include "codegen/emit/texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/key_forms.h"
@@ -26,7 +27,6 @@
 #include "codegen/lower/memory.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/stack_keys.h"
-#include "codegen/texts.h"
 
 namespace sonde {
 

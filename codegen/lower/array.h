@@ -21,7 +21,7 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
                          uint64_t* slice_mask);
 // Loads a number from a key in memory.
 llvm::Value* key_number(Lowerer& l, llvm::Value* key, const plan::KeyPart& part);
-// The number of a text that is known at compile time (codegen/texts.h).
+// The number of a text that is known at compile time (codegen/emit/texts.h).
 llvm::Value* text_number(Lowerer& l, const hir::Expr& text);
 // The value of an element: a number, or a copy of a string in a slot. 0 or "" if the element does not exist.
 llvm::Value* read_element(Lowerer& l, const hir::Element& element);

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/emit/statistics.h"
 #include "codegen/lower/array.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
@@ -24,7 +25,6 @@
 #include "codegen/lower/memory.h"
 #include "codegen/lower/stack_keys.h"
 #include "codegen/lower/strings.h"
-#include "codegen/statistics.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

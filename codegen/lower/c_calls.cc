@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "codegen/c/c_code.h"
+#include "codegen/emit/c_code.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/function.h"
 #include "codegen/lower/lowerer.h"

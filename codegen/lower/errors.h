@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/source.h"
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/handler_errors.h"
 

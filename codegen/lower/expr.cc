@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "codegen/emit/texts.h"
 #include "codegen/lower/array.h"
 #include "codegen/lower/assign.h"
 #include "codegen/lower/errors.h"
@@ -37,7 +38,6 @@
 #include "codegen/lower/regex.h"
 #include "codegen/lower/registers.h"
 #include "codegen/lower/strings.h"
-#include "codegen/texts.h"
 
 namespace sonde {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/emit/texts.h"
 #include "codegen/lower/names.h"
-#include "codegen/texts.h"
 
 namespace sonde {
 namespace {

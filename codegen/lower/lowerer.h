@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "base/source.h"
-#include "codegen/emitter.h"
-#include "codegen/environment.h"
-#include "codegen/target.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/emit/environment.h"
+#include "codegen/emit/target.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {

@@ -14,7 +14,7 @@
 
 #include <unordered_set>
 
-#include "codegen/c/c_code.h"
+#include "codegen/emit/c_code.h"
 #include "codegen/lower/key_forms.h"
 #include "frontend/hir/walk.h"
 

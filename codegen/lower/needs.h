@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "codegen/environment.h"
-#include "codegen/plan_state.h"
+#include "codegen/emit/environment.h"
+#include "codegen/emit/plan_state.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {

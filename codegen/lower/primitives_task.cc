@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "codegen/emit/texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
-#include "codegen/texts.h"
 
 namespace sonde {
 

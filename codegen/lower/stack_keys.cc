@@ -1,5 +1,5 @@
 // User stacks as array keys. A stack is the same key in all processes that run the same code (see
-// codegen/shared_stacks.h).
+// codegen/emit/shared_stacks.h).
 //
 // This is possible only for the stack of the hit, whose files and offsets are known: `n[ubacktrace()]`, and a variable
 // that never holds anything else. All other texts are used as they are. A foreach over the array returns the text under
@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
+#include "codegen/emit/shared_stacks.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/stacks.h"
-#include "codegen/shared_stacks.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

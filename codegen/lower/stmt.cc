@@ -12,6 +12,7 @@
 
 #include <llvm/ADT/SetVector.h>
 
+#include "codegen/emit/texts.h"
 #include "codegen/lower/array.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
@@ -20,7 +21,6 @@
 #include "codegen/lower/names.h"
 #include "codegen/lower/recursion.h"
 #include "codegen/lower/strings.h"
-#include "codegen/texts.h"
 #include "frontend/hir/walk.h"
 
 namespace sonde {

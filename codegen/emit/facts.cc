@@ -1,4 +1,4 @@
-#include "codegen/facts.h"
+#include "codegen/emit/facts.h"
 
 #include "runtime/plan/kinds.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/plan_state.h"
+#include "codegen/emit/plan_state.h"
 #include "frontend/hir/hir.h"
 
 namespace llvm {

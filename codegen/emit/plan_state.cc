@@ -2,7 +2,7 @@
 //
 // A handler in the kernel cannot format a message. It stores the number of a "site", and the runtime has the message
 // and the place for each site. The same holds for formats of printf() and for calls that lead to an error.
-#include "codegen/plan_state.h"
+#include "codegen/emit/plan_state.h"
 
 #include <algorithm>
 #include <cctype>

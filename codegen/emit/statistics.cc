@@ -1,6 +1,6 @@
-#include "codegen/statistics.h"
+#include "codegen/emit/statistics.h"
 
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace sonde {
 namespace {

@@ -15,7 +15,7 @@
 //
 // Messages name an LLVM function, such as `probe_0`. The plan knows the probe's place, and explain_stack() and
 // explain_fatal() replace the one by the other.
-#include "codegen/backend.h"
+#include "codegen/backend/backend.h"
 
 #include <fmt/format.h>
 
@@ -32,12 +32,12 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "arch/architecture.h"
+#include "codegen/backend/passes.h"
 #include "codegen/bpf/jumps.h"
 #include "codegen/bpf/kernel_calls.h"
 #include "codegen/bpf/sink_addresses.h"
 #include "codegen/bpf/wiped_scratch.h"
-#include "codegen/environment.h"
-#include "codegen/passes.h"
+#include "codegen/emit/environment.h"
 
 namespace sonde {
 namespace {

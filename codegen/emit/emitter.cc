@@ -8,7 +8,7 @@
 //
 // scratch() gives memory for a short time, by a tag. All uses of a tag share it. Different sizes first get variables of
 // their own, because the largest size is known only at the end. Then merge_scratch() replaces them by the largest one.
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 #include <algorithm>
 #include <vector>

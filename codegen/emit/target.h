@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
-#include "codegen/emitter.h"
-#include "codegen/environment.h"
-#include "codegen/session_split.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/emit/environment.h"
+#include "codegen/emit/session_split.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {

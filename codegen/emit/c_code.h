@@ -3,8 +3,8 @@
 // A C function `f` is `i64 sonde_c_f(arguments..., environment, slots, result, error text)`. Numbers are passed by
 // value, strings as slots. It returns one of:
 // * 0 if it succeeds
-// * the number of one of its places, counted from 1, with the bits of the pending error (codegen/environment.h). After
-//   a failed read, the place for the result has the address.
+// * the number of one of its places, counted from 1, with the bits of the pending error (codegen/emit/environment.h).
+//   After a failed read, the place for the result has the address.
 // * one of the negative numbers below
 //
 // A script function `g` that C calls is `i64 sonde_s_g(environment, arguments..., result)`. It returns 0, or sets the

@@ -15,7 +15,7 @@
 //
 // Each expression that was recognized as a harmless use is in known_. So the general case, any other reference to a
 // variable, comes last.
-#include "codegen/shared_stacks.h"
+#include "codegen/emit/shared_stacks.h"
 
 #include <algorithm>
 #include <map>

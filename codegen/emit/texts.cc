@@ -9,7 +9,7 @@
 //
 // The verifier does not know which numbers occur. It only knows the mask, and checks that even the largest masked
 // number is inside of the table. So tables have a power of two as their length, and are filled up with zeros.
-#include "codegen/texts.h"
+#include "codegen/emit/texts.h"
 
 #include <algorithm>
 #include <bit>
@@ -18,8 +18,8 @@
 
 #include <llvm/IR/Constants.h>
 
-#include "codegen/emitter.h"
-#include "codegen/shared_stacks.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/emit/shared_stacks.h"
 #include "runtime/plan/numbering.h"
 
 namespace sonde {

@@ -1,4 +1,4 @@
-#include "codegen/out_of_memory.h"
+#include "codegen/emit/out_of_memory.h"
 
 #include <unistd.h>
 

@@ -8,7 +8,7 @@
 
 #include "arch/architecture.h"
 #include "base/source.h"
-#include "codegen/facts.h"
+#include "codegen/emit/facts.h"
 #include "frontend/hir/hir.h"
 #include "options/translate.h"
 #include "runtime/plan/plan.h"

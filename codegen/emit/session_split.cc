@@ -14,7 +14,7 @@
 //
 // A link that also runs at the entry costs more for calls that are wanted. So it is used only if entry values must be
 // saved anyway, or if other processes call the function, too.
-#include "codegen/session_split.h"
+#include "codegen/emit/session_split.h"
 #include "frontend/hir/walk.h"
 #include "runtime/plan/kinds.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/plan_state.h"
+#include "codegen/emit/plan_state.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 

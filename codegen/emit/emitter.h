@@ -14,8 +14,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "codegen/debug_lines.h"
-#include "codegen/plan_state.h"
+#include "codegen/emit/debug_lines.h"
+#include "codegen/emit/plan_state.h"
 
 namespace sonde {
 

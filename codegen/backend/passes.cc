@@ -1,4 +1,4 @@
-#include "codegen/passes.h"
+#include "codegen/backend/passes.h"
 
 #include <string_view>
 

@@ -28,7 +28,7 @@ class Backend {
     // Prepares the module for this machine. From then on, emit_object() reports LLVM's errors about the module. The
     // module's context must not outlive this object. Errors: LLVM lacks the back end.
     Result<void> begin(llvm::Module& module);
-    // Runs passes as run_passes() does (codegen/passes.h).
+    // Runs passes as run_passes() does (codegen/backend/passes.h).
     void run(llvm::Module& module, const char* passes);
     // Runs the whole pipeline for this machine.
     void optimise(llvm::Module& module);

@@ -1,8 +1,8 @@
 // Addresses of a handler's words. A function gets the addresses of two words of HandlerWords as arguments. The others
 // are at constant distances, so they need no arguments of their own.
-#include "codegen/environment.h"
+#include "codegen/emit/environment.h"
 
-#include "codegen/emitter.h"
+#include "codegen/emit/emitter.h"
 
 namespace sonde {
 

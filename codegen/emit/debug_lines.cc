@@ -8,7 +8,7 @@
 //
 // A function's code can come from several texts: the script, and the library. DWARF gives a function one file. For
 // lines of another file, a lexical block with its own file is inserted (locate()).
-#include "codegen/debug_lines.h"
+#include "codegen/emit/debug_lines.h"
 
 #include <optional>
 #include <string>
