@@ -1,9 +1,9 @@
 // Everything that sonde knows about a processor.
 //
 // Each architecture is a folder beside this file and implements this interface. No other code knows instruction
-// encodings, register numbers or calling conventions. So a new architecture is a new folder, and a row in
-// architecture.cc. A mode of a processor with its own encoding is an architecture too: i386 programs, which run on
-// x86-64 kernels, have one.
+// encodings, register numbers or calling conventions. arch/host/ lists the architectures and chooses the one of the
+// build. So a new architecture is a new folder, and a line in each file of arch/host/. A mode of a processor with its
+// own encoding is an architecture too: i386 programs, which run on x86-64 kernels, have one.
 #pragma once
 
 #include <cstdint>
@@ -65,12 +65,17 @@ class Architecture {
     virtual std::optional<Instruction> decode(std::string_view code) const = 0;
     // Also finds the instruction's changes of registers and of the frame. This is slower.
     virtual std::optional<AnalyzedInstruction> analyze(std::string_view code) const = 0;
+    // The same as AnalyzedInstruction::result_use, for the second register in which functions return integers. Returns
+    // End if the instruction is unknown.
+    virtual ResultUse use_of_second_result(std::string_view code) const = 0;
     // Whether compilers fill gaps between functions with this byte, and the byte alone is an instruction that traps.
     virtual bool is_padding(char byte) const = 0;
 
     // Returns the class of an instruction that the kernel's uprobes may execute wrongly. Returns Hazard::Unknown if the
     // instruction is unknown.
     virtual Hazard hazard(std::string_view code) const = 0;
+    // The facts about all classes of hazard(), by number: first those that each architecture has, then its own.
+    virtual std::span<const HazardTraits> hazards() const = 0;
     // Whether the instruction leaves everything that a handler can read unchanged (general registers, flags, memory and
     // stack), and continues with the next instruction. Returns false in doubt.
     virtual bool leaves_state(std::string_view code) const = 0;
@@ -98,7 +103,7 @@ class Architecture {
     virtual std::span<const StubInstruction> stub_instructions() const = 0;
     virtual std::span<const char* const> stub_sections() const = 0;
     // Whether signal handlers return to this code (SA_RESTORER in sigaction(2)). False if the frame of the handler's
-    // caller is not as in signal_frame (arch/cfi_width.h).
+    // caller is not as in signal_frame (arch/host/cfi_width.h).
     virtual bool is_signal_return(std::string_view code) const = 0;
     // The instruction for system calls, and the one behind it in glibc's clone(), which checks the result. Empty if
     // nothing needs them.
@@ -124,5 +129,12 @@ class Architecture {
 const Architecture& host_architecture();
 // The architecture of a program, by `e_machine` and `EI_CLASS` of its ELF header. Null if sonde does not know it.
 const Architecture* architecture_of(uint16_t machine, bool is_32_bit);
+
+// Facts about a class, which the hazard() of any program's architecture on this machine returned.
+inline const HazardTraits& traits_of(Hazard hazard) {
+    return host_architecture().hazards()[static_cast<size_t>(hazard)];
+}
+// Whether the session can test that the running kernel executes such instructions correctly.
+inline bool is_tried_out(Hazard hazard) { return traits_of(hazard).trial == HazardTrial::TriedOut; }
 
 } // namespace sonde

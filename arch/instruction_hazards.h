@@ -5,15 +5,15 @@
 // docs/kernels.md, "Instructions that cannot be probed", has the measured table.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace sonde {
 
+// The classes that each architecture has. The numbers of an architecture's own classes follow
+// (Architecture::hazards()); only its folder has names for them.
 enum class Hazard : uint8_t {
-    None,
 #define HAZARD(id, trial, effect, place, text) id,
-#include "arch/all_hazards.def"
+#include "arch/instruction_hazards.def"
 #undef HAZARD
 };
 
@@ -29,18 +29,5 @@ struct HazardTraits {
     HazardPlace place;
     const char* text;
 };
-
-inline constexpr HazardTraits hazard_traits[] = {
-    {"None", HazardTrial::TriedOut, HazardEffect::Changes, HazardPlace::Anywhere, "is safe"},
-#define HAZARD(id, trial, effect, place, text)                                                                         \
-    {#id, HazardTrial::trial, HazardEffect::effect, HazardPlace::place, text},
-#include "arch/all_hazards.def"
-#undef HAZARD
-};
-inline constexpr size_t hazard_count = sizeof hazard_traits / sizeof *hazard_traits;
-
-constexpr const HazardTraits& traits_of(Hazard hazard) { return hazard_traits[static_cast<size_t>(hazard)]; }
-// Whether the session can test that the running kernel executes such instructions correctly.
-constexpr bool is_tried_out(Hazard hazard) { return traits_of(hazard).trial == HazardTrial::TriedOut; }
 
 } // namespace sonde

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "arch/instruction_hazards.h"
-#include "arch/x86_64/instruction_trial.h"
 
 namespace sonde {
+
+struct TrialState; // arch/host/trial_state.h
 
 struct TrialSample {
     Hazard hazard;

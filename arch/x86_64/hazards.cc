@@ -22,11 +22,11 @@ bool is_refused(uint8_t opcode) {
 }
 
 // Returns the hazard of a vector instruction with the opcode that the kernel sees.
-Hazard vector_hazard(uint8_t opcode) {
+X86Hazard vector_hazard(uint8_t opcode) {
     if (between(opcode, 0x70, 0x7f) || opcode == 0x90 || opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb)
-        return Hazard::VectorAsJump;
+        return X86Hazard::VectorAsJump;
     if (between(opcode, 0x50, 0x57))
-        return Hazard::VectorAsPush;
+        return X86Hazard::VectorAsPush;
     switch (opcode) {
     case 0x9d: // popf
     case 0xc2: // ret
@@ -34,9 +34,9 @@ Hazard vector_hazard(uint8_t opcode) {
     case 0xca: // far return
     case 0xcb:
     case 0xff: // call and jump through an address in memory
-        return Hazard::VectorAsReturn;
+        return X86Hazard::VectorAsReturn;
     default:
-        return is_refused(opcode) || between(opcode, 0xcc, 0xcd) ? Hazard::VectorRefused : Hazard::None;
+        return is_refused(opcode) || between(opcode, 0xcc, 0xcd) ? X86Hazard::VectorRefused : X86Hazard::None;
     }
 }
 
@@ -47,21 +47,21 @@ bool is_nop(const X86Instruction& one) {
 }
 
 // Hazards of instructions with a one-byte opcode.
-Hazard one_byte_hazard(const X86Instruction& one) {
+X86Hazard one_byte_hazard(const X86Instruction& one) {
     constexpr uint8_t rex_b = 1;
     switch (one.opcode) {
     case 0xcc: // int3
     case 0xf1: // int1
-        return Hazard::Interrupt;
+        return X86Hazard::Interrupt;
     case 0x90:
-        return one.rex & rex_b ? Hazard::ExchangeAsNop : one.repeat == 0xf3 ? Hazard::Pause : Hazard::None;
+        return one.rex & rex_b ? X86Hazard::ExchangeAsNop : one.repeat == 0xf3 ? X86Hazard::Pause : X86Hazard::None;
     case 0x9c:
-        return Hazard::PushFlags;
+        return X86Hazard::PushFlags;
     case 0xcd: // int
-        return one.immediate == -128 ? Hazard::SystemCall : Hazard::Interrupt;
+        return one.immediate == -128 ? X86Hazard::SystemCall : X86Hazard::Interrupt;
     case 0xc7:
-        return one.modrm == 0xf8 ? Hazard::Transaction : Hazard::None; // xbegin
-    case 0xa4:                                                         // movs
+        return one.modrm == 0xf8 ? X86Hazard::Transaction : X86Hazard::None; // xbegin
+    case 0xa4:                                                               // movs
     case 0xa5:
     case 0xa6: // cmps
     case 0xa7:
@@ -75,18 +75,18 @@ Hazard one_byte_hazard(const X86Instruction& one) {
     case 0x6d:
     case 0x6e:
     case 0x6f:
-        return one.repeat ? Hazard::Repeated : is_refused(one.opcode) ? Hazard::Refused : Hazard::None;
+        return one.repeat ? X86Hazard::Repeated : is_refused(one.opcode) ? X86Hazard::Refused : X86Hazard::None;
     case 0xff:
-        return one.extension() == 6 && one.operand16 ? Hazard::ShortPush : Hazard::None;
+        return one.extension() == 6 && one.operand16 ? X86Hazard::ShortPush : X86Hazard::None;
     case 0x68:
     case 0x6a:
-        return one.operand16 ? Hazard::ShortPush : Hazard::None;
+        return one.operand16 ? X86Hazard::ShortPush : X86Hazard::None;
     default:
         if (between(one.opcode, 0x50, 0x57) && one.operand16)
-            return Hazard::ShortPush;
+            return X86Hazard::ShortPush;
         return is_refused(one.opcode) || ((one.is_direct_jump() || one.opcode == 0xe8) && one.operand16)
-                   ? Hazard::Refused
-                   : Hazard::None;
+                   ? X86Hazard::Refused
+                   : X86Hazard::None;
     }
 }
 
@@ -101,22 +101,22 @@ bool loses_operand(const X86Instruction& one) {
 }
 
 // Hazards of instructions with an opcode that begins with 0f.
-Hazard two_byte_hazard(const X86Instruction& one) {
+X86Hazard two_byte_hazard(const X86Instruction& one) {
     switch (one.opcode) {
     case 0x05: // syscall
     case 0x34: // sysenter
-        return Hazard::SystemCall;
+        return X86Hazard::SystemCall;
     case 0x00: // sldt, str
-        return one.extension() <= 1 ? Hazard::DescriptorTable : Hazard::None;
+        return one.extension() <= 1 ? X86Hazard::DescriptorTable : X86Hazard::None;
     case 0x01: // sgdt, sidt, smsw
-        return one.extension() == 4 || (one.extension() <= 1 && one.modrm >> 6 != 3) ? Hazard::DescriptorTable
-                                                                                     : Hazard::None;
+        return one.extension() == 4 || (one.extension() <= 1 && one.modrm >> 6 != 3) ? X86Hazard::DescriptorTable
+                                                                                     : X86Hazard::None;
     case 0xa2: // cpuid
-        return Hazard::ProcessorInfo;
+        return X86Hazard::ProcessorInfo;
     default:
         if (one.is_direct_jump() && one.operand16)
-            return Hazard::Refused;
-        return loses_operand(one) ? Hazard::UnknownPrefix : Hazard::None;
+            return X86Hazard::Refused;
+        return loses_operand(one) ? X86Hazard::UnknownPrefix : X86Hazard::None;
     }
 }
 
@@ -159,25 +159,36 @@ bool writes_vectors_only(const X86Instruction& one) {
 // Nops are hazards too: some kernels replace a probed 5-byte nop by a call, which overwrites the bytes below the stack
 // pointer, and do not probe a 10-byte nop. Whether the kernel at hand does so is tried out
 // (arch/x86_64/hazards.def).
-Hazard hazard_of(const X86Instruction& instruction) {
+X86Hazard hazard_of(const X86Instruction& instruction) {
     constexpr size_t replaced_by_call = 5, replaced_by_jump = 10;
     if (is_nop(instruction) && instruction.length == replaced_by_call)
-        return Hazard::RedZoneNop;
+        return X86Hazard::RedZoneNop;
     if (is_nop(instruction) && instruction.length == replaced_by_jump)
-        return Hazard::LongNop;
-    const Hazard hazard = instruction.is_vector  ? vector_hazard(instruction.opcode)
-                          : instruction.map == 0 ? one_byte_hazard(instruction)
-                          : instruction.map == 1 ? two_byte_hazard(instruction)
-                                                 : Hazard::None;
-    if (hazard == Hazard::None && (instruction.lock || instruction.segment))
-        return Hazard::Refused;
+        return X86Hazard::LongNop;
+    const X86Hazard hazard = instruction.is_vector  ? vector_hazard(instruction.opcode)
+                             : instruction.map == 0 ? one_byte_hazard(instruction)
+                             : instruction.map == 1 ? two_byte_hazard(instruction)
+                                                    : X86Hazard::None;
+    if (hazard == X86Hazard::None && (instruction.lock || instruction.segment))
+        return X86Hazard::Refused;
     return hazard;
+}
+
+std::span<const HazardTraits> x86_hazards() {
+    static constexpr HazardTraits all[] = {
+#define HAZARD(id, trial, effect, place, text)                                                                         \
+    {#id, HazardTrial::trial, HazardEffect::effect, HazardPlace::place, text},
+#include "arch/instruction_hazards.def"
+#include "arch/x86_64/hazards.def"
+#undef HAZARD
+    };
+    return all;
 }
 
 bool leaves_state(const X86Instruction& instruction) {
     if (is_nop(instruction))
         return true;
-    return instruction.is_vector && hazard_of(instruction) != Hazard::None && writes_vectors_only(instruction);
+    return instruction.is_vector && hazard_of(instruction) != X86Hazard::None && writes_vectors_only(instruction);
 }
 
 } // namespace sonde

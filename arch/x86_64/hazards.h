@@ -7,15 +7,26 @@
 // change what the program computes.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
+#include <span>
 
 #include "arch/instruction_hazards.h"
 #include "arch/x86_64/decode.h"
 
 namespace sonde {
 
-// Returns the hazard of a decoded instruction.
-Hazard hazard_of(const X86Instruction& instruction);
+// All classes: those of Hazard with the same numbers, and those of x86.
+enum class X86Hazard : uint8_t {
+#define HAZARD(id, trial, effect, place, text) id,
+#include "arch/instruction_hazards.def"
+#include "arch/x86_64/hazards.def"
+#undef HAZARD
+};
+// The facts about them, by number.
+std::span<const HazardTraits> x86_hazards();
+
+// Returns the class of a decoded instruction.
+X86Hazard hazard_of(const X86Instruction& instruction);
 
 // Whether the instruction leaves everything that a handler can read unchanged (integer registers, flags, memory and
 // stack), and continues with the next instruction. This is true for a nop, and for an AVX instruction that only writes

@@ -9,6 +9,9 @@
 #include <cstring>
 #include <iterator>
 
+#include "arch/x86_64/hazards.h"
+#include "arch/x86_64/trial_state.h"
+
 namespace sonde {
 namespace {
 
@@ -16,7 +19,7 @@ namespace {
 enum class Extension : uint8_t { None, Avx, Avx2, Fma, Avx512, Xop };
 
 struct Sample {
-    Hazard hazard;
+    X86Hazard hazard;
     std::string_view code;
     Extension needs = Extension::None;
 };
@@ -25,50 +28,50 @@ using namespace std::string_view_literals;
 // Each entry is a different way in which a kernel can fail. The comments give the instruction, and the instruction that
 // the kernel takes it for.
 constexpr Sample samples[] = {
-    {Hazard::VectorAsJump, "\xc5\xf9\xeb\xc1"sv, Extension::Avx},            // vpor, as jmp
-    {Hazard::VectorAsJump, "\xc5\xf9\xe9\xc1"sv, Extension::Avx},            // vpsubsw, as jmp
-    {Hazard::VectorAsJump, "\xc5\xf9\xe8\xc1"sv, Extension::Avx},            // vpsubsb, as call
-    {Hazard::VectorAsJump, "\xc5\xf9\x74\xc1"sv, Extension::Avx},            // vpcmpeqb, as je
-    {Hazard::VectorAsJump, "\xc5\xf9\x73\xd9\x03"sv, Extension::Avx},        // vpsrldq, as jae
-    {Hazard::VectorAsJump, "\xc4\xe2\x69\x90\x04\x0f"sv, Extension::Avx2},   // vpgatherdd, as nop
-    {Hazard::VectorAsJump, "\x62\xf1\x7d\x08\xeb\xc1"sv, Extension::Avx512}, // EVEX vpord, as jmp
-    {Hazard::VectorAsJump, "\x8f\xe9\x78\x90\xc0"sv, Extension::Xop},        // XOP vprotb, as nop
-    {Hazard::VectorAsPush, "\xc5\xf8\x57\xc1"sv, Extension::Avx},            // vxorps
-    {Hazard::VectorAsPush, "\xc5\xf8\x50\xc1"sv, Extension::Avx},            // vmovmskps
-    {Hazard::VectorAsPush, "\x62\xf1\x7c\x08\x54\xc1"sv, Extension::Avx512}, // EVEX vandps
-    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\xc1\x01"sv, Extension::Avx},      // vcmpps, as ret
-    {Hazard::VectorAsReturn, "\xc5\xf8\xc2\x05\x40\x00\x00\x00\x01"sv,
-     Extension::Avx},                                                   // with an operand relative to rip
-    {Hazard::VectorAsReturn, "\xc4\xe2\x71\x9d\xc2"sv, Extension::Fma}, // vfnmadd132ss, as popf
-    {Hazard::ExchangeAsNop, "\x49\x90"sv},                              // xchg %r8, %rax
-    {Hazard::ExchangeAsNop, "\x41\x90"sv},                              // xchg %r8d, %eax
-    {Hazard::ExchangeAsNop, "\xf3\x41\x90"sv},                          // with a prefix
-    {Hazard::Pause, "\xf3\x90"sv},                                      // pause
-    {Hazard::ProcessorInfo, "\x0f\xa2\x48\x8d\x35\0\0\0\0"sv},          // cpuid; lea 0(%rip), %rsi
-    {Hazard::ShortPush, "\x66\x50"sv},                                  // push %ax
-    {Hazard::ShortPush, "\x66\x41\x50"sv},                              // push %r8w
-    {Hazard::ShortPush, "\x66\xff\x36"sv},                              // pushw (%rsi)
-    {Hazard::ShortPush, "\x66\x6a\x05"sv},                              // pushw $5
-    {Hazard::PushFlags, "\x9c"sv},                                      // pushf
-    {Hazard::PushFlags, "\x66\x9c"sv},                                  // pushfw
-    {Hazard::DescriptorTable, "\x0f\x00\xc8"sv},                        // str
-    {Hazard::DescriptorTable, "\x0f\x01\x07"sv},                        // sgdt (%rdi)
-    {Hazard::DescriptorTable, "\x0f\x01\xe0"sv},                        // smsw
-    {Hazard::RedZoneNop, "\x0f\x1f\x44\x00\x00"sv},                     // nopl 0(%rax, %rax)
-    {Hazard::RedZoneNop, "\x66\x0f\x1f\x40\x00"sv},                     // nopw 0(%rax)
-    {Hazard::LongNop, "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // cs nopw 0(%rax, %rax)
-    {Hazard::LongNop, "\x66\x66\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // data16 nopw 0(%rax, %rax)
-    {Hazard::VectorRefused, "\xc5\xf9\x6e\xc0"sv, Extension::Avx},      // vmovd
-    {Hazard::VectorRefused, "\xc5\xf9\xea\xc1"sv, Extension::Avx},      // vpminsw
-    {Hazard::VectorRefused, "\xc4\xe2\x71\x9a\xc2"sv, Extension::Fma},  // vfmsub132ps
-    {Hazard::UnknownPrefix, "\xf2\x0f\x42\x05\x40\x00\x00\x00"sv},      // cmovb, relative to rip
-    {Hazard::UnknownPrefix, "\xf3\x0f\x42\x05\x40\x00\x00\x00"sv},
-    {Hazard::Refused, "\x2e\x8b\x07"sv},     // mov %cs:(%rdi), %eax
-    {Hazard::Refused, "\xf0\x48\x01\x07"sv}, // lock add
-    {Hazard::Refused, "\x66\x73\x00"sv},     // jae with another prefix
-    {Hazard::Repeated, "\xf3\xa4"sv},        // rep movsb
-    {Hazard::Repeated, "\xf3\x48\xab"sv},    // rep stosq
-    {Hazard::Repeated, "\xf2\xae"sv},        // repne scasb
+    {X86Hazard::VectorAsJump, "\xc5\xf9\xeb\xc1"sv, Extension::Avx},            // vpor, as jmp
+    {X86Hazard::VectorAsJump, "\xc5\xf9\xe9\xc1"sv, Extension::Avx},            // vpsubsw, as jmp
+    {X86Hazard::VectorAsJump, "\xc5\xf9\xe8\xc1"sv, Extension::Avx},            // vpsubsb, as call
+    {X86Hazard::VectorAsJump, "\xc5\xf9\x74\xc1"sv, Extension::Avx},            // vpcmpeqb, as je
+    {X86Hazard::VectorAsJump, "\xc5\xf9\x73\xd9\x03"sv, Extension::Avx},        // vpsrldq, as jae
+    {X86Hazard::VectorAsJump, "\xc4\xe2\x69\x90\x04\x0f"sv, Extension::Avx2},   // vpgatherdd, as nop
+    {X86Hazard::VectorAsJump, "\x62\xf1\x7d\x08\xeb\xc1"sv, Extension::Avx512}, // EVEX vpord, as jmp
+    {X86Hazard::VectorAsJump, "\x8f\xe9\x78\x90\xc0"sv, Extension::Xop},        // XOP vprotb, as nop
+    {X86Hazard::VectorAsPush, "\xc5\xf8\x57\xc1"sv, Extension::Avx},            // vxorps
+    {X86Hazard::VectorAsPush, "\xc5\xf8\x50\xc1"sv, Extension::Avx},            // vmovmskps
+    {X86Hazard::VectorAsPush, "\x62\xf1\x7c\x08\x54\xc1"sv, Extension::Avx512}, // EVEX vandps
+    {X86Hazard::VectorAsReturn, "\xc5\xf8\xc2\xc1\x01"sv, Extension::Avx},      // vcmpps, as ret
+    {X86Hazard::VectorAsReturn, "\xc5\xf8\xc2\x05\x40\x00\x00\x00\x01"sv,
+     Extension::Avx},                                                      // with an operand relative to rip
+    {X86Hazard::VectorAsReturn, "\xc4\xe2\x71\x9d\xc2"sv, Extension::Fma}, // vfnmadd132ss, as popf
+    {X86Hazard::ExchangeAsNop, "\x49\x90"sv},                              // xchg %r8, %rax
+    {X86Hazard::ExchangeAsNop, "\x41\x90"sv},                              // xchg %r8d, %eax
+    {X86Hazard::ExchangeAsNop, "\xf3\x41\x90"sv},                          // with a prefix
+    {X86Hazard::Pause, "\xf3\x90"sv},                                      // pause
+    {X86Hazard::ProcessorInfo, "\x0f\xa2\x48\x8d\x35\0\0\0\0"sv},          // cpuid; lea 0(%rip), %rsi
+    {X86Hazard::ShortPush, "\x66\x50"sv},                                  // push %ax
+    {X86Hazard::ShortPush, "\x66\x41\x50"sv},                              // push %r8w
+    {X86Hazard::ShortPush, "\x66\xff\x36"sv},                              // pushw (%rsi)
+    {X86Hazard::ShortPush, "\x66\x6a\x05"sv},                              // pushw $5
+    {X86Hazard::PushFlags, "\x9c"sv},                                      // pushf
+    {X86Hazard::PushFlags, "\x66\x9c"sv},                                  // pushfw
+    {X86Hazard::DescriptorTable, "\x0f\x00\xc8"sv},                        // str
+    {X86Hazard::DescriptorTable, "\x0f\x01\x07"sv},                        // sgdt (%rdi)
+    {X86Hazard::DescriptorTable, "\x0f\x01\xe0"sv},                        // smsw
+    {X86Hazard::RedZoneNop, "\x0f\x1f\x44\x00\x00"sv},                     // nopl 0(%rax, %rax)
+    {X86Hazard::RedZoneNop, "\x66\x0f\x1f\x40\x00"sv},                     // nopw 0(%rax)
+    {X86Hazard::LongNop, "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // cs nopw 0(%rax, %rax)
+    {X86Hazard::LongNop, "\x66\x66\x0f\x1f\x84\x00\x00\x00\x00\x00"sv},    // data16 nopw 0(%rax, %rax)
+    {X86Hazard::VectorRefused, "\xc5\xf9\x6e\xc0"sv, Extension::Avx},      // vmovd
+    {X86Hazard::VectorRefused, "\xc5\xf9\xea\xc1"sv, Extension::Avx},      // vpminsw
+    {X86Hazard::VectorRefused, "\xc4\xe2\x71\x9a\xc2"sv, Extension::Fma},  // vfmsub132ps
+    {X86Hazard::UnknownPrefix, "\xf2\x0f\x42\x05\x40\x00\x00\x00"sv},      // cmovb, relative to rip
+    {X86Hazard::UnknownPrefix, "\xf3\x0f\x42\x05\x40\x00\x00\x00"sv},
+    {X86Hazard::Refused, "\x2e\x8b\x07"sv},     // mov %cs:(%rdi), %eax
+    {X86Hazard::Refused, "\xf0\x48\x01\x07"sv}, // lock add
+    {X86Hazard::Refused, "\x66\x73\x00"sv},     // jae with another prefix
+    {X86Hazard::Repeated, "\xf3\xa4"sv},        // rep movsb
+    {X86Hazard::Repeated, "\xf3\x48\xab"sv},    // rep stosq
+    {X86Hazard::Repeated, "\xf2\xae"sv},        // repne scasb
 };
 
 bool has(Extension needs) {
@@ -199,7 +202,7 @@ std::vector<TrialSample> trial_samples() {
     std::vector<TrialSample> out;
     for (const Sample& one : samples)
         if (has(one.needs))
-            out.push_back({one.hazard, one.code});
+            out.push_back({static_cast<Hazard>(one.hazard), one.code});
     return out;
 }
 

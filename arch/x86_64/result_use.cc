@@ -6,10 +6,6 @@
 //
 // An overlooked read makes sonde refuse a result that exists. An overlooked write makes it print a wrong one, so an
 // instruction in doubt ends the search.
-#include "arch/result_use.h"
-
-#include <optional>
-
 #include "arch/x86_64/classify.h"
 #include "arch/x86_64/operands.h"
 
@@ -191,12 +187,3 @@ ResultUse use_of_result(const X86Instruction& one, int result) {
 }
 
 } // namespace sonde::x86
-
-namespace sonde {
-
-ResultUse use_of_second_result(std::string_view code) {
-    const std::optional<X86Instruction> one = decode_x86(code, X86Mode::Long);
-    return one ? x86::use_of_result(*one, x86::rdx) : ResultUse::End;
-}
-
-} // namespace sonde

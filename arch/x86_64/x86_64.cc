@@ -74,6 +74,10 @@ class X86 : public Architecture {
         }
         return out;
     }
+    ResultUse use_of_second_result(std::string_view code) const override {
+        const std::optional<X86Instruction> one = decode_x86(code, mode_);
+        return one ? use_of_result(*one, rdx) : ResultUse::End;
+    }
     bool is_padding(char byte) const override { return byte == '\xcc'; } // int3
 
     bool leaves_state(std::string_view code) const override {
@@ -82,8 +86,9 @@ class X86 : public Architecture {
     }
     Hazard hazard(std::string_view code) const override {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
-        return one ? hazard_of(*one) : Hazard::Unknown;
+        return one ? static_cast<Hazard>(hazard_of(*one)) : Hazard::Unknown;
     }
+    std::span<const HazardTraits> hazards() const override { return x86_hazards(); }
     uint64_t encoding(std::string_view code) const override {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
         return one ? encoding_of(*one, code) : 0;

@@ -19,7 +19,7 @@
 #include <map>
 #include <vector>
 
-#include "arch/pt_regs.h"
+#include "arch/host/pt_regs.h"
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
 #include "frontend/hir/walk.h"
@@ -42,7 +42,7 @@ constexpr int beyond_table = 511;
 struct SyscallCell {
     uint32_t wide = 0, narrow = 0;
 };
-// A value of `narrow` instead of a point: the call is identified by an argument, too (arch/calls_32.h).
+// A value of `narrow` instead of a point: the call is identified by an argument, too (arch/host/calls_32.h).
 constexpr uint32_t has_inner_calls = 0xffff;
 constexpr unsigned half_cell = 16;
 

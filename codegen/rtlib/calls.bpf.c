@@ -15,7 +15,7 @@
  *     a number of pages, which becomes bytes
  *
  * The compiler makes the table from the architecture's table of calls. */
-#include "../../arch/calls_32.h"
+#include "../../arch/host/calls_32.h"
 #include "kernel_task.h"
 
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;

@@ -17,7 +17,7 @@
  * and its address is put there. */
 #include "rt.h"
 
-#include "../../arch/pt_regs.h"
+#include "../../arch/host/pt_regs.h"
 #include "../../runtime/plan/stack.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;

@@ -4,7 +4,7 @@
  * name, LLVM confuses the indices of their members. */
 #pragma once
 
-#include "../../arch/pt_regs.h"
+#include "../../arch/host/pt_regs.h"
 #include "rt.h"
 
 #define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))

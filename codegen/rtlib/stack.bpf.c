@@ -145,7 +145,7 @@ static inline void note_doubt(struct walk* w, u64 rule)
         m->doubt = SONDE_STACK_GUESSED;
 }
 
-#include "../../arch/leaving_code.h"
+#include "../../arch/host/leaving_code.h"
 
 /* Returns 1 if the code leads straight to a return. Then the machine's `cfa` and `kept` (address of the caller's fp,
  * or 0) are valid. */

@@ -21,7 +21,6 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
-#include "arch/result_use.h"
 #include "base/debug/die.h"
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/program_file.h"
@@ -68,7 +67,7 @@ ResultReads reads_of_result(const Architecture& architecture, Address address,
                 continue;
             }
             const bool is_push = one.operation == Operation::Push && one.from >= 0;
-            const ResultUse uses[] = {analyzed->result_use, use_of_second_result(rest)};
+            const ResultUse uses[] = {analyzed->result_use, architecture.use_of_second_result(rest)};
             for (size_t i = 0; i < reads.size() && !(is_push && !with_push); i++) {
                 const ResultUse use = uses[i];
                 reads[i] = reads[i] || (path.has_result[i] && use == ResultUse::Read);

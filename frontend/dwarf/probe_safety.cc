@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "arch/architecture.h"
 #include "base/byte_cursor.h"
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"

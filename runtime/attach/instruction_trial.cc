@@ -46,6 +46,8 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
+#include "arch/host/trial_state.h"
 #include "arch/instruction_trial.h"
 #include "base/fd.h"
 #include "runtime/attach/attach.h"

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "arch/instruction_hazards.h"
+#include "arch/architecture.h"
 #include "base/glob.h"
 #include "runtime/attach/instruction_trial.h"
 #include "runtime/plan/kinds.h"

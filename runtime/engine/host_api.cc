@@ -18,7 +18,7 @@
 #include <sched.h>
 
 #include "arch/architecture.h"
-#include "arch/cycle_counter.h"
+#include "arch/host/cycle_counter.h"
 #include "base/clock.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/values/histogram.h"

@@ -24,7 +24,7 @@
 #ifndef SONDE_FILE_TABLE_H
 #define SONDE_FILE_TABLE_H
 
-#include "../../arch/unwind_registers.h"
+#include "../../arch/host/unwind_registers.h"
 
 struct sonde_table_head {
     unsigned unwind, symbols, lines; /* number of rows */

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "arch/instruction_hazards.h"
+#include "arch/architecture.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/kinds.h"
 
@@ -105,7 +105,7 @@ Result<void> check_probe(const Plan& plan, const Probe& probe) {
 // A replacement follows the instruction closely.
 bool consistent(const ProbedCode& code) {
     constexpr uint64_t most_away = 256;
-    return static_cast<size_t>(code.hazard) < hazard_count &&
+    return static_cast<size_t>(code.hazard) < host_architecture().hazards().size() &&
            (code.instead == 0 || (code.instead > code.offset && code.instead - code.offset <= most_away));
 }
 

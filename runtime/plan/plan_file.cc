@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "arch/instruction_hazards.h"
+#include "arch/architecture.h"
 #include "base/byte_cursor.h"
 #include "base/check.h"
 #include "base/fd.h"
@@ -221,7 +221,7 @@ void add_shared_layout(Hash& hash) {
              SONDE_SAVED_WIDE, SONDE_SAVED_NARROW, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
              SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID})
         hash.add(number);
-    for (const HazardTraits& hazard : hazard_traits)
+    for (const HazardTraits& hazard : host_architecture().hazards())
         hash.add(std::span(reinterpret_cast<const uint8_t*>(hazard.name), std::strlen(hazard.name)));
 }
 

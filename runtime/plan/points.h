@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "arch/calls_32.h"
+#include "arch/host/calls_32.h"
 
 namespace sonde::plan {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/cfi_width.h"
+#include "arch/host/cfi_width.h"
 #include "base/debug/call_frames.h"
 #include "runtime/symbols/unwind_rules.h"
 

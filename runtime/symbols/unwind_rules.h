@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/cfi_width.h"
+#include "arch/host/cfi_width.h"
 
 namespace sonde {
 

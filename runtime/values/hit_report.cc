@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "arch/cycle_counter.h"
+#include "arch/host/cycle_counter.h"
 #include "base/clock.h"
 #include "runtime/plan/counts.h"
 

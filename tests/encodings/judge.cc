@@ -3,10 +3,9 @@
 //   judge ENCODINGS
 //
 // `generate` prints the list of encodings. For each one this program prints a line: its number, the class that sonde
-// sorts it into (arch/all_hazards.def; `None`: a safe one), `refused` or `probed`, and the length that sonde's
+// sorts it into (arch/x86_64/hazards.h; `None`: a safe one), `refused` or `probed`, and the length that sonde's
 // decoder finds (0: unknown). A refused instruction is one that sonde does not probe: it takes another place, or
 // reports an error. As in a session, the running kernel decides: samples of each class are tried out.
-#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <fstream>
@@ -14,19 +13,12 @@
 #include <string>
 #include <string_view>
 
-#include "arch/instruction_hazards.h"
+#include "arch/architecture.h"
 #include "arch/x86_64/decode.h"
 #include "arch/x86_64/hazards.h"
 #include "runtime/attach/instruction_trial.h"
 
 namespace {
-
-constexpr std::array names = {
-    "None",
-#define HAZARD(id, ...) #id,
-#include "arch/all_hazards.def"
-#undef HAZARD
-};
 
 std::string unhex(std::string_view text) {
     std::string bytes;
@@ -38,7 +30,7 @@ std::string unhex(std::string_view text) {
 // The classes that this kernel executes wrongly, and those that cannot be tested.
 std::set<sonde::Hazard> find_unsound() {
     std::set<sonde::Hazard> tried, unsound;
-    for (size_t number = 1; number < sonde::hazard_count; ++number) {
+    for (size_t number = 1; number < sonde::x86_hazards().size(); ++number) {
         const auto hazard = static_cast<sonde::Hazard>(number);
         (sonde::is_tried_out(hazard) ? tried : unsound).insert(hazard);
     }
@@ -58,8 +50,9 @@ int main(int count, char** arguments) {
     std::string line;
     for (size_t number = 0; std::getline(input, line); ++number) {
         const auto instruction = sonde::decode_x86(unhex(std::string_view(line).substr(0, line.find('\t'))));
-        const sonde::Hazard hazard = instruction ? sonde::hazard_of(*instruction) : sonde::Hazard::Unknown;
-        printf("%zu\t%s\t%s\t%zu\n", number, names[static_cast<size_t>(hazard)],
+        const auto hazard =
+            instruction ? static_cast<sonde::Hazard>(sonde::hazard_of(*instruction)) : sonde::Hazard::Unknown;
+        printf("%zu\t%s\t%s\t%zu\n", number, sonde::traits_of(hazard).name,
                unsound.contains(hazard) ? "refused" : "probed", instruction ? instruction->length : 0);
     }
     return 0;

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::optional<X86Instruction> again = decode_x86(code.substr(0, one->length), mode);
         if (one->length == 0 || one->length > 15 || !again || again->length != one->length ||
             decode_x86(code.substr(0, one->length - 1), mode).value_or(X86Instruction()).length == one->length ||
-            static_cast<size_t>(hazard_of(*one)) >= hazard_count)
+            static_cast<size_t>(hazard_of(*one)) >= x86_hazards().size())
             abort();
         leaves_state(*one);
     }

@@ -1,6 +1,5 @@
 // What architectures say about instructions, in the terms of arch/instruction.h.
 #include "arch/architecture.h"
-#include "arch/result_use.h"
 
 #include <elf.h>
 
@@ -166,7 +165,8 @@ TEST(Instruction, UseOfResult) {
     };
     for (const Row& row : all) {
         EXPECT_EQ(static_cast<int>(analyzed(row.code).result_use), static_cast<int>(row.rax)) << row.code;
-        EXPECT_EQ(static_cast<int>(use_of_second_result(bytes(row.code))), static_cast<int>(row.rdx)) << row.code;
+        EXPECT_EQ(static_cast<int>(x86_64().use_of_second_result(bytes(row.code))), static_cast<int>(row.rdx))
+            << row.code;
     }
 }
 

@@ -1,4 +1,4 @@
 /* The registers that unwinding in BPF programs tracks. C, because codegen/rtlib includes it. */
 #pragma once
 
-#include "x86_64/unwind_registers.h"
+#include "../x86_64/unwind_registers.h"

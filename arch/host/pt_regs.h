@@ -2,4 +2,4 @@
  * them in arch/registers.h. */
 #pragma once
 
-#include "x86_64/pt_regs.h"
+#include "../x86_64/pt_regs.h"
