@@ -1,3 +1,5 @@
+// Translates the options of staprun and stapbpf by one table for each program. The result is a command line of sonde,
+// and the rest of sonde does not know these programs.
 #include "driver/called_as.h"
 
 #include <algorithm>

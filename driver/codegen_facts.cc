@@ -1,3 +1,5 @@
+// A question to the kernel can load a BPF program or read BTF, so it is asked only if the script needs the answer. For
+// example, the test for may_goto runs only if a handler runs in the kernel.
 #include "driver/codegen_facts.h"
 
 #include <unistd.h>

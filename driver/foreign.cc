@@ -1,3 +1,6 @@
+// Three ways lead here: a script that the parser rejects (explain_foreign), a point of -l (explain_foreign_points), and
+// --from (print_foreign). The first two guess the language from the text. They run only after an error, so sonde never
+// mistakes a correct script for another language.
 #include "driver/foreign.h"
 
 #include <unistd.h>

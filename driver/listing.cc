@@ -1,3 +1,4 @@
+// Each listing runs pass 1 and parts of pass 2, and writes to standard output. Nothing is translated or loaded.
 #include "driver/listing.h"
 
 #include <unistd.h>

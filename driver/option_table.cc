@@ -1,3 +1,5 @@
+// The same .def files are included once for each part of Options, with another definition of OPTION: it names the part
+// that has the member. Everything else about options (help, completion, suggestions) reads the resulting rows.
 #include "driver/option_table.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,5 @@
+// An entry is a magic text, the key with its length, and the plan as in a FILE.sonde. load() compares the whole key. So
+// an entry of another script with the same hash is ignored.
 #include "driver/plan_cache.h"
 
 #include <link.h>

@@ -1,3 +1,5 @@
+// The kernel's JIT compiler can fail on a handler that the verifier has accepted (runtime/load/load.h). The session
+// then starts again with another arrangement of the same code. No probe is attached before that, so no event is lost.
 #include "driver/run_plan.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Short forms are expanded as text, before the script is parsed: a tool gets a complete probe point as its argument. A
+// name of a file is searched first in the target, then in the installed libraries, then in $PATH.
 #include "driver/tool_point.h"
 
 #include <algorithm>

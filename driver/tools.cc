@@ -1,3 +1,6 @@
+// A tool's command line becomes an ordinary command line: its options become -G, its arguments become those of the
+// script, and -d and -p become -T and -x. So the rest of sonde does not distinguish a tool from another script, except
+// for the few properties in the tool's head (driver/tool_head.h).
 #include "driver/tools.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The list of architectures, and the choice of the one for which sonde is built.
 #include "arch/architecture.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+// The time stamp counter.
 #pragma once
 
 #include <x86intrin.h>

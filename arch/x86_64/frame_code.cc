@@ -1,3 +1,5 @@
+// Compares code with byte sequences that compilers and linkers generate. If a sequence is missing here, stacks end too
+// early. If a sequence also matches other code, stacks are wrong, which is worse: so compare all bytes that matter.
 #include "arch/x86_64/frame_code.h"
 
 namespace sonde::x86 {

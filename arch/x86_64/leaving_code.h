@@ -1,3 +1,4 @@
+/* Finds a return address by executing the end of a function in software. */
 #pragma once
 
 /* Interprets one instruction of code that runs straight to a `ret`, which shows where the return address is. This is

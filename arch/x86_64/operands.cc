@@ -1,3 +1,5 @@
+// Which fields of ModRM name vector registers. The rule follows the ranges of the opcode maps (Intel SDM volume 2,
+// appendix A); the comments name the exceptions.
 #include "arch/x86_64/operands.h"
 
 namespace sonde::x86 {

@@ -1,3 +1,5 @@
+// Tables of registers. The order of `names` and `saved_at` is that of DWARF numbers, which differs from the order in
+// encodings of instructions: rdx is 1 here and 2 there.
 #include "arch/x86_64/registers.h"
 
 #include <iterator>

@@ -1,3 +1,5 @@
+// The registers that a sample of an instruction can change (arch/instruction_trial.h). The assembly code in
+// instruction_trial.cc stores them at fixed offsets, so the order of the members matters.
 #pragma once
 
 #include <array>

@@ -1,3 +1,5 @@
+// The interface of an architecture, for x86-64 and i386. Both are one class, because most encodings are the same; the
+// mode decides about the rest. This file combines the topics, which are the other files of this folder.
 #include "arch/x86_64/x86_64.h"
 
 #include <cstring>

@@ -1,3 +1,10 @@
+// Completion has three steps. read_request() finds the command and the words before the cursor. complete() decides
+// which kind of value the unfinished word is: an option, a point, a process. complete_value() lists the values of that
+// kind.
+//
+// The kinds come from the rows of options/*.def and from the heads of tools, and the points come from -l. So a new
+// option or point needs no change here. Completion reports no errors: the user is still typing, and wrong input has
+// no completions.
 #include "driver/completion/complete.h"
 
 #include <algorithm>
