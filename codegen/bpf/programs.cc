@@ -3,7 +3,7 @@
 //
 // A program does these things, in this order:
 // - It checks whether the session runs (OneHit), and whether the event is in the target's processes and groups.
-// - It finds out which probe point was hit, or that the hit is for another handler (points.cc).
+// - It finds out which probe point was hit, or that the hit is for another handler (hit_filter.cc).
 // - With -t, it starts the clock.
 // - At a return, it finds the values that the entry has saved.
 // - It counts the hit.
@@ -21,9 +21,9 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include "codegen/bpf/hit_filter.h"
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/bpf/parts.h"
-#include "codegen/bpf/points.h"
 #include "codegen/rtlib/fork.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"

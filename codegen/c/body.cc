@@ -35,7 +35,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/c/place.h"
+#include "codegen/c/clang_positions.h"
 #include "codegen/c/refuse.h"
 #include "codegen/emit/environment.h"
 

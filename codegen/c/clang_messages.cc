@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "codegen/c/clang_positions.h"
 #include "codegen/c/compile.h"
 #include "codegen/c/kernel_declarations.h"
-#include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
 #include "codegen/emit/c_code.h"
 

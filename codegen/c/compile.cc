@@ -36,9 +36,9 @@
 
 #include "codegen/c/clang.h"
 #include "codegen/c/clang_messages.h"
+#include "codegen/c/clang_positions.h"
 #include "codegen/c/kernel_declarations.h"
 #include "codegen/c/memory.h"
-#include "codegen/c/place.h"
 #include "codegen/c/prelude.h"
 #include "codegen/c/text.h"
 #include "codegen/emit/out_of_memory.h"

@@ -54,16 +54,16 @@
 
 #include "codegen/backend/backend.h"
 #include "codegen/bpf/kernel_calls.h"
+#include "codegen/c/address_tables.h"
 #include "codegen/c/body.h"
+#include "codegen/c/clang_positions.h"
 #include "codegen/c/constants.h"
 #include "codegen/c/formats.h"
 #include "codegen/c/helpers.h"
 #include "codegen/c/large_variables.h"
 #include "codegen/c/loops.h"
-#include "codegen/c/place.h"
 #include "codegen/c/pointers.h"
 #include "codegen/c/refuse.h"
-#include "codegen/c/tables.h"
 #include "codegen/emit/environment.h"
 
 namespace sonde {

@@ -23,7 +23,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
-#include "codegen/c/place.h"
+#include "codegen/c/clang_positions.h"
 #include "codegen/emit/c_code.h"
 
 namespace sonde {

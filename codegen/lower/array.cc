@@ -20,12 +20,12 @@
 #include <optional>
 
 #include "codegen/emit/texts.h"
+#include "codegen/lower/constant_texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/key_forms.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/memory.h"
-#include "codegen/lower/names.h"
 #include "codegen/lower/stack_keys.h"
 
 namespace sonde {

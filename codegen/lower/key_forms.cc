@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codegen/emit/texts.h"
-#include "codegen/lower/names.h"
+#include "codegen/lower/constant_texts.h"
 
 namespace sonde {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "arch/architecture.h"
 #include "base/check.h"
+#include "codegen/lower/constant_texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/memory.h"
-#include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/registers.h"
 #include "runtime/plan/kinds.h"

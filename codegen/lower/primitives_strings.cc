@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "codegen/lower/constant_texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
-#include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/strings.h"
 

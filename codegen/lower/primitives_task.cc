@@ -7,10 +7,10 @@
 #include <string>
 
 #include "codegen/emit/texts.h"
+#include "codegen/lower/constant_texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
-#include "codegen/lower/names.h"
 #include "codegen/lower/primitives.h"
 
 namespace sonde {

@@ -14,11 +14,11 @@
 
 #include "codegen/emit/texts.h"
 #include "codegen/lower/array.h"
+#include "codegen/lower/constant_texts.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/memory.h"
-#include "codegen/lower/names.h"
 #include "codegen/lower/recursion.h"
 #include "codegen/lower/strings.h"
 #include "frontend/hir/walk.h"

@@ -26,7 +26,7 @@ extern const u8 sonde_rt_blanks[];  /* sonde_rt_max blanks and a NUL */
 extern const u8 sonde_rt_noughts[]; /* the same with the digit 0 */
 
 #define MASK (sonde_rt_max - 1)
-/* The largest number of names in a table (codegen/lower/names.cc). */
+/* The largest number of names in a table (codegen/lower/constant_texts.cc). */
 enum { MOST_CELLS = 2047 };
 /* Steps of a search that may start at each character; bpf_loop() allows at most 2^23. */
 #define PAIRS (sonde_rt_max < 2896 ? sonde_rt_max * sonde_rt_max : 1u << 23)

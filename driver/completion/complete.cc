@@ -19,7 +19,7 @@
 #include <fmt/format.h>
 
 #include "base/processes.h"
-#include "driver/completion/points.h"
+#include "driver/completion/point_completions.h"
 #include "driver/completion/shell_line.h"
 #include "driver/option_table.h"
 #include "driver/options.h"

@@ -97,7 +97,7 @@ constexpr std::string_view absent[] = {
 
 // The name for each call that this kernel does not implement.
 constexpr const char* no_code = "ni_syscall";
-// The last number also stands for all greater ones (codegen/bpf/points.cc). No kernel has so many system calls.
+// The last number also stands for all greater ones (codegen/bpf/hit_filter.cc). No kernel has so many system calls.
 constexpr int beyond_table = 511;
 
 // Maps each call's name to whether its kernel function does anything. For calls that a kernel can be built without,

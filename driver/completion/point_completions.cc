@@ -5,7 +5,7 @@
 // The code must accept any text, because users press Tab anywhere. If the text is not the beginning of a point, the
 // result is empty. Completion must also never print a diagnostic, which would end up in the middle of the user's
 // command line.
-#include "driver/completion/points.h"
+#include "driver/completion/point_completions.h"
 
 #include <elf.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 //
 // The verifier must be able to prove that an index is inside the table. So the number of cells is a power of two, and
 // the index is masked. A number that is too large selects the cell after the last name, which is empty.
-#include "codegen/lower/names.h"
+#include "codegen/lower/constant_texts.h"
 
 #include <algorithm>
 #include <bit>

@@ -12,7 +12,7 @@
 // A table itself stays outside of the pool, so that an index is checked against the table's own size. NULL is 0, so the
 // pool has nothing at offset 0. A load of an address becomes a load of a number, which is then converted to a pointer
 // into the pool.
-#include "codegen/c/tables.h"
+#include "codegen/c/address_tables.h"
 
 #include <map>
 #include <set>

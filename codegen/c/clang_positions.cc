@@ -3,7 +3,7 @@
 // The text for clang contains a line `#line N "sonde-script-ID"` before each part from the script. ID is the text's
 // number in Sources. So clang's messages and its debug information name the script's own lines, and all other lines are
 // sonde's own C.
-#include "codegen/c/place.h"
+#include "codegen/c/clang_positions.h"
 
 #include <algorithm>
 #include <cctype>

@@ -12,7 +12,7 @@
 //
 // Both tables are padded to a power of two, so that the index can be masked. Without the mask, the verifier would
 // reject the access, if it did not see that the index was compared before.
-#include "codegen/bpf/points.h"
+#include "codegen/bpf/hit_filter.h"
 
 #include <algorithm>
 #include <bit>
