@@ -104,8 +104,7 @@ template <typename T> std::optional<T> value_at(std::string_view bytes, uint64_t
 // Returns the elements of a table, without a last one that is cut off.
 template <typename T> std::vector<T> values_in(std::string_view table) {
     std::vector<T> out(table.size() / sizeof(T));
-    if (!out.empty())
-        std::memcpy(out.data(), table.data(), out.size() * sizeof(T));
+    table.copy(reinterpret_cast<char*>(out.data()), out.size() * sizeof(T));
     return out;
 }
 
