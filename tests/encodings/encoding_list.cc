@@ -81,7 +81,7 @@ std::vector<Instruction> read_encodings(const char* path, std::vector<uint8_t>& 
         const auto has = [&text](std::initializer_list<std::string_view> parts) {
             return std::ranges::any_of(parts, [&text](std::string_view part) { return text.find(part) != text.npos; });
         };
-        instruction.is_random = has({"rdtsc", "rdpru", "rdrand", "rdseed"});
+        instruction.is_random = has({"rdtsc", "rdpid", "rdpru", "rdrand", "rdseed"});
         instruction.loads_base =
             has({"lfs", "lgs", "wrfsbase", "wrgsbase"}) || text.ends_with("%fs") || text.ends_with("%gs");
         instruction.stores_unit = is_emulated && (text.find("stenv") != text.npos || text.find("save") != text.npos);
