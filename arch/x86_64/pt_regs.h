@@ -67,6 +67,16 @@ static inline int sonde_is_system_call(unsigned short code) {
     return code == 0x050f || code == 0x340f || code == 0x80cd;
 }
 
+/* Whether a system call creates a thread or a process: clone() or clone3(), with the numbers of 64-bit and of 32-bit
+ * programs (syscall_64.tbl, syscall_32.tbl). */
+static inline int sonde_is_clone(unsigned long long number, unsigned long long mode) {
+    return number == 435 || number == (sonde_is_32_bit_mode(mode) ? 120 : 56);
+}
+/* Whether a system call replaces the program: execve() or execveat(). */
+static inline int sonde_is_exec(unsigned long long number, unsigned long long mode) {
+    return sonde_is_32_bit_mode(mode) ? number == 11 || number == 358 : number == 59 || number == 322;
+}
+
 /* Facts about the kernel for code that BPF programs share. */
 enum { SONDE_COMPAT_CALL = 2 };     /* TS_COMPAT in thread_info.status (arch/x86/include/asm/thread_info.h) */
 #define SONDE_THREAD_POINTER fsbase /* in struct thread_struct */

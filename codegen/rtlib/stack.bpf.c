@@ -446,7 +446,13 @@ static long climb(u64 n, struct walk* w)
     }
     u64 address = w->pc - !m->exact_now, i = m->at, is_code;
     u64 rule = rule_of(w, address, &is_code);
-    m->state = SONDE_STACK_LOST;
+    /* A new thread has a stack of its own, without callers: the first word is what the parent has put there. A new
+     * process has a copy of its parent's stack. */
+    m->state = m->born && (i == 0 || (i == 1 && !is_code)) ? SONDE_STACK_WHOLE : SONDE_STACK_LOST;
+    if (m->execs && i == 0 && !is_code) {
+        m->state = SONDE_STACK_GONE;
+        return 1;
+    }
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
      * null pointer. */
     if (!is_code && i)
@@ -566,6 +572,9 @@ RT u64 sonde_rt_begin_at_entry(struct walk* w)
     const u8* registers = bpf_task_pt_regs(task);
     bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_SYSCALL);
     bpf_probe_read_kernel(&w->fp, sizeof w->fp, registers + SONDE_REGS_FP);
+    bpf_probe_read_kernel(&saved[SAVED], sizeof *saved, registers + SONDE_REGS_CALL_RESULT);
+    w->stacks->machine.born = saved[SAVED] == 0 && sonde_is_clone(saved[NUMBER], saved[MODE]);
+    w->stacks->machine.execs = sonde_is_exec(saved[NUMBER], saved[MODE]);
     w->pc = saved[PC];
     w->sp = saved[SP];
     /* A kernel thread in a process (for example of io_uring) has registers that never were in user space. */
@@ -592,7 +601,7 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     struct sonde_machine* m = &stacks->machine;
     struct walk w = {stacks, stack->pc, stack->sp, stack->fp};
     m->exact_now = 1;
-    m->narrow = m->state = m->doubt = m->returns = 0;
+    m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = 0;
     m->most = most;
     m->in = (struct sonde_found){};
     if (stack->from != SONDE_FROM_REGISTERS)

@@ -98,6 +98,8 @@ struct sonde_machine {
      * position of the caller's fp; 0: no effect. */
     unsigned long long code[4], code_at, word, own_fp, kept, leaves;
     unsigned long long saves; /* where registers are saved, as in a saves row */
+    unsigned long long born;  /* 1: the task is new and has not left clone() yet */
+    unsigned long long execs; /* 1: the task is in execve(), which may have released the program's memory already */
 };
 enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */
 struct sonde_stacks {
