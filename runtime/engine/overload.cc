@@ -5,6 +5,9 @@
 //     pause 90 ms, window 10 ms, pause, window, ...    ten windows, then judge()
 //     pause 990 ms, window 10 ms                       while the load is low
 //
+// Programs of a higher priority can make both much longer, as sonde then waits for a processor. So judge() also runs
+// after a second with three windows.
+//
 // In a window, the difference of two readings gives the runs and the nanoseconds of each program. The hits of a second
 // follow from the windows' total length.
 //
@@ -59,6 +62,7 @@ namespace {
 constexpr int64_t ms = 1'000'000, second = 1'000'000'000;
 constexpr int64_t window = 10 * ms, longest_pause = 990 * ms;
 constexpr int judged_windows = 10;  // windows that are judged together, about one second
+constexpr int late_windows = 3;     // windows that are enough if the second is over
 constexpr double quiet_share = 5;   // in percent of a processor; below this cost, pauses between windows get longer
 constexpr double costly_share = 10; // in percent of a processor; a warning is printed from this cost on
 constexpr double many_hits = 2000;  // per second; from this rate on, the cost of a breakpoint is measured
@@ -218,6 +222,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
     pause_ = most >= quiet_share ? shortest_pause : std::min(2 * pause_, longest_pause);
     windows_ = 0;
     watched_ = 0;
+    judged_ = now;
     return out;
 }
 
@@ -226,7 +231,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
     if (is_refused_)
         return {};
     if (began_ == 0) {
-        began_ = now;
+        began_ = judged_ = now;
         next_ = now + shortest_pause;
     }
     if (counting_) {
@@ -237,7 +242,8 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::look(int64_t now) {
     }
     // With long pauses, judge after a single window. If it shows a high load, the pauses become short, and more windows
     // are judged together.
-    if (counting_ || windows_ < (is_rare() ? 1 : judged_windows))
+    const int wanted = is_rare() ? 1 : now - judged_ >= second ? late_windows : judged_windows;
+    if (counting_ || windows_ < wanted)
         return {};
     return judge(now);
 }

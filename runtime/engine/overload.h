@@ -58,7 +58,7 @@ class OverloadGuard {
     std::vector<Cost> costs_; // by probe
     Fd counting_;
     bool is_refused_ = false;
-    int64_t began_ = 0, next_ = 0, window_began_ = 0;
+    int64_t began_ = 0, judged_ = 0, next_ = 0, window_began_ = 0;
     int64_t watched_ = 0; // total length of the windows since the last judgment
     int windows_ = 0;
     int64_t pause_ = shortest_pause;
