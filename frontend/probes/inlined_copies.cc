@@ -1,3 +1,10 @@
+// A probe of a small function may have no hits although the function's code runs all the time:
+//
+//     int price(int n) { return n * 3; }                   // -O2 copies the body into each caller
+//     probe process("shop").function("price").return {}    // is attached to the function itself, which nothing calls
+//
+// A session reports such points at its end. It knows only the plan, so this file searches the function again, by the
+// name in the plan.
 #include "frontend/probes/inlined_copies.h"
 
 #include <algorithm>

@@ -4,6 +4,8 @@
 // The processor has four debug registers (DR0 to DR3). Each watches 1, 2, 4 or 8 bytes at an address that is a multiple
 // of this length. Sources: perf_event_open(2), PERF_TYPE_BREAKPOINT; Intel SDM, volume 3, chapter "Debug, Branch
 // Profile, TSC, and Intel Resource Director Technology Features".
+// The processor reports a watched access after the instruction has finished, so the handler of a write sees the new
+// value.
 #include <elf.h>
 
 #include <algorithm>
@@ -61,7 +63,8 @@ std::optional<Request> read_request(Resolving& resolving, size_t at) {
     return out;
 }
 
-// Returns the largest length that one debug register can watch at the beginning of an object.
+// Returns the largest length that one debug register can watch at the beginning of an object. An `int` at 0x1004 gives
+// 4. A structure of 12 bytes at 0x1004 also gives 4, because 8 bytes can be watched only at a multiple of 8.
 uint32_t natural_length(uint64_t size, uint64_t address) {
     for (uint32_t length : {8u, 4u, 2u})
         if (size >= length && address % length == 0)
@@ -75,8 +78,8 @@ DiagBuilder refuse(Resolving& resolving, DiagId id, Range range, const std::stri
     return resolving.diags.report(resolving.env.listing ? DiagId::OnlyListed : id, range, message);
 }
 
-// Sets the length to the requested one, rounded up to a length that the processor supports. Returns false after an
-// error, except in listings.
+// Sets the length to the requested one, rounded up to a length that the processor supports: `.length(3)` watches 4
+// bytes. The handler then also sees accesses of the additional bytes. Returns false after an error, except in listings.
 bool set_length(Resolving& resolving, Request& request, uint64_t object_size) {
     plan::WatchSpec& spec = request.spec;
     spec.length = natural_length(object_size, spec.address);

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::string_view prefix = "bpf_iter_";
 
+// The kernel also iterates over sockets, maps and programs. Those iterators are not offered: a handler's pid() and
+// execname() mean the visited task, and such an iterator does not visit tasks.
 bool is_about_tasks(const KernelFunction& iterator) {
     return iterator.type && iterator.type->members.size() > 1 && iterator.type->members[1].name == "task";
 }

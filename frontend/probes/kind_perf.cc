@@ -69,8 +69,9 @@ struct Event {
     uint64_t config = 0;
 };
 
-// Adds the choices that the component at `index` allows to each event; `shift` is their position in the config word.
-// Returns false after reporting an error.
+// Replaces each event by its combinations with the names that match the component at `index`. `shift` is the position
+// of the name's number in the config word. For `perf.hw_cache.l1d.*.miss`, three calls give one cache (shift 0), three
+// operations (shift 8) and one outcome (shift 16), that is three events. Returns false after reporting an error.
 bool add_names(Resolving& resolving, size_t index, std::span<const Name> names, int shift, std::vector<Event>& events) {
     const PointComponent* component = resolving.at(index);
     std::vector<Event> out;

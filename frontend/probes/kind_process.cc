@@ -55,7 +55,8 @@ std::vector<ResolvedPoint> places_in(Resolving& resolving, const ProcessTarget& 
     return {};
 }
 
-// Returns whether the suffix (.call, .inline, .exported) includes the function.
+// Returns whether the suffix includes the function: `.inline` only inlined copies, `.exported` only functions that
+// other modules can call, `.call` only functions that are not inlined. Without a suffix, all are included.
 bool has_suffix(const ProcessPattern& pattern, const FunctionInstance& one) {
     if (pattern.suffix == "exported" && !one.external)
         return false;
@@ -281,9 +282,9 @@ std::optional<int> nearest_line(const std::set<int>& lines, int line) {
     return best && std::abs(*best - line) <= most_away ? best : std::nullopt;
 }
 
-// For `.nearest`: returns the nearest lines with code in each function. If the user gave a single line, pp() keeps its
-// number.
-// A line without code has no statement, so this collects all statements of the functions, and chooses by distance.
+// For `.nearest`: returns the nearest lines with code in each function. A line without code has no statement, so this
+// collects all statements of the functions, and chooses by distance. If the user gave a single line, pp() keeps its
+// number: `f@a.c:10` is still printed as line 10 when the code is at line 12.
 std::vector<Statement> nearest_statements(DwarfModule& module, const ProcessPattern& pattern) {
     std::vector<FunctionPattern> wanted = {pattern.parsed};
     wanted.insert(wanted.end(), pattern.more.begin(), pattern.more.end());

@@ -1,4 +1,6 @@
 // Resolves process("P").begin, .end, .thread.begin, .thread.end, .syscall and .syscall.return: events of processes.
+// These events come from the kernel, so they need no place in the program's code. `process` alone means the target
+// process of -c or -x, or without one any process.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -1,5 +1,11 @@
 // Resolves process("P").mark("name") and process("P").provider("p").mark("name"): static markers (USDT), which programs
 // define by the macros in <sys/sdt.h>.
+// The macro leaves one `nop` in the code, and a note in the section .note.stapsdt that describes the `nop`:
+//
+//     DTRACE_PROBE1(shop, sold, price);   // provider "shop", name "sold", address of the nop, arguments "4@%eax"
+//
+// The note says where the arguments are, so a marker survives optimization. A program can have many markers with one
+// name, for example after inlining. Each becomes one point.
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,12 @@
 // Resolves process("P").plt, .plt("f") and .plt("f").return: calls of functions in other modules, at the entries of the
 // procedure linkage table (PLT).
+// A call of another module's function goes through a small piece of code in the caller's file:
+//
+//     main:      call puts@plt
+//     puts@plt:  jmp  *GOT[puts]      <- probed; the address in the GOT leads to libc
+//
+// So `process("P").plt("puts")` sees only the calls that P makes, and needs no debug information. A probe of puts in
+// libc sees the calls of all modules, and also those through a function pointer, which do not use P's table.
 #include <algorithm>
 
 #include <fmt/format.h>

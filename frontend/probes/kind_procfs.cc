@@ -111,6 +111,7 @@ std::vector<ResolvedPoint> resolve_procfs(Resolving& resolving) {
             fmt::format("`{}` is the session's standard input, which nothing can read as a file", path));
         return {};
     }
+    // As for files that a program creates, the mask removes permissions. By default only the session's user has access.
     constexpr uint32_t all_read = 0444, all_write = 0222, usual_mask = 077;
     const int64_t mask = parts->umask ? parts->umask->number : usual_mask;
     ResolvedPoint resolved;

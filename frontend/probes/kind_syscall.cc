@@ -25,8 +25,12 @@
 namespace sonde {
 namespace {
 
-// Returns the encoded places of a call's arguments in a 32-bit program (see syscalls_32.def). By default they are in
-// the registers, in order, and a `long` is extended by sign.
+// Returns the encoded places of a call's arguments in a 32-bit program: one byte for each argument, the first in the
+// lowest byte. A byte is a register's number with a SONDE_ARGUMENT_* in the upper bits (arch/x86_64/calls_32.h).
+// `sources` is the column of syscalls_32.def. By default the arguments are in the registers, in order, and a `long` is
+// extended by sign.
+//
+// For pread64 with "1 2 3 +4", the last byte says that the offset's halves are in the registers 4 and 5.
 uint64_t narrow_arguments(std::string_view parameters, std::string_view sources) {
     uint64_t out = 0;
     for (unsigned i = 0; i < 6; i++) {
@@ -52,6 +56,9 @@ uint64_t narrow_arguments(std::string_view parameters, std::string_view sources)
     return out;
 }
 
+// Returns all calls that a 64-bit or a 32-bit program can make, each once. A row of the 32-bit table either adds a
+// number to a call of the 64-bit table (SAME), or is a call of its own (CALL). From `first_of_all_architectures` on,
+// both tables have the same numbers, so the 32-bit table has no rows for them.
 std::vector<Syscall> make_syscalls() {
     const SystemCalls& calls = host_architecture().system_calls();
     std::vector<Syscall> all;
@@ -143,6 +150,8 @@ CallFunctions call_functions(const ProbeEnvironment& env) {
 // cannot be read, only numbers without a row are returned.
 std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
     const std::map<std::string, bool, std::less<>> functions = call_functions(env);
+    // An old call without a symbol counts as implemented: its function may have another name than the call. For new
+    // calls the names are known to agree, so a missing function means that this kernel is older than the call.
     auto is_missing = [&](int number, std::string_view name) {
         auto function = functions.find(name);
         return function == functions.end() ? number >= first_of_all_architectures && !functions.empty()

@@ -96,6 +96,13 @@ struct EntryPlace {
     bool is_chosen; // not the function's default place
 };
 
+// Chooses the place in this order:
+// * A function without debug information, or an inlined copy: the cheap instruction, or else the entry.
+// * If the prologue ends in a loop, or if the handler's parameters are known at the entry: the cheap instruction there.
+//   If none is cheap, a loop or optimized code gets the first instruction, and other code the end of its prologue.
+// * Unoptimized code with a prologue: the end of the prologue.
+// * Optimized code: the first address in the first block at which all parameters are available, or the end of the
+//   prologue. If neither has them, the place is chosen as in the second case.
 EntryPlace choose_entry(const ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
     const FunctionInstance& function = point.function;
     ParameterLocations& places = point.module->parameter_locations();

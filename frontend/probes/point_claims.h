@@ -16,9 +16,9 @@ namespace sonde {
 
 class PointClaims {
   public:
-    // PointClaims what the points need; `written` is the script's point that they come from. Returns false after
-    // reporting that an earlier point has it already, or that too many points need it. `listing`: debug registers do
-    // not run out, because nothing is armed.
+    // Claims everything that the points need; `written` is the script's point that they come from. Returns false after
+    // reporting that an earlier point already has the claimed thing, or that too many points need it. `listing`: debug
+    // registers do not run out, because nothing is armed.
     bool take(const std::vector<ResolvedPoint>& points, const ast::ProbePoint& written, bool listing,
               Diagnostics& diags);
     // The counters that @perf("name") reads, in the order of their claims.

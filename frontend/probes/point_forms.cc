@@ -1,5 +1,9 @@
 // The forms of probe points, from the rows of probe_kinds.def. They are the basis for the list of all probe points, and
 // for patterns such as `timer.*(1)` or `process("p").**`.
+// A pattern becomes a list of points, which the kinds then resolve:
+//
+//    timer.*(1)       -> timer.s(1), timer.ms(1), timer.hz(1) ...
+//    process("p").**  -> process("p").begin, process("p").syscall.return, process("p").plt ...
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -70,7 +74,10 @@ std::vector<Step> steps_of(std::string_view form) {
     return out;
 }
 
-// Matches the components of a pattern with those of a form by backtracking, and collects the matches.
+// Matches the components of a pattern with those of a form by backtracking, and collects the matches. `match(at, step)`
+// matches the rest of the pattern from component `at` with the rest of the form from `step`; `way` has the components
+// so far. A match takes its names from the form, but its arguments from the pattern. If the form has a `*`, it takes
+// the name from the pattern too, and the kind's resolver expands it.
 struct Matching {
     const std::vector<PointComponent>& pattern;
     const std::vector<Step>& steps;

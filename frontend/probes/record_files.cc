@@ -2,8 +2,7 @@
 // if they differ, the file is another build, and the plan's addresses are wrong for it.
 //
 // Each instruction also has a hash of the parts of its encoding by which kernels decide how they execute a probed
-// instruction. The session can therefore test one sample of each
-// encoding instead of every instruction.
+// instruction. The session can therefore test one sample of each encoding instead of every instruction.
 #include "frontend/probes/record_files.h"
 
 #include <elf.h>
@@ -122,6 +121,8 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
             return std::move(bytes).error();
         code[offset] = look_at(offset, *std::move(bytes), module, architecture);
     }
+    // The session may move a probe to `instead`, so it must be able to verify those bytes as well. The counter of a
+    // marker is data: it gets no length and no encoding, unless an instruction at the same offset already has them.
     std::set<uint64_t> others = places.counters;
     for (const auto& [offset, one] : code)
         if (one.instead)

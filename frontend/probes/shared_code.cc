@@ -41,8 +41,12 @@ std::string_view plain_name(std::string_view name) {
     return name;
 }
 
-// Returns the other names of symbols at a function's address. `only_sure`: only names that a compiler has generated for
-// separate functions.
+// Returns the other names of symbols at a function's address, if they belong to separate functions. `only_sure`: only
+// names that a compiler has generated for separate functions.
+//
+//     _ZN4Shop5priceEv and _ZN4Cart5totalEv     two methods that the linker has merged: the other name is returned
+//     write and __write                          one function with two names: nothing is returned
+//     f and f.cold, f.constprop.0                parts and variants of f: nothing is returned
 std::set<std::string> other_names(DwarfModule& module, const FunctionInstance& function, bool only_sure) {
     std::set<std::string> names;
     std::optional<std::string> linkage = demangle(function.linkage_name);
