@@ -5,8 +5,8 @@
 //     str(kptr($p))                    kernel_string(p, "?")
 //     ((struct sock *)$p)->sk_state    @cast(p, "sock", "kernel")->sk_state
 //
-// The functions return text. An expression without a counterpart becomes `0 /* ... */`, which is valid in every place
-// where a number is, and the gap is noted. is_gap() recognizes such a text, so that no operator is added to it.
+// The functions return text. An expression without a counterpart becomes a gap and the text `0 /* ... */`, which is
+// valid in every place of a number. is_gap() recognizes such a text, so that no operator is added.
 //
 // An operand of another operator gets parentheses (`inner`), except where nobody is in doubt, such as for a product in
 // a sum.
@@ -90,7 +90,8 @@ std::string_view without_tag(std::string_view type) {
 
 bool is_args(const Node& node) { return node.kind == NodeKind::Name && node.text == "args"; }
 
-// Whether an address is a program's: uptr() and kptr() say it, otherwise the point decides.
+// Whether an address is a program's. uptr() and kptr() decide, and otherwise the point. The search follows first
+// operands, so uptr() also decides in `*(uint32 *)(uptr($p) + 4)`.
 bool is_in_program(const Node& address, const Writing& w) {
     if (address.kind == NodeKind::Call && address.text == "uptr")
         return true;
@@ -191,6 +192,7 @@ std::string write_prefix(Writing& w, const Node& node) {
         const bool would_join = value.starts_with(node.text.back()); // `- -x` is not `--x`
         return node.text + (would_join ? " " : "") + value;
     }
+    // A read through a pointer has the size of the cast's type. Without a cast it has 8 bytes.
     const std::string type = cast_type(w, operand);
     const Integer* integer = find_integer(type);
     const bool in_program = is_in_program(operand, w);
@@ -266,7 +268,9 @@ std::string write_string_at(Writing& w, const Node& node) {
     return fmt::format("{}_string({}, \"?\")", space, from);
 }
 
-// strftime("%H:%M:%S", nsecs): parts of the result of tz_ctime(), such as "Wed Nov 25 09:26:46 2026".
+// Translates the format of strftime() to parts of the result of tz_ctime(), such as "Wed Nov 25 09:26:46 2026". In the
+// table, a part is its offset and its length: "%H:%M" becomes `substr(tz_ctime(gettimeofday_s()), 11, 5)`. The result
+// is always the current time. Returns nothing for a directive without a row.
 std::optional<std::string> write_time(const std::string& format) {
     constexpr std::pair<std::string_view, std::string_view> pieces[] = {
         {"%H:%M:%S", "11, 8"}, {"%T", "11, 8"}, {"%H:%M", "11, 5"}, {"%R", "11, 5"}, {"%H", "11, 2"}, {"%M", "14, 2"},
@@ -295,6 +299,7 @@ std::optional<std::string> write_time(const std::string& format) {
     return fmt::format("{}", fmt::join(out, " . "));
 }
 
+// Functions that have the same parameters as ours. All others need code in write_call().
 struct Renamed {
     std::string_view there, ours;
     size_t least, most; // number of arguments
@@ -384,6 +389,9 @@ bool is_ipv6(const Node& address) {
             (is_args(*address.parts[0]) && address.text.ends_with("_v6")));
 }
 
+// Translates a call whose value is used. Calls that need more than another name come first, then the calls without a
+// counterpart, then the renamed ones. A row of `no_such_call` therefore wins over a row of `renamed`. A call with an
+// unexpected number of arguments matches none of these, and becomes a gap at the end.
 std::string write_call(Writing& w, const Node& node) {
     const std::string& name = node.text;
     const std::vector<NodePtr>& args = node.parts;
@@ -564,17 +572,23 @@ std::string write_text(Writing& w, const Node& node) {
     case Value::Text:
         break;
     case Value::Number:
+        // bpftrace prints a member that is an array of characters as a string. sonde needs a read of that string.
         if (node.kind == NodeKind::Member || node.kind == NodeKind::Index)
             return fmt::format("{}_string({}, \"?\")", w.point->in_program ? "user" : "kernel", write(w, node));
         if (node.kind != NodeKind::Number && node.kind != NodeKind::Positional)
             break;
         return fmt::format("sprint({})", write(w, node));
     }
+    // `$task->comm` is an array of characters, unlike the field `comm` of a tracepoint, for which find_field() returns
+    // a string.
     if (node.kind == NodeKind::Member && node.text == "comm" && !find_field(w.point->tracepoint, "comm"))
         return fmt::format("kernel_string({}, \"?\")", write(w, node));
     return write(w, node);
 }
 
+// Translates each directive together with its value, because one affects the other. `%s` of a stack needs
+// sprint_backtrace(), and `%d` of a string becomes `%s`. Length modifiers as in `%lld` are dropped, because all our
+// numbers have 64 bits.
 std::string write_format(Writing& w, const std::vector<NodePtr>& parts, size_t first) {
     std::string format, list;
     size_t next = first + 1;

@@ -76,7 +76,8 @@ std::vector<std::string> ranges_of(const Node& call, Dialect dialect) {
     return out.size() == 3 ? out : std::vector<std::string>();
 }
 
-// A handler may have loops over several maps. In these, a name can be a number or a text, but not both.
+// A handler may have loops over several maps. In these, a name can be a number or a text, but not both. For `@a[pid]`
+// and `@b[comm]`, the loops use the names `key` and `b_key`.
 void name_keys(Facts& facts) {
     std::map<std::string, bool> is_number;
     for (auto& [there, map] : facts.maps) {
@@ -217,6 +218,7 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
                     const std::vector<const Node*> keys = key_nodes(node);
                     if (node.kind == NodeKind::OfThread)
                         map.keys = {Value::Number};
+                    // `print(@a)` names a map without its keys. Such a use must not remove the keys of the other uses.
                     else if (!keys.empty() || map.keys.empty()) {
                         map.keys.clear();
                         for (const Node* key : keys)
@@ -267,6 +269,8 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
     for (size_t i = 0; i < tree.clauses.size(); i++) {
         std::set<const Node*> written;
         const bool at_end = points[i].text == "end";
+        // An assignment, `delete` and the like do not read the map that they change, but walk() visits this map like
+        // any other operand. Outer nodes are visited first, so they can add the map to `written` before its own visit.
         const Visit mark = [&](const Node& node, bool used) {
             const bool sets =
                 (node.kind == NodeKind::Assign || node.kind == NodeKind::Postfix || node.kind == NodeKind::Prefix) &&

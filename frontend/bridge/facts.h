@@ -17,7 +17,8 @@ namespace sonde::bridge {
 
 enum class Value : uint8_t { Number, Text, KernelStack, UserStack };
 
-// How a map is filled: as a variable, or by an aggregating function.
+// How a map is filled: as a variable, or by an aggregating function. Count and Sum become plain numbers (`n++`, `n +=
+// x`), and the others become statistics (`n <<< x`).
 enum class Collects : uint8_t { Nothing, Count, Sum, Average, Least, Most, Statistics, Powers, Linear };
 
 struct MapFacts {
@@ -34,13 +35,17 @@ struct MapFacts {
 };
 
 struct Facts {
-    std::map<std::string, MapFacts> maps;   // by their original names; thread variables as "self->x"
-    std::map<std::string, Value> variables; // by our names
+    std::map<std::string, MapFacts> maps; // by their original names; thread variables as "self->x"
+    // By their original names without the `$`. A loop `for ($kv : @a)` adds "kv.0" for the key, and "kv.1" for the
+    // value.
+    std::map<std::string, Value> variables;
     std::map<std::string, std::string>
         variable_types;          // of variables that hold a cast pointer, for example "struct sock"
     std::set<std::string> ports; // variables that hold a port in network byte order
 };
 
+// Searches the whole script. `points` has one point for each clause, which determines the types in that clause. For a
+// clause with several points, it is the first one that has a counterpart.
 Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect dialect);
 
 // The aggregating function of this name: count, quantize and others; Nothing for any other function.

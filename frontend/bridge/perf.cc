@@ -35,6 +35,8 @@ struct ShellWord {
     size_t begin = 0, end = 0;
 };
 
+// Splits the text at blanks as a shell does, but without backslashes. Quotes are removed from the words, but their
+// places include them.
 std::vector<ShellWord> split_words(std::string_view text) {
     std::vector<ShellWord> out;
     bool open = false;
@@ -92,6 +94,7 @@ class Definition {
                     values;
         for (size_t i = 1; i < words.size(); i++)
             add_argument(words[i].text, format, values, gaps);
+        // printf would read the `%` of a name such as `readline%return` as a directive.
         for (size_t percent = 0; (percent = format.find("%return")) != std::string::npos;)
             format.replace(percent, 1, "_");
         return fmt::format("probe {} {{ printf(\"%s %d {}\\n\", execname(), pid(){}) }}\n", point, format, values);
@@ -213,7 +216,9 @@ class Definition {
                                                 : value;
     }
 
-    // Translates a value. `type` determines how many bytes of memory are read.
+    // Translates a value. `type` determines how many bytes of memory are read. In `+8(%di):u32`, the inner value `%di`
+    // is an address, so the result is `user_uint32(u_register("di") + 8)` in a program. An inner read as in
+    // `+0(+8(%di))` always has 8 bytes.
     Fetch write_fetch(const std::string& text, const std::string& type) {
         if (text.empty())
             return {"", "the name is missing"};
@@ -306,6 +311,8 @@ static Result<ShellWord> kprobe_event(const std::vector<ShellWord>& words, std::
     return out;
 }
 
+// The letter `p` or `r` can be followed by a number (`r16:EVENT SYMBOL`). Then comes a colon or a blank, so `probe
+// begin` does not match.
 bool is_kprobe_event(std::string_view text) {
     if (text.empty() || (text[0] != 'p' && text[0] != 'r') || text.find('{') != std::string_view::npos)
         return false;

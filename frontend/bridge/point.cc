@@ -120,7 +120,9 @@ OurPoint syscall_point(const std::string& name, bool at_return) {
     return point;
 }
 
-// A timer by a unit of time, or by `hz`, the number of times per second.
+// A timer by a unit of time, or by `hz`, the number of times per second. `on_all`: it samples all processors. Our
+// points for samples have a frequency, so a period must divide one second. `profile:ms:10` becomes 100 Hz, but
+// `profile:ms:3` has no counterpart.
 OurPoint timer_point(const std::string& unit, const std::string& count, bool on_all) {
     const std::optional<int64_t> number = number_of(count);
     if (!number || *number == 0)
@@ -395,7 +397,8 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
 }
 
 OurPoint point_of_dtrace(const std::string& spec, const BridgeOptions& options) {
-    // Without a probe's name, a function stands for all of its probes: its entry and its return.
+    // Without a probe's name, a function stands for all of its probes: its entry and its return. The statements are
+    // translated once, as at the entry.
     const bool has_both = spec.starts_with("syscall:") || spec.starts_with("fbt:") || spec.starts_with("pid");
     if (!has_both || std::ranges::count(spec, ':') != 3 || !spec.ends_with(':'))
         return whole_point_of_dtrace(spec, options);
@@ -450,7 +453,8 @@ OurPoint whole_point_of_dtrace(const std::string& spec, const BridgeOptions& opt
         }
     if (provider == "lockstat" || provider.starts_with("plockstat"))
         return gap("use a tool to trace waiting for locks: `sonde lockstat -c COMMAND`");
-    // A static mark in a process: provider$target or provider1234.
+    // A static mark in a process: `python$target:::function-entry` or `python1234:::function-entry`. DTrace writes a
+    // `-` for each `__` of a mark's name.
     size_t digits = provider.size();
     while (digits > 0 && isdigit(static_cast<unsigned char>(provider[digits - 1])))
         digits--;

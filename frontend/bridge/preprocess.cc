@@ -1,5 +1,16 @@
-// Processes the text line by line. Conditions test names, as in tools that run with kernel headers or without. Here
-// they run with BTF.
+// Processes the text line by line, and overwrites finished lines with blanks. The result has the length of the
+// original, so an offset in it is also the place in the user's script.
+//
+// Scripts of bpftrace test names because some machines have BTF and others only kernel headers:
+//
+//     #ifndef BPFTRACE_HAVE_BTF
+//     #include <linux/sched.h>
+//     #endif
+//
+// sonde always uses BTF, so BPFTRACE_HAVE_BTF is defined, and the example becomes three blank lines.
+//
+// A condition such as `#if VERSION > 5` cannot be evaluated. Its first branch remains, and so does the `#if` line
+// itself. The reader turns that line into an aside, which the user sees as a gap.
 #include "frontend/bridge/preprocess.h"
 
 #include <algorithm>
@@ -65,6 +76,8 @@ class Preprocessor {
     bool is_defined(std::string_view name) const {
         return name == "BPFTRACE_HAVE_BTF" || out_.values.contains(std::string(name));
     }
+    // Notes whether a `/* */` comment continues on the next line. A `#` inside of such a comment does not begin a
+    // directive.
     void note_comments(std::string_view line) {
         for (size_t i = 0; i + 1 < line.size(); i++) {
             const std::string_view two = line.substr(i, 2);

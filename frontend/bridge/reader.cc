@@ -10,8 +10,7 @@
 // * A `{` ends a specification, and a `/` does so only after a blank: `uprobe:/bin/bash:main /pid == 1/`.
 // * A `(` begins a cast if a type and an operand follow: `(struct sock *)arg0`. Otherwise the parser goes back to it.
 //
-// Macros are expanded here, too. A `#define` has text as its value, which is read as an expression by a Reader of its
-// own.
+// Macros are expanded here, too. The value of a `#define` is text, which another Reader reads as an expression.
 #include "frontend/bridge/reader.h"
 #include "frontend/bridge/preprocess.h"
 
@@ -147,6 +146,7 @@ class Reader {
         }
     }
 
+    // Skips the token if it is next. A word must end there: `if` does not match the beginning of `iface`.
     bool accept(std::string_view what) {
         skip();
         if (!problem_.empty() || !rest().starts_with(what))
@@ -437,7 +437,7 @@ class Reader {
         end_statement();
         return node;
     }
-    // No semicolon is needed before a `}`, and after one.
+    // A statement needs no semicolon before or after a `}`.
     void end_statement() {
         skip();
         // In bpftrace the last statement of a block needs no semicolon.
@@ -538,8 +538,7 @@ class Reader {
             next++;
         return next >= text_.size() || text_[next] == '{' || text_[next] == '/' || is_dtrace_;
     }
-    // The binary operator at the current position; null if there is none, or if it belongs to an assignment such as
-    // `+=`.
+    // The binary operator at the current position. Null if another token is next, or an assignment such as `+=`.
     const Operator* find_operator() {
         skip();
         for (const Operator& op : binary_operators) {
@@ -595,7 +594,8 @@ class Reader {
         return out;
     }
 
-    // A cast such as `(struct sock *)`; otherwise reads nothing.
+    // Reads a cast such as `(struct sock *)` or `(uint64)`. Reads nothing if the parentheses contain anything else: in
+    // `(pid) - 1`, `pid` is not a type.
     std::optional<std::string> accept_cast() {
         const size_t before = at_;
         if (!accept("("))
@@ -616,7 +616,7 @@ class Reader {
         return is_word(c) || c == '$' || c == '@' || c == '(' || c == '*' || c == '-' || c == '!' || c == '~' ||
                c == '&' || c == '"';
     }
-    // "struct sock *", "uint64"; empty if there is no type.
+    // "struct sock *", "uint64"; empty if the next token is not a type.
     std::string read_type() {
         std::string out;
         while (true) {
@@ -763,7 +763,7 @@ class Reader {
             expect(")", "after the member");
             return finish(std::move(call));
         }
-        // Names of a scope, such as enumerators: AF::INET
+        // A name before a `(` is a function. Any other name can be a macro.
         if (accept("(")) {
             NodePtr call = make(NodeKind::Call, begin, name);
             call->parts = read_list(")");
@@ -787,7 +787,7 @@ class Reader {
         return make(NodeKind::String, begin, std::string(text_.substr(begin + 1, at_ - begin - 2)));
     }
 
-    // 1_000, 1e6, 0x10, and with a unit of time: 10ms.
+    // Reads 1_000, 1e6 or 0x10. A unit of time converts to nanoseconds: 10ms is 10000000.
     NodePtr read_number() {
         const size_t begin = at_;
         std::string digits;
@@ -860,7 +860,9 @@ void walk(Tree& tree, const std::function<void(Node&)>& visit) {
 }
 
 // In DTrace, variables without `self->` or `this->` are global if the script sets them. They become maps, with a prefix
-// that aggregations do not have. A name that the script never sets is a word of the language, such as `pid`.
+// that aggregations do not have. In `n++; seen[pid] = 1;`, `n` becomes the map "global->n" without keys, and `seen`
+// becomes "global->seen" with the key `pid`. A name that the script never sets is a word of the language, such as
+// `pid`.
 void find_globals(Tree& tree) {
     std::set<std::string> globals;
     walk(tree, [&](Node& node) {

@@ -1,5 +1,9 @@
 // Both languages print all maps at the end of a session, and have functions that print one. Our language prints globals
 // by itself, but in another form. So the translation writes the loop, and the output looks like that of the other tool.
+// For `@reads[pid] = count()`, the loop is
+//
+//     foreach (key in reads-)
+//         printf("@reads[%d]: %d\n", key, reads[key])
 //
 // The result is source text, because users read and change it. A map without keys needs no loop. Parts of a key that
 // are stacks are printed on lines of their own, before the line with the other parts.

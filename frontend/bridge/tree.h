@@ -1,6 +1,13 @@
 // The syntax tree of a script in bpftrace's or DTrace's language. The two languages have the same structure and
 // different words: clauses with probes, a condition between slashes, and statements as in C. So one tree represents
 // both.
+//
+// For example, the clause
+//
+//     kprobe:vfs_read /pid == 1/ { @reads[comm] = count(); }
+//
+// has the point `kprobe:vfs_read`, the condition Binary "==" (Name "pid", Number "1"), and one statement: Assign "="
+// (Map "reads" (Name "comm"), Call "count" ()). Each node keeps its place in the text, for messages.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Writes clause by clause, in the original order. A `probe end` follows for output that the other tracer prints at its
 // end and our language does not: maps that the script reads, histograms, and stacks as symbols.
 //
-// The head of the script (globals and helper functions) is written last, because the statements decide what it must
-// have: a use of `elapsed` needs the time of the start, a use of `join()` needs a function.
+// The head of the script (globals and helper functions) is written last, because it depends on the statements. A use of
+// `elapsed` needs the time of the start, and a use of `join()` needs a function.
 //
 // Statements are written once for each point of a clause, because a word can have different translations there. In
 //
@@ -198,6 +198,9 @@ class ScriptWriter {
         return out + "}\n";
     }
 
+    // Writes the `probe end` that prints maps. At the end of a session, sonde itself prints globals that the script
+    // never reads. That suffices for plain numbers and strings. All other maps need a loop: maps that the script reads,
+    // statistics, histograms, and maps whose keys or values are stacks.
     std::string write_end() {
         Lines lines;
         for (const auto& [there, map] : facts_.maps) {
@@ -306,6 +309,7 @@ class ScriptWriter {
         return {text.starts_with("0 /* ") && text.ends_with(" */") ? fmt::format("{{ {} }}", text.substr(2)) : text};
     }
 
+    // `for ($kv : @a) { print($kv.1); }` becomes `foreach (kv in a) { kv_value = a[kv]; println(kv_value) }`.
     Lines write_for_map(const Node& node) {
         if (!is_map(*node.parts[0]))
             return statement_of(w_.gap(node, "a loop is over a map or over numbers"));
@@ -437,7 +441,7 @@ class ScriptWriter {
         }
         return statement_of(write(w_, node));
     }
-    // Each nested loop needs a variable of its own.
+    // Nested loops need different variables.
     Lines write_unroll(const Node& node) {
         std::string name = unrolled_ == 0 ? "turn" : fmt::format("turn{}", unrolled_ + 1);
         while (w_.text.find("$" + name) != std::string_view::npos)
@@ -467,6 +471,8 @@ class ScriptWriter {
         return node.kind == NodeKind::Name ? write(w_, node) : w_.gap(node, "no signal has this name");
     }
 
+    // time(FORMAT) prints the result of strftime(FORMAT, nsecs), so this builds that call and translates it. A newline
+    // at the end of the format becomes println().
     Lines write_time_statement(const Node& node) {
         std::string format = node.parts.empty() ? "%H:%M:%S\\n" : node.parts[0]->text;
         const bool line = format.ends_with("\\n");

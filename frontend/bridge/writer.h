@@ -8,6 +8,8 @@
 
 namespace sonde::bridge {
 
+// Translates a whole script. `text` is the text that was given to read_tree(): gaps quote it by the places of the
+// nodes.
 Bridged write_script(const Tree& tree, std::string_view text, Dialect dialect, const BridgeOptions& options);
 
 } // namespace sonde::bridge
