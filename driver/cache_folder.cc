@@ -1,3 +1,11 @@
+// All files are opened relative to one descriptor of the folder. Its owner and its permissions are checked once, and
+// nobody can exchange the folder between that check and a later read.
+//
+// A new entry first has the name NAME.PID, and rename() then replaces the old entry. is_entry() accepts such a name,
+// too: if a session is killed while it writes, its file is deleted with the oldest entries.
+//
+// An entry's time of modification is the time of its last use, which note_use() sets. Many file systems do not update
+// access times, so these cannot tell.
 #include "driver/cache_folder.h"
 
 #include <dirent.h>
@@ -43,7 +51,7 @@ std::string why_not_own(const struct stat& status, const std::string& path) {
     return "";
 }
 
-// Opens the folder, and creates it if `create`. sonde creates it only inside a directory of the same user: with `sudo`,
+// Opens the folder, and creates it if `create`. sonde creates it only inside a directory of the same user. With `sudo`,
 // HOME can still be the home of another user, and root must not leave directories there.
 Result<Fd> open_folder(const std::string& path, bool create) {
     const std::string above = path.substr(0, path.rfind('/'));

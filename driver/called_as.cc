@@ -1,5 +1,11 @@
 // Translates the options of staprun and stapbpf by one table for each program. The result is a command line of sonde,
-// and the rest of sonde does not know these programs.
+// and the rest of sonde does not know these programs. For example,
+//
+//     staprun -vo out.txt hello x=3
+//     sonde -v -o out.txt -G x=3 hello.sonde
+//
+// are the same. staprun's programs are kernel modules, and ours are plans. So a name without `.sonde` gets this ending
+// unless a file of that name exists.
 #include "driver/called_as.h"
 
 #include <algorithm>

@@ -76,6 +76,8 @@ class Aliases {
         plain.condition = nullptr;
         return ast::to_source(plain);
     }
+    // An alias can stand for other aliases, and these again. The search ends at a point of the kernel or of a module.
+    // It also ends after 8 aliases, so that a loop of aliases cannot hang it.
     bool exists(const std::string& name, int depth) {
         const auto found = targets_.find(name);
         constexpr int deepest = 8;
@@ -315,6 +317,8 @@ class Search {
                           : fmt::format("sonde --dump-probe-aliases | grep {}", word_),
                    true);
     }
+    // The order of the lines depends on the name alone: `sched_switch` in `kernel.trace("sched:sched_switch")`, `f` in
+    // `process("a").function("f@a.c:3")`, and the last word of a point without a string.
     void print_points(const std::string& title, const std::string& pattern) {
         std::vector<Named> found;
         for (const std::string& line : points_of(t_, pattern)) {

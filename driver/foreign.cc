@@ -149,6 +149,9 @@ bool explain_foreign(Translation& t, const Options& options) {
         return false;
     Result<bridge::Bridged> bridged = bridge::translate_from(*dialect, text, bridge_options(options));
     Diagnostics diags(t.sources);
+    // The script has `probe` before a foreign point, and its statements can be in either language. In `probe
+    // kprobe:vfs_read { println(execname()) }` they are ours, so a translation would lose parts. In this case,
+    // translate the point alone.
     if (is_ours && (!bridged || std::ranges::any_of(bridged->gaps, &bridge::Gap::is_lost))) {
         const size_t begin = text.find_first_not_of(" \t\n"), brace = text.find('{', begin);
         const std::string point = text.substr(begin, text.find_last_not_of(" \t\n", brace - 1) + 1 - begin);

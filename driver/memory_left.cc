@@ -14,6 +14,8 @@
 namespace sonde {
 
 Result<void> check_memory() {
+    // A private writable mapping counts toward `ulimit -v` and the kernel's limit of committed memory, even if nobody
+    // touches its pages.
     constexpr size_t least = size_t(40) << 20; // a session with one uprobe allocates 43 MB
     void* const memory = mmap(nullptr, least, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)

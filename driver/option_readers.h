@@ -1,5 +1,9 @@
 // Readers: a reader stores the value of an option in a member. It returns an error message, or "". The rows of
-// options/*.def name the readers.
+// options/*.def name the readers. For example, the row
+//
+//     OPTION(uint64_t, ring_bytes, 16 << 20, "-s", "MEGABYTES", ring_size, Session, "Set the size ...")
+//
+// calls ring_size(options.translate.ring_bytes, given). A reader with parameters is an object: `number(0, 1000)`.
 #pragma once
 
 #include <cstdint>

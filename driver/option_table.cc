@@ -1,5 +1,6 @@
 // The same .def files are included once for each part of Options, with another definition of OPTION: it names the part
-// that has the member. Everything else about options (help, completion, suggestions) reads the resulting rows.
+// that has the member. Each .def file ends with an #undef of these macros, so they are defined again before the next
+// one. Everything else about options (help, completion, suggestions) reads the resulting rows.
 #include "driver/option_table.h"
 
 #include <sys/resource.h>

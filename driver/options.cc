@@ -176,6 +176,7 @@ std::string Words::check_counts() const {
 
 // ---- all options together -------------------------------------------------------------------------------------------
 
+// The checks return the message about the first conflict between options, or "".
 std::string check_finding(const Options& o, const Words& words) {
     const DriverOptions& driver = o.driver;
     const Texts& positional = o.translate.positional;

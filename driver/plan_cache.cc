@@ -48,7 +48,7 @@ class KeyText {
     std::string out_;
 };
 
-// Returns the build-id of a loaded file; empty if it has none.
+// Returns the build-id of a loaded file; empty if the file has no build-id.
 std::string_view build_id_of(const dl_phdr_info& info) {
     for (const ElfW(Phdr) & segment : std::span(info.dlpi_phdr, info.dlpi_phnum)) {
         if (segment.p_type != PT_NOTE)
@@ -79,6 +79,8 @@ std::string own_builds() {
     return builds.all ? builds.ids : "";
 }
 
+// The key is the whole input of pass 3 as bytes. Each text has its length in front, so that ("ab", "c") and ("a", "bc")
+// are different keys.
 std::string make_key(const Translate& translate, const hir::Program& program, const Sources& sources,
                      const CodegenFacts& facts, const std::string& builds) {
     KeyText key;

@@ -94,6 +94,9 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
 
 // -F: runs the session in a child process, which ends by SIGTERM. Its messages go to FILE.err. Returns 0 when every
 // probe is armed.
+//
+// The child writes one byte to a pipe at that moment. Until then it has the terminal, so errors of loading and
+// attaching appear there. If the child ends earlier, read() returns 0, and its exit status becomes ours.
 int run_in_background(const plan::Plan& plan, const Options& options, const PlanRun& run) {
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0)

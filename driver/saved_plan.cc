@@ -1,3 +1,12 @@
+// A saved plan runs later, perhaps on another machine and with other options:
+//
+//     sonde -p4 -m reads -e 'global limit = 1  probe vfs.read { ... }'
+//     sonde reads.sonde -G limit=5
+//
+// The parts of its command line differ in one respect: whether the handlers contain them as code. Globals, the names of
+// groups, and labels are data of the plan, so new ones replace them here. The offsets of kernel types and the tests for
+// the target and for groups are code. For these, sonde can only check that the session fits, and otherwise ask for a
+// translation.
 #include "driver/saved_plan.h"
 
 #include <sys/utsname.h>

@@ -40,6 +40,7 @@ void tell_manager(const std::string& state) {
 
 Watchdog::Watchdog() {
     const char *wanted = std::getenv("WATCHDOG_USEC"), *of = std::getenv("WATCHDOG_PID");
+    // sd_watchdog_enabled(3) recommends a message after half of the time.
     if (wanted && (!of || std::atoll(of) == getpid()))
         interval_ns_ = std::atoll(wanted) * 1000 / 2;
 }

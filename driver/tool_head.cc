@@ -1,3 +1,10 @@
+// Reads the head line by line. A heading such as `Options:` begins a part, and decides how the following lines are
+// read. Columns are separated by two or more blanks, because a column can contain single ones:
+//
+//     -m, --min DURATION    least    minimum duration
+//
+// The default of an option is read from the script's own declaration, `global least = 1000`, so that help and script
+// cannot differ.
 #include "driver/tool_head.h"
 
 #include <algorithm>

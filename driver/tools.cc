@@ -1,6 +1,10 @@
 // A tool's command line becomes an ordinary command line: its options become -G, its arguments become those of the
-// script, and -d and -p become -T and -x. So the rest of sonde does not distinguish a tool from another script, except
-// for the few properties in the tool's head (driver/tool_head.h).
+// script, and -d and -p become -T and -x. For example, `sonde opensnoop -f -d 5` becomes
+//
+//     sonde -T 5 -G only_failed=1 -w -D MAXACTION_INTERRUPTIBLE=1000000000 --tool opensnoop --
+//
+// So the rest of sonde does not distinguish a tool from another script, except for the few properties in the tool's
+// head (driver/tool_head.h).
 #include "driver/tools.h"
 
 #include <algorithm>
@@ -380,6 +384,13 @@ int explain_option(const std::string& word) {
 
 } // namespace
 
+// The first word decides, in this order:
+//
+// 1. A file with this name is a script, even if a tool has the same name.
+// 2. `help` explains the next word.
+// 3. A command of another tracer, such as `perf stat`, is explained by ours.
+// 4. A tool runs, and a word similar to a tool's name is an error with a suggestion.
+// 5. Any other single word is a search: `sonde tcp` is `sonde -l tcp`.
 std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::string>& words) {
     if (words.empty() || words[0].starts_with('-') || words[0].find('/') != std::string::npos)
         return words;

@@ -1,3 +1,10 @@
+// The code must agree with readline(3), which replaces only the text after the last word break. In
+//
+//     sonde --color=al
+//     sonde -l 'kernel.trace("sched:sc
+//
+// the kept parts are `--color=` and "", because the second word has an open quote. A completion that repeats the kept
+// part would put it into the user's line twice.
 #include "driver/completion/shell_line.h"
 
 #include <algorithm>
