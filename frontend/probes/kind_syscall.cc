@@ -30,7 +30,7 @@ namespace {
 // `sources` is the column of syscalls_32.def. By default the arguments are in the registers, in order, and a `long` is
 // extended by sign.
 //
-// For pread64 with "1 2 3 +4", the last byte says that the offset's halves are in the registers 4 and 5.
+// For pread64 with "1 2 3 +4", the fourth byte says that the offset's halves are in the registers 4 and 5.
 uint64_t narrow_arguments(std::string_view parameters, std::string_view sources) {
     uint64_t out = 0;
     for (unsigned i = 0; i < 6; i++) {
@@ -57,8 +57,8 @@ uint64_t narrow_arguments(std::string_view parameters, std::string_view sources)
 }
 
 // Returns all calls that a 64-bit or a 32-bit program can make, each once. A row of the 32-bit table either adds a
-// number to a call of the 64-bit table (SAME), or is a call of its own (CALL). From `first_of_all_architectures` on,
-// both tables have the same numbers, so the 32-bit table has no rows for them.
+// number to a call of the 64-bit table (SAME), or is a separate call (CALL). From `first_of_all_architectures` on,
+// both tables would have the same numbers, so the 32-bit table has no such rows.
 std::vector<Syscall> make_syscalls() {
     const SystemCalls& calls = host_architecture().system_calls();
     std::vector<Syscall> all;

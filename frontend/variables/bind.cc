@@ -1,4 +1,11 @@
 // The entry points for sema, one for each use of a target expression.
+// For `$p->next->size`, the source of the probe point (sources.h) finds the place of `$p`. walk_components() then goes
+// from place to place, and the use decides the end:
+//
+//     $p->next->size         find_value(): loads the last place as a number
+//     &$p->next->size        find_address(): its address; an error if the place is a register
+//     $p->next$              pretty_text(): reads the place and all its members as a text
+//     $p->next->size = 1     store.cc
 #include "frontend/variables/bind.h"
 
 #include <fmt/format.h>
@@ -132,6 +139,9 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
     return source.assign(b, append, value);
 }
 
+// The handler of a return needs the place of the return address, to recognize the call that returns. At the function's
+// first instruction, this is the top of the stack. If the probe was moved to a place after the prologue, the call frame
+// information has the place. In an entry of the linkage table, nothing has been pushed yet.
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
     if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;

@@ -172,7 +172,20 @@ hir::Expr* call_text(Binding& b, const std::vector<TextItem>& items) {
     return std::move(text).finish(b);
 }
 
-// Creates both functions. The items are added later, when their number is known (finish()).
+// Creates both functions. The items are added later, when their number is known (finish()). In the script's language,
+// they would be about this, with two words of items for each call:
+//
+//     function call.item(word, registers) {
+//         value = *(registers + (word >> 10 & 31) * 8)
+//         if ((word & 1023) <= 2) { if ((word & 1023) <= 1) return ITEM_1; else return ITEM_2 } else ...
+//     }
+//     function call.text(registers, call) {
+//         word0 = table[2 * call]; word1 = table[2 * call + 1]
+//         if (!(word0 & 1023)) return ""
+//         if (!(word0 >> 16 & 1023)) return call.item(word0, registers)
+//         if (!(word0 >> 32 & 1023)) return call.item(word0, registers) . ", " . call.item(word0 >> 16, registers)
+//         ...
+//     }
 void CallTexts::begin(Binding& b) {
     const Range range = b.expr.range;
     words_ = b.make<std::vector<int64_t>>();

@@ -1,4 +1,7 @@
 // The condition of .callee() points: the callee was called by the function through which the script found it.
+// For `process("p").function("f").callee("g")`, the probe is at g, and other functions call g, too. The handler reads
+// the return address from g's frame. It runs only if this is one of the addresses after the calls in f. With
+// `.callees(2)`, the frame rule of the calling function leads to the next frame, and so on.
 #include "arch/architecture.h"
 #include "frontend/variables/variables.h"
 

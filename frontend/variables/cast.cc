@@ -52,7 +52,7 @@ std::optional<Place> cast_place(Binding& b) {
     }
     if (at->type != hir::ValueType::Long) // the type is unknown so far; it must become a number
         at = b.make<hir::Retype>(b.expr.operand->range, at, 8u, false);
-    // `[i]` counts objects from the address on, as with a pointer.
+    // `@cast(p, "struct s")[2]` is the third object of an array at p, as if the type were a pointer.
     bool indexed = !b.expr.components.empty() && b.expr.components[0].kind == ast::Component::Index;
     const Type* plain = strip(type);
     if (indexed && plain && plain->kind != Type::Array && plain->kind != Type::Pointer)

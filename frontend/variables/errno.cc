@@ -1,4 +1,8 @@
 // `@errno`, which is `@var("errno")`: the errno of the traced thread. Works without debug information.
+// The address is a sum of words that the handler reads (machine/errno_place.h):
+//
+//     thread pointer + offset of `errno` in the library's block + *(library + distance_slot)
+//     library = *(module + import->slot) - import->address     unless the probed module is the library
 #include <fmt/format.h>
 
 #include "arch/architecture.h"

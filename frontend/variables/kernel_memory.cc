@@ -4,8 +4,9 @@
 
 namespace sonde {
 
-// The current CPU's copy: `__per_cpu_offset[cpu]` is added to the variable's address in the kernel's image
-// (include/asm-generic/percpu.h).
+// The current CPU's copy is at the variable's address in the kernel's image plus `__per_cpu_offset[cpu]`
+// (include/asm-generic/percpu.h). The kernel is loaded at another address after each boot, so the first term is the
+// address of the symbol __per_cpu_start plus the variable's offset from there.
 hir::Expr* per_cpu_address(Binding& b, uint64_t offset) {
     if (!b.binder.symbol_address || !b.binder.call)
         return nullptr;

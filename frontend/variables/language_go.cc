@@ -1,5 +1,12 @@
-// Go's values that are records for the debug information, but one value for the programmer. How they are printed is
-// written in the script language (stdlib/go.stp).
+// Go's values that are records for the debug information, but one value for the programmer:
+//
+//     string   {str, len}          "abc"
+//     []int    {array, len, cap}   [1, 2, 3]
+//     map[string]int               {"a"=1, "b"=2}: a pointer to a table of buckets
+//     error    {tab, data}         an interface: the type of the value is known only at run time
+//
+// Strings, slices of numbers or strings, and interfaces are printed by functions in the script language
+// (stdlib/go.stp).
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -91,6 +98,9 @@ void find_used(Binding& b, const Slots& slots, hir::Block& body) {
     body.body.push_back(loop);
 }
 
+// The walk's position `at` is a bucket, and `other` a slot in it. The walk begins with the bucket 0, which has no
+// slots, so find_used() takes the first bucket of the array. After the array's last bucket, it continues with the old
+// array.
 bool add_map(Binding& b, Text& text, const Place& map, Level level) {
     if (level.loops != 0) { // on Linux 6.1, two loops inside of another one do not fit on the stack
         text.literal("{...}");

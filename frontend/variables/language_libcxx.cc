@@ -16,7 +16,10 @@ using hir::BinaryOp;
 
 namespace {
 
-// Short strings are in the object itself; a bit tells which.
+// A string is one of two records in the same bytes. A bit in the first byte decides which one:
+//
+//     long    __is_long_: 1 bit, __cap_: 63 bits; __size_; __data_, a pointer
+//     short   __is_long_: 1 bit, __size_: 7 bits; __data_, up to 23 bytes in the object itself
 bool add_string(Binding& b, Text& text, const Place& place) {
     if (size_of(template_argument(place.type, 0)) != 1)
         return false;

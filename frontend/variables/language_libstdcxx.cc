@@ -92,7 +92,15 @@ bool add_span(Binding& b, Text& text, const Place& place, Level level) {
                         template_argument(place.type, 0), level);
 }
 
-// A deque consists of blocks of elements, and an array of pointers to the blocks.
+// A deque consists of blocks of elements, and an array of pointers to the blocks. Its two iterators point to the first
+// element and after the last one:
+//
+//     array of pointers:  _M_start._M_node       ...        _M_finish._M_node
+//                               |                                |
+//     blocks:             [..AAAAAA]  [AAAAAAAA]  [AAAAAAAA]  [AAA.....]
+//                            ^_M_start._M_cur                     ^_M_finish._M_cur
+//
+// At the end of a block, the walk loads the address of the next block from the array.
 bool add_deque(Binding& b, Text& text, const Place& place, Level level) {
     const Type* element = template_argument(place.type, 0);
     hir::Expr* first = field_value(b, place, "_M_impl._M_start._M_cur");

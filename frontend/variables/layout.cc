@@ -26,6 +26,8 @@ bool is_record(const Type* type) {
     return type && (type->kind == Type::Struct || type->kind == Type::Union);
 }
 
+// Debug information has an alignment only where the source code sets one. So this derives the usual one: a number is
+// aligned to its size, and a record like the member with the largest alignment.
 uint64_t alignment_of(const Type* type, int depth) {
     type = strip(type);
     if (!type || depth > 16)

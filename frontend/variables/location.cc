@@ -191,6 +191,9 @@ hir::Expr* evaluate(Binding& b, const std::vector<LocationOp>& ops) {
 }
 namespace {
 
+// Adds the parts of a value that has `size` bytes at `offset` of the whole value. For a structure of 12 bytes whose
+// first 8 are in rdi and whose last 4 were optimized out (DW_OP_reg5, DW_OP_piece 8, DW_OP_piece 4), this adds a part
+// with the register and a missing part. Expressions have 64 bits, so one part with a value has at most 8 bytes.
 void add_parts(Binding& b, const Location& location, uint64_t offset, uint64_t size, std::vector<PlacePart>& parts) {
     PlacePart part{offset, size, PlacePart::Missing, nullptr, location.why};
     const int readable = b.point.architecture().registers().count(); // floating-point registers follow

@@ -232,7 +232,8 @@ Place as_numbers(Binding& b, Place place) {
 }
 
 // Bytes are printed as text if they are printable up to the first zero, and zero from there on. `unsigned char` is also
-// used for addresses, hashes and keys, which are printed as numbers.
+// used for addresses, hashes and keys, which are printed as numbers. So {'e', 't', 'h', '0', 0, 0} is "eth0", but the
+// hardware address {0, 0x1b, 0x21, 5, 6, 7} is a list. The choice is made at run time, by __is_byte_text().
 void add_bytes_or_text(Binding& b, Text& text, const Place& place, hir::Expr* first, Level level) {
     constexpr uint64_t word = 8, most_words = 4;
     const uint64_t count = *strip(place.type)->count;

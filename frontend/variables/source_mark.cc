@@ -14,7 +14,8 @@
 namespace sonde {
 namespace {
 
-// The note in the program has sizes and signs, and marks floating point numbers.
+// The note in the program has sizes and signs, and marks floating point numbers. An argument `-4@%eax` is an int,
+// `8@16(%rsp)` an unsigned long, and `8f@%xmm0` a double.
 const Type* type_of(const UsdtArgument& argument) {
     static const std::array<Type, 2> floats = [] {
         std::array<Type, 2> out;

@@ -39,6 +39,7 @@ std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
     return names;
 }
 
+// The same handler is hit by 64-bit and 32-bit programs, so the choice of an argument's register is made at run time.
 hir::Expr* read(Binding& b, const Register& one) {
     const Range range = b.expr.range;
     const SystemCalls& calls = host_architecture().system_calls();

@@ -145,6 +145,12 @@ std::optional<Place> program_result(Binding& b, size_t index) {
 
 } // namespace
 
+// A parameter has different locations at different places. The first case that applies decides:
+// * At a probe of an inlined copy: where the caller has the argument.
+// * Before the prologue (`at_call`): where the ABI passes the argument.
+// * At a probe of a function that is a few instructions after the entry: as below. But if the code has already changed
+//   the parameter, it is unavailable. A probe of a function means its entry, and the new value would be misleading.
+// * Elsewhere: as the debug information says.
 Location variable_location(const ResolvedPoint& point, const Variable& variable, Address address) {
     if (!variable.is_parameter || !point.function.has_debug_info)
         return point.module->locate(variable, address);

@@ -209,8 +209,9 @@ std::optional<hir::Expr*> assign_refusal(Binding& b, bool append, hir::Expr* val
     return b.binder.call("__set_return", {value});
 }
 
-// Sets the function's result; the function then does not run. If the result has 32 bits or fewer, the kernel's callers
-// ignore all higher bits. So a 0 can be expressed by other 64-bit words, which BPF allows.
+// Sets the function's result; the function then does not run. The kernel runs the function if the program returns the
+// word 0, so 0 cannot be set as a result of 64 bits. For an `int`, callers ignore the upper half of the word. `$return
+// = 0` then returns 1 << 32, which is not 0 and still means the int 0.
 std::optional<hir::Expr*> assign_result(Binding& b, bool append, hir::Expr* value) {
     if (append || b.expr.name != "$return" || !b.expr.components.empty())
         return std::nullopt;

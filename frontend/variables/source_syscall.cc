@@ -176,6 +176,13 @@ std::string list_syscall_variables(const ResolvedPoint& point) {
 }
 
 // The layout of a type in i386's ABI: a long and a pointer have 4 bytes, and no alignment is larger than 4.
+//
+// A record is the same for both if each member is, and if i386 places each member at the same offset. `expected` is the
+// offset on i386, if all members before this one agree:
+//
+//     struct { int a; long long b; }           b is at 8, on i386 at 4: different
+//     struct { int a; long long b; } packed    b is at 4, on i386 at 4: the same
+//     struct { long a; }                       `a` has 8 bytes, on i386 4: different
 struct NarrowLayout {
     bool is_same = true; // the same as in a 64-bit program
     uint64_t align = 1;

@@ -34,6 +34,7 @@ void Text::add_integer(hir::Expr* value, char conversion, char flag) {
     add(directive, value);
 }
 
+// A text without arguments is a constant, and a text of a single string is that string. Neither needs a sprintf.
 hir::Expr* Text::finish(Binding& b) && {
     if (format_.directives.empty())
         return b.string("");
