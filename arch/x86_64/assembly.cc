@@ -1,3 +1,12 @@
+// Parses the operands in the notes of static markers (USDT). The macros of <sys/sdt.h> let the compiler print them into
+// an assembler string, so they have every form that the compiler can choose:
+//
+//     $5                     a constant
+//     %rdi, %r12d, %al       a register, or its lower part
+//     -8(%rbp)               memory: a displacement and a base
+//     (%rax,%rcx,8)          base + index * scale
+//     table+16(,%rax,4)      a symbol and a number in the displacement
+//     counter(%rip)          a symbol; `rip` does not count
 #include "arch/x86_64/assembly.h"
 
 #include <algorithm>

@@ -20,6 +20,7 @@ struct CfiWidth {
 
     // Converts a DWARF register number to that of x86-64. Returns no_register for registers that rules do not track.
     uint64_t number(uint64_t number) const {
+        // The index is the number on i386: eax, ecx, edx, ebx, esp, ebp, esi, edi, eip.
         constexpr uint64_t of_i386[] = {0, 2, 1, 3, cfi::sp, cfi::fp, 4, 5, cfi::return_address};
         if (word == 8)
             return number < cfi::registers ? number : cfi::no_register;

@@ -101,7 +101,8 @@ constexpr bool is_filling(const X86Instruction& one) {
     return one.map == 0 ? one.opcode == 0x90 || one.opcode == 0xcc : one.opcode == 0x1f || one.opcode == 0x0b;
 }
 
-// Instructions that are for the kernel only.
+// Instructions for the kernel only, such as access to ports and control registers, `cli` and `hlt`. Also instructions
+// that compilers do not generate for programs: far returns, `int3`, `fwait`, 3DNow!.
 constexpr bool is_uncommon(const X86Instruction& one) {
     const uint8_t op = one.opcode;
     if (one.map == 0)
@@ -251,6 +252,9 @@ constexpr bool is_group(const X86Instruction& one) {
                             between(op, 0xf6, 0xf7) || between(op, 0xfe, 0xff));
 }
 
+// `add %rax,%rbx` and `add %rcx,(%rdx)` have the same shape, `add %rax,%rbx` and `sub %rax,%rbx` do not. `pp` is a
+// part, because it can select another instruction: 0f 58 is addps, and f2 0f 58 is addsd. The map is increased by 1, so
+// that no shape is 0, which means unknown.
 constexpr uint32_t shape_of(const X86Instruction& one) {
     return static_cast<uint32_t>(one.map + 1) << 16 | static_cast<uint32_t>(one.opcode) << 8 |
            static_cast<uint32_t>(one.pp) << 4 | (is_group(one) ? static_cast<uint32_t>(one.extension()) : 0);

@@ -254,7 +254,17 @@ void read_short_operand(Reader& reader, X86Instruction& out) {
     out.displacement = reader.number(mode == 1 ? 1 : mode == 2 || no_base ? 2 : 0);
 }
 
-// Reads ModRM, SIB and the displacement (Intel SDM, volume 2, section 2.1.5).
+// Reads ModRM, SIB and the displacement (Intel SDM, volume 2, section 2.1.5). ModRM consists of mode (2 bits), reg (3)
+// and rm (3), and SIB of scale (2), index (3) and base (3):
+//
+// * Mode 3: rm is a register.
+// * Mode 0, 1 or 2: rm is the base of an address, with a displacement of 0, 1 or 4 bytes.
+// * In these modes, rm 4 means that SIB follows and has the base. Index 4 in SIB means no index.
+// * In mode 0, base 5 means a displacement of 4 bytes without a base. Without SIB, 64-bit code adds the address of the
+//   next instruction.
+//
+// Example: `48 8b 44 24 08` is mov 8(%rsp),%rax. ModRM 44 has mode 1, reg 0 (rax) and rm 4. SIB 24 has no index and
+// the base 4 (rsp).
 void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out) {
     out.has_modrm = true;
     out.modrm = reader.byte();
@@ -281,8 +291,13 @@ void read_operand(Reader& reader, const Prefixes& prefixes, X86Instruction& out)
 // AMD's opcode maps after the prefix 0x8f (AMD64 Architecture Programmer's Manual, volume 6, section 1.2).
 constexpr int xop_bytes = 8, xop_words = 10; // named after their immediates; the map in between has none
 
-// Reads an instruction after the first byte of its VEX (0xc5, 0xc4), EVEX (0x62) or XOP (0x8f) prefix. Returns false if
-// it is unknown.
+// Reads an instruction after the first byte of its prefix. Returns false if it is unknown. The prefixes are, with the
+// bits that matter here (m: the opcode map; p: the prefix that is part of the opcode):
+//
+//     VEX    c5  ......pp                      the map is 0f
+//     VEX    c4  ...mmmmm  ......pp
+//     EVEX   62  ....0mmm  .....1pp  ........
+//     XOP    8f  ...mmmmm  ......pp            the map is 8 or more
 bool read_vector(Reader& reader, uint8_t prefix, const Prefixes& prefixes, X86Instruction& out) {
     // These prefixes are invalid before a vector prefix.
     if (prefixes.operand16 || prefixes.lock || prefixes.repeat || prefixes.rex)

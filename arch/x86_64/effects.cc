@@ -114,6 +114,8 @@ std::optional<Effect> stack_movement(const X86Instruction& one) {
 }
 
 // Any other instruction: assumes that it changes all registers that it names, and those that it changes implicitly.
+// `add %rsi,%rax` therefore counts as a change of both. An instruction without ModRM names no register, so it changes
+// everything, except for `mov $5,%eax`.
 Effect change_of(const X86Instruction& one) {
     Effect out;
     if (!one.has_modrm || one.is_vector) {

@@ -1,3 +1,11 @@
+// A call of another module's function leads to an entry of the procedure linkage table. The entry jumps to the address
+// in a slot, which the dynamic loader fills:
+//
+//     f3 0f 1e fa         endbr64                 with -fcf-protection
+//     ff 25 ca 2f 00 00   jmp *0x2fca(%rip)       the slot is at the end of this instruction + 0x2fca
+//
+// The relocation of a slot has the function's name. So plt_slot(), which finds the slot of an entry, leads to the name
+// of each entry.
 #include "arch/x86_64/files.h"
 
 #include <elf.h>

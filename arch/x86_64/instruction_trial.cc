@@ -206,6 +206,8 @@ std::vector<TrialSample> trial_samples() {
     return out;
 }
 
+// The address of the exit follows the jump as data: the page can be farther from the program than a direct jump
+// reaches.
 std::string trial_page(std::string_view sample, size_t size, size_t at) {
     std::string out(size, '\xcc');
     const auto exit = reinterpret_cast<uint64_t>(&sonde_trial_exit);
@@ -216,6 +218,9 @@ std::string trial_page(std::string_view sample, size_t size, size_t at) {
     return out;
 }
 
+// Each register points to another part of `data`. A sample with any memory operand can then run, and a kernel that uses
+// the wrong register or the wrong memory leaves a different result. The vectors have different bytes for the same
+// reason.
 void begin_trial(std::string_view sample, char* data, char* stack, const char* behind_sample) {
     const auto top = reinterpret_cast<uint64_t>(stack), back = reinterpret_cast<uint64_t>(behind_sample);
     std::memcpy(stack, &back, sizeof back);

@@ -47,6 +47,8 @@ constexpr FlagsCondition conditions[] = {
     {zero, {sign, overflow}},
 };
 
+// Both modes save their registers in the same struct pt_regs. They differ in the registers of arguments and results,
+// and in the size of a word on the stack.
 constexpr RegisterFile file(std::span<const int> arguments, int vector_arguments, std::span<const int> results,
                             int64_t word) {
     return {.names = names,

@@ -159,6 +159,8 @@ bool writes_only_rm(const X86Instruction& one) {
 
 } // namespace
 
+// The order matters: an instruction that reads the register through its address or its `rm` field counts as a read,
+// even if it also writes the register. `movzbl (%rax),%eax` is such a case.
 ResultUse use_of_result(const X86Instruction& one, int result) {
     if (one.is_vector)
         return may_write_general(one) ? ResultUse::End : ResultUse::None;

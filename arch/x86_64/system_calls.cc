@@ -22,6 +22,8 @@ constexpr NarrowCallRow narrow_rows[] = {
 #undef CALL
 };
 
+// The kernel's functions of these calls show whether this kernel has them. Without this table, a probe of `ni_syscall`
+// (the calls that the kernel does not implement) would include them.
 constexpr std::pair<int, std::string_view> unnamed[] = {
     {335, "uretprobe"}, {336, "uprobe"}, {453, "map_shadow_stack"}, {470, "listns"}, {471, "rseq_slice_yield"},
 };

@@ -19,7 +19,9 @@ namespace sonde {
 namespace x86 {
 namespace {
 
-// Prefixes, opcode map, opcode, and the part of the opcode in ModRM.
+// Hashes the prefixes, the opcode map, the opcode, and the part of the opcode in ModRM. A kernel's decision about a
+// probed instruction depends on nothing else. So of `push %rbx` in a thousand places, only one has to be tried. The set
+// makes the order and the repetition of prefixes irrelevant, as they are for the kernel.
 uint64_t encoding_of(const X86Instruction& one, std::string_view code) {
     constexpr std::string_view prefixes("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3", 11);
     std::set<char> used;
