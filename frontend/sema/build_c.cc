@@ -6,7 +6,12 @@
 // When the C code uses something of the script, that use becomes a call of a generated function. For example, one
 // function returns a global, and another one prints. These calls are added to the function's body (which is never
 // executed) and to c_calls. So the ordinary passes find the types, locks and everything else that these calls need,
-// with no special case for C.
+// with no special case for C. Example:
+//
+//     function add:long(n:long) %{ /* pragma:write:total */ STAP_GLOBAL_SET_total(STAP_ARG_n); STAP_RETURN(0); %}
+//
+// generates `function STAP_GLOBAL_SET_total(argument 1) { total = argument 1 }`. To the passes, the body of add() is a
+// call of it with an unknown argument, and then a result that depends on n.
 //
 // A C expression becomes a function without a name. Its parameters are the script variables that the text mentions as
 // STAP_ARG_x.

@@ -80,8 +80,9 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
     return made;
 }
 
-// Builds `next` in a function: calls the next function with the same name and number of parameters, with the same
-// arguments.
+// Builds `next` in a function. Example: the script has two functions f(x). A call of f() means the first one, and
+// `next` in this one is `return f__2(x)`. After the last one, `next` is a run-time error. If any function of the chain
+// returns a value, `next` returns one, too.
 hir::Stmt* build_next_overload(Body& b, Range range) {
     const std::string& name = b.entry->ast->name;
     size_t arity = b.entry->ast->params.size();

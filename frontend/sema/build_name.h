@@ -8,7 +8,7 @@
 
 namespace sonde {
 
-// Builds a name: a local, a global, or a call of a function without parameters.
+// Builds a name: a local or a global. A name that is neither becomes a local.
 hir::Expr* build_name(Body& b, const ast::NameExpr& expr);
 // Builds `a[k1, k2]`.
 hir::Expr* build_index(Body& b, const ast::IndexExpr& expr);

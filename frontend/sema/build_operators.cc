@@ -38,7 +38,8 @@ const std::string& literal_argument(const ast::AtOperatorExpr& expr, size_t inde
     return ast::as<ast::StringExpr>(*expr.args[index]).value;
 }
 
-// Builds @perf("name"). The script may declare the counter further down, so this searches all perf probes.
+// Builds @perf("name"). analyze() builds the probes that declare counters first, so the script may declare the counter
+// further down.
 hir::Expr* build_perf(Body& b, const ast::AtOperatorExpr& expr) {
     const std::string& name = literal_argument(expr, 0);
     if (!b.running() || !plan::is_uprobe(b.running()->kind)) {
@@ -155,7 +156,10 @@ hir::Expr* build_const(Body& b, const ast::AtOperatorExpr& expr) {
     return b.zero(expr.range);
 }
 
-// Builds @enumname: the name of the enumerator with this value, or the number as text if none has it.
+// Builds @enumname: the name of the enumerator with this value, or the number as text if none has it. The value is
+// evaluated once, into a hidden local:
+//
+//     (enum.0 = VALUE) || 1 ? (enum.0 == 0 ? "RED" : enum.0 == 1 ? "GREEN" : sprintf("%d", enum.0)) : ""
 hir::Expr* build_enumname(Body& b, const ast::AtOperatorExpr& expr) {
     auto* nothing = b.make<hir::ConstString>(expr.range, "");
     hir::Expr* value = build_expr(b, *expr.args[0]);
@@ -266,7 +270,9 @@ hir::Expr* call_library(Body& b, const char* name, std::vector<hir::Expr*> args,
 }
 
 // Builds the n'th argument of the probed function. For C, the ABI defines its place. For Go, the types of all arguments
-// define it; at a Go function's entry, the argument's number (a run-time value) selects one of the known places.
+// define it. At a Go function's entry, the argument's number (a run-time value) selects one of the known places. For
+// `func f(a int, s string, b int)`, the string takes two registers: `n == 1 ? rax : n == 3 ? rdi :
+// __no_go_argument(n)`.
 hir::Expr* build_argument(Body& b, const ast::AtOperatorExpr& expr) {
     if (!b.point || !b.point->is_go)
         return call_library(b, "__argument", {build_expr(b, *expr.args[0])}, expr.range);

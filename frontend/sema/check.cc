@@ -87,7 +87,8 @@ bool has_effect(const hir::Stmt& body, std::set<const hir::Function*>& seen) {
 
 } // namespace
 
-// Recording groups costs time, so regular expressions record them only if the script asks for groups.
+// Recording groups costs time, so regular expressions record them only if the script asks for groups (matched()). Equal
+// expressions share one automaton.
 void compile_regexes(const SideTables& tables, SemaContext& context) {
     bool captures = std::any_of(tables.primitives.begin(), tables.primitives.end(), [](const auto& entry) {
         const hir::Primitive* primitive = hir::find_primitive(entry.first->name);

@@ -65,7 +65,13 @@ std::string dotted(const ast::ProbePoint& point) {
     return out;
 }
 
-// Returns how many components of `use` belong to the alias's name; 0 if the name does not match.
+// Returns how many components of `use` belong to the alias's name; 0 if the name does not match:
+//
+//     name            use                    result
+//     syscall.open    syscall.open.return    2, and `.return` is a suffix
+//     syscall.open    syscall.*              2
+//     syscall.open    syscall                0
+//     a.b.c           a.**                   2: all components of the use
 size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
     // Patterns do not find internal aliases of the library.
     if (is_pattern(use.components[0]) && name.components[0].name.starts_with("__"))
@@ -279,8 +285,9 @@ void Expander::resolve_point_into(const ast::ProbePoint& point, const AliasUse& 
         report_unknown_point(point);
 }
 
-// Resolves a pattern, which can match aliases and points of probe kinds. Drops points that this system or the program
-// does not have, unless nothing else remains.
+// Resolves a pattern, which can match aliases and points of probe kinds. All matches are resolved as optional points,
+// so those that this system or the program does not have are dropped silently. If nothing remains, one of them is
+// resolved again as a required point, for its error message.
 void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out) {
     const size_t before = out.size();
     ast::ProbePoint any = pattern;
@@ -311,7 +318,8 @@ void Expander::resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& u
     }
 }
 
-// Sets the result of pn() to the point that a pattern has found, also if an alias contains the pattern.
+// Sets the result of pn() to the point that a pattern has found, also if an alias contains the pattern. With `probe
+// tick = timer {}`, the point `tick.*(1)` finds `timer.s(1)`, and pn() returns `tick.s(1)`.
 void Expander::name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found) {
     if (!expansion.alias) {
         expansion.pn = ast::to_source(without_marks(found));

@@ -40,7 +40,10 @@ namespace sonde {
 
 namespace {
 
-// Returns the name that a statement `name = expression` assigns; else null.
+// Returns the name that a statement `name = expression` assigns; else null. The aliases of the library consist mostly
+// of such statements: `probe syscall.open = ... { filename = user_string_quoted($filename)  flags = $flags ... }`. A
+// handler that uses only pid() must not pay for reading the file's name. So build_handler() drops assignments to names
+// that nothing mentions.
 const std::string* only_sets(const ast::Stmt& stmt) {
     if (stmt.kind != ast::StmtKind::Expression)
         return nullptr;
@@ -233,7 +236,8 @@ std::string code_of(const Expansion& expansion) {
 }
 
 // Whether a pattern has found a function without debug information in a program that has debug information. Most of
-// these are start-up code. They have no variables, so a handler that names variables is not meant for them.
+// these are start-up code, such as _start and frame_dummy. They have no variables, so a handler that names variables is
+// not meant for them.
 bool is_beside(const ResolvedPoint& point) {
     return point.module && !point.mark && !point.plt && !point.function.has_debug_info &&
            point.module->has_debug_info() && has_wildcard(point.point.pn);
@@ -310,6 +314,9 @@ PointUses Handlers::point_uses_of(const Expansion& expansion, const ast::Probe& 
     return uses;
 }
 
+// Example: `return g(x + 1)` at the end of f can be compiled to `jmp g`. At this jump, f is over and its result does
+// not exist yet. A pattern drops such functions completely. If only the jump was dropped, the results of f's other
+// returns would look like those of all calls.
 bool Handlers::keep_known_results(const ast::Probe& probe, FileId file, std::vector<Expander::Resolved>& points) {
     using Function = std::pair<const DwarfModule*, Address>;
     auto function_of = [](const ResolvedPoint& point) { return Function(point.module, point.function.entry); };
@@ -357,7 +364,8 @@ bool Handlers::keep_known_results(const ast::Probe& probe, FileId file, std::vec
 namespace {
 
 // Everything about a point that changes how code is made for it or attached. Points with equal keys and equal code
-// share a handler.
+// share a handler. Properties that a point's HIR already shows, such as the registers of its variables, are not needed
+// here.
 struct SharingKey {
     plan::ProbeKind kind;
     bool in_kernel, is_go, at_return_instruction, checks_stack, is_syscall, is_exit, after_call, lacks_result;

@@ -313,8 +313,7 @@ class Inference {
         return expr.type;
     }
 
-    // SideTables the use of a global, and requires the type `expected` unless that is Unknown. Returns the global's
-    // type.
+    // Records the use of a global, and requires the type `expected` unless that is Unknown. Returns the global's type.
     ValueType global_slot(hir::Global& global, ValueType expected, Range range) {
         used_.insert(&global);
         return expected == ValueType::Unknown ? global.type : unify(global.type, &global, expected, range, global.name);

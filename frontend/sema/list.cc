@@ -9,8 +9,9 @@
 namespace sonde {
 namespace {
 
-// Returns the variables that the alias sets, such as " name:string argstr:string". Omits internal variables of the
-// library, whose names begin with two underscores.
+// Returns the variables that the alias sets, such as " name:string argstr:string". To find them, this analyzes a script
+// that consists of a probe of the alias with an empty body. Its handler's locals are the variables. Omits internal
+// variables of the library, whose names begin with two underscores.
 std::string alias_variables(const ast::ProbePoint& alias, const ResolvedPoint& point,
                             std::vector<const ast::File*> files, Library& library, ProbeEnvironment& env, Arena& arena,
                             Diagnostics& diags) {

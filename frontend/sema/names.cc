@@ -115,7 +115,8 @@ std::vector<std::string> Names::global_names() const {
 }
 
 // A private function hides the public ones with its name. Among the rest, the lowest priority number comes first (the
-// script's default is 0, the library's 1), then the order of declaration.
+// script's default is 0, the library's 1), then the order of declaration. So a script can wrap a library function: its
+// own f(x) runs first and calls the library's by `next`.
 std::vector<NamedFunction*> Names::overloads(const std::string& name, size_t arity, FileId from) {
     std::vector<NamedFunction*> fitting;
     for (NamedFunction* entry : functions_by_name_[name])

@@ -1,5 +1,5 @@
 // The phases after building, in the order in which analyze.cc runs them. They read the program and the tables that
-// building has taken.
+// building has filled.
 #pragma once
 
 #include "frontend/hir/hir.h"

@@ -1,4 +1,10 @@
-// Finds the uses of the probe point in a body and in the functions that it calls.
+// Finds the uses of the probe point in a body and in the functions that it calls. The result decides how often a
+// handler is built, and where its probe is placed:
+//
+//     { calls++ }                    nothing: one handler for all points of the probe
+//     { println($x) }                `point`, and $x in `targets`: built for each point
+//     { println(&$x) }               `address`: $x must be in memory, so the probe stays after the prologue
+//     { helper() }                   the uses in helper(), which may read $x itself
 #include "frontend/sema/point_uses.h"
 
 #include <set>

@@ -215,7 +215,8 @@ void finish_histograms(const SideTables& tables) {
 }
 
 // Sorts functions so that callees come before callers, marks recursive functions, and drops those that only `probe
-// never` calls.
+// never` calls. The order is that of a depth-first search from the handlers. A function that can reach itself through
+// its callees is recursive. The lowering treats it differently (codegen/lower/recursion.cc).
 void order_functions(hir::Program& program, SemaContext& context) {
     std::map<hir::Function*, std::set<hir::Function*>> callees;
     for (hir::Function* function : program.functions)
