@@ -1,8 +1,8 @@
 // All files are opened relative to one descriptor of the folder. Its owner and its permissions are checked once, and
 // nobody can exchange the folder between that check and a later read.
 //
-// A new entry first has the name NAME.PID, and rename() then replaces the old entry. is_entry() accepts such a name,
-// too: if a session is killed while it writes, its file is deleted with the oldest entries.
+// A new entry first has the name NAME.PID, and rename() then replaces the old entry. A session can be killed between
+// these steps. is_entry() therefore accepts such a name, too, so that the file is deleted with the oldest entries.
 //
 // An entry's time of modification is the time of its last use, which note_use() sets. Many file systems do not update
 // access times, so these cannot tell.

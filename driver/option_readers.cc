@@ -2,7 +2,8 @@
 // driver/options.cc, when all values are known. Readers run in the order of the table, not of the command line, so a
 // reader must not depend on another option.
 //
-// A message begins with the option as the user wrote it (`given.name`), because an option can have several names.
+// A message normally begins with the option as the user wrote it (`given.name`), because an option can have several
+// names.
 #include "driver/option_readers.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 // Pass 1 collects texts from four sources: the built-in library, the folders of -I, the script, and -E. With --relink,
 // a plan has kept the texts of the last three.
 //
-// The library has hundreds of functions, and a script uses a few of them. So its files are only indexed by the names
-// that they declare. The build has made this index for the built-in files. The library parses a file when pass 2 first
-// looks up one of its names. Macros are the exception: they must be known before any text is parsed.
+// The library has hundreds of functions, and a script needs only a few. So its files are only indexed by the names that
+// they declare. The build has made this index for the built-in files. The library parses a file when pass 2 first looks
+// up one of its names. Macros are the exception: they must be known before any text is parsed.
 #include "driver/translation.h"
 
 #include <sys/utsname.h>
