@@ -1,5 +1,12 @@
 // The syntax tree: the script as written, with source ranges. An Arena owns the nodes, and they do not change after
 // parsing. Types are not stored here; they are part of HIR (frontend/hir/hir.h).
+//
+// Names are not resolved. In `n + $x->y[3]`, `n` is a NameExpr, whether it is a local, a global of the library or a
+// function without parentheses. `$x->y[3]` is a TargetExpr with the name "$x" and two components, the member `y` and
+// the index 3. Only sema knows whether the program has such a variable.
+//
+// Nodes have no virtual functions. A pass switches over `kind` and casts with as<>, so the compiler warns about a
+// switch that lacks a new kind and has no `default`.
 #pragma once
 
 #include <cstdint>
@@ -91,6 +98,7 @@ struct IndexExpr : Expr {
         : Expr(ExprKind::Index, r), name(std::move(n)), name_range(nr), keys(std::move(k)) {}
 };
 
+// The `*` in `a[*, 1]`: a slice has all elements that agree in the other components of the key.
 struct WildcardExpr : Expr {
     explicit WildcardExpr(Range r) : Expr(ExprKind::Wildcard, r) {}
 };
@@ -338,6 +346,7 @@ struct BreakStmt : Stmt {
 struct ContinueStmt : Stmt {
     explicit ContinueStmt(Range r) : Stmt(StmtKind::Continue, r) {}
 };
+// `next`: ends the handler. In a function, the call goes on with the next function of the same name.
 struct NextStmt : Stmt {
     explicit NextStmt(Range r) : Stmt(StmtKind::Next, r) {}
 };
@@ -358,6 +367,7 @@ struct TryStmt : Stmt {
     Stmt* handler;
     TryStmt(Range r, Stmt* b, Stmt* h) : Stmt(StmtKind::Try, r), body(b), handler(h) {}
 };
+// A `;` alone.
 struct EmptyStmt : Stmt {
     explicit EmptyStmt(Range r) : Stmt(StmtKind::Empty, r) {}
 };
@@ -391,6 +401,7 @@ struct Function {
     bool is_private = false;
     DeclaredType result = DeclaredType::None;
     std::vector<Parameter> params;
+    // `function f(x):N`. Of functions with the same name and arity, a call tries the one with the lowest number first.
     std::optional<int64_t> priority;
     // Null for a primitive, `function f:long(a:string);`, which only library files may declare (stdlib/prelude.stp).
     BlockStmt* body = nullptr;
@@ -410,8 +421,8 @@ struct PointComponent {
     bool optional = false, sufficient = false; // `?` or `!` after the component, inside of alternatives
 };
 
-// One probe point, after its alternatives were expanded. `?` makes it optional: it is no error if it does not exist.
-// `!` also ignores the points after it if it exists.
+// One probe point, after its alternatives were expanded. `?` makes it optional: then it need not exist. `!` also
+// ignores the points after it if it exists.
 struct ProbePoint {
     std::vector<PointComponent> components;
     bool optional = false;     // ?

@@ -37,6 +37,7 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
+// The names are in the order of the enumeration. The same holds for the other tables here.
 const char* spelling(BinaryOp op) {
     static const char* const names[] = {"*",  "/",  "%",  "+", "-",  ".",  "<<", ">>", ">>>", "<",  "<=",
                                         "==", "!=", ">=", ">", "=~", "!~", "&",  "^",  "|",   "&&", "||"};
@@ -200,6 +201,7 @@ std::string target(const TargetExpr& expr) {
     return base + components(expr.components);
 }
 
+// Prints statements. Every body gets braces, so an `else` belongs to the right `if`.
 class Writer {
   public:
     std::string text;

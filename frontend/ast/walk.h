@@ -1,4 +1,4 @@
-// Traversals of syntax trees.
+// Traversals of syntax trees. A visitor sees a node before its children, and cannot skip the children.
 #pragma once
 
 #include <functional>
