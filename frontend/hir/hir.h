@@ -4,6 +4,20 @@
 // `$x->y` is arithmetic on registers and loads, and probe points are addresses. The lowering (codegen/) needs nothing
 // else: it never sees a probe kind or DWARF.
 //
+// For example, `--dump=hir` prints for
+//
+//     global n
+//     probe begin { n[execname()]++; if (n["a"] > 3) printf("%d\n", -n["b"]) }
+//
+// this HIR. `@` marks a global, `%` a primitive, and the bound of the key comes from the primitive's row:
+//
+//     global n[string up to 15]: long capacity 2048 host
+//     handler probe_0: begin in the host
+//       at begin
+//       (@n[%execname()] += 1)
+//       if (@n["a"] > 3)
+//         printf("%d\n", -(@n["b"]))
+//
 // An Arena owns all nodes; the pointers here do not own. An expression without side effects may have several parents
 // (the expressions form a DAG), so a pass that changes a node in place changes it for all parents.
 //

@@ -1,3 +1,9 @@
+// An x86 jump such as `jle` tests flags: it jumps if the zero flag is set, or if the sign flag differs from the
+// overflow flag. For the condition 14 (`le`), the result is the expression
+//
+//     (flags & ZF) != 0 || ((flags & SF) != 0) != ((flags & OF) != 0)
+//
+// An odd number is the opposite of the even number before it, so 15 (`g`) is the negation of this.
 #include "frontend/hir/jump_condition.h"
 
 namespace sonde::hir {

@@ -1,5 +1,9 @@
 // Primitives: functions of the script language that the compiler implements itself. stdlib/prelude.stp declares them,
 // and primitives.def has one row for each. Sema and codegen look up facts in the row; they never compare names.
+//
+// For example, the row of execname() has three facts. `about_task` makes a call in a timer a warning, because the
+// current task is sonde there. `is_stable` means that two calls in one handler give the same value. `longest = 15`
+// limits the size of array keys.
 #pragma once
 
 #include <cstddef>
