@@ -37,6 +37,8 @@ std::string block_comment_text(std::string_view text) {
 
 } // namespace
 
+// Reads backward from the declaration, line by line. A blank line or code ends the comment. A block comment counts only
+// if no `//` line is below it and nothing else is on its first line.
 std::string doc_above(std::string_view above) {
     std::string doc;
     size_t line_begin = above.rfind('\n');

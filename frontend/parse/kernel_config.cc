@@ -1,3 +1,5 @@
+// Distributions store the configuration in different places. /proc/config.gz comes first, because it belongs to the
+// running kernel itself. A file in /boot can be left over from another build of the same release.
 #include "frontend/parse/kernel_config.h"
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Parses expressions by operator precedence (the operator table in the SystemTap language reference). Two levels may
-// surprise: `&`, `|` and `^` bind looser than comparisons, and `.` (concatenation) binds looser than `+`. Target
-// variables and @operators are in parse_target.cc.
+// surprise: `&`, `|` and `^` bind looser than comparisons, and `.` (concatenation) binds looser than `+`. So `a & b ==
+// c` is `a & (b == c)`, and `"x" . a + b` is `"x" . (a + b)`. Target variables and @operators are in parse_target.cc.
 #include <fmt/format.h>
 
 #include "frontend/parse/format.h"

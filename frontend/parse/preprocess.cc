@@ -3,14 +3,14 @@
 //     @define is_read(name) %( @name == "read" %)
 //     %( kernel_v >= "6.1" %? probe begin { if (@is_read(pn())) exit() } %: probe never {} %)
 //
-// Macros are expanded in the order of the text, including those in the condition of a conditional. The tokens of a
-// branch that is not taken are dropped: they need not be valid for this kernel or this version of the language, but
-// they must consist of valid tokens.
+// Macros are expanded in the order of the text, including those in the condition of a conditional. The branch that is
+// not taken must consist of valid tokens, and these are dropped. So it need not be valid for this kernel or this
+// version of the language.
 //
 // A macro that uses itself, or that doubles itself, must not hang the compiler. So every expansion counts against
 // max_macro_tokens, and nesting against max_macro_depth.
 //
-// A macro has the form of an operator (`@name`), and a name that is no macro is left for the parser. Inside of a
+// A macro has the form of an operator (`@name`), and a name that is not a macro remains for the parser. Inside of a
 // macro's body, its parameters hide macros with the same name.
 #include "frontend/parse/preprocess.h"
 
@@ -174,7 +174,8 @@ class Preprocessor {
     }
 
     // Expands a macro and returns the index of the last token of the use. Keeps a name that is not a macro: it is an
-    // operator, or a later pass reports it.
+    // operator, or a later pass reports it. With `@define twice(x) %( @x + @x %)`, the use `@twice(3)` becomes `3 + 3`.
+    // Like in C, nothing adds parentheses, so `2 * @twice(3)` is 9.
     size_t macro_use(const std::vector<Token>& in, size_t at, size_t to, std::vector<Token>& out, int depth,
                      const Bindings* bindings) {
         const Token& use = in[at];
@@ -335,7 +336,12 @@ class Preprocessor {
     static int64_t order(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 
     // Evaluates one comparison. Two numbers or two strings are compared directly. Otherwise the left side is a name,
-    // whose value is compared as a version (kernel_v), as a number (CONFIG_X) or as a pattern.
+    // and both sides decide how its value is compared:
+    //
+    //     kernel_v >= "6.10"      as versions: 6.9 is less, although it is greater as text
+    //     CONFIG_HZ >= 250        as numbers
+    //     CONFIG_BPF == "[ym]"    as a pattern, for `==` and `!=` only
+    //     arch == "x86_64"        as words, for `==` and `!=` only
     bool compare(const Token& left, const Token& op, const Token& right) {
         bool equality = op.is("==") || op.is("!=");
         if (!equality && !op.is("<") && !op.is("<=") && !op.is(">") && !op.is(">=")) {
