@@ -5,7 +5,8 @@
 // kinds of handlers agree about the language.
 //
 // Every operation that needs the session is a call of a `sonde_host_...` function, with the session as its first
-// argument (Environment::context). There is no verifier, so most hooks of the interfaces do nothing here.
+// argument (Environment::context). Host code needs no verifier, so most hooks of the interfaces do nothing here. For
+// example, `n[1]++` in `probe timer.s(1)` becomes a call of sonde_host_array_add().
 //
 // Reads of user memory always fail: a handler of the session has no traced task.
 #include <algorithm>
@@ -94,6 +95,8 @@ class HostArrays final : public Arrays {
                               llvm::Value* slot) override {
         return e_.routine("sonde_host_array_store", e_.i64(), {env.context, index(array), key, slot});
     }
+    // The runtime has a function for additions. All other operations load and store the element. Both are two steps if
+    // the array is in the kernel; passes/exclusion.cc takes that into account when it chooses locks.
     llvm::Value* update(Environment& env, const hir::Global& array, llvm::Value* key, llvm::AtomicRMWInst::BinOp op,
                         llvm::Value* value, llvm::Value** old_value) override {
         llvm::Value* old = e_.stack(8);
@@ -126,6 +129,7 @@ class HostArrays final : public Arrays {
         return e_.routine("sonde_host_array_contains_slice", e_.i64(),
                           {env.context, index(array), e_.number(static_cast<int64_t>(mask)), key});
     }
+    // A mask with all bits is a whole key, and 0 means all elements.
     void erase(Environment& env, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) override {
         if (mask == ~0ull)
             e_.routine("sonde_host_array_delete", e_.getVoidTy(), {env.context, index(array), key});
@@ -151,6 +155,7 @@ class HostArrays final : public Arrays {
         put(offsetof(HostForeach, slice_key), spec.slice_key ? spec.slice_key : e_.null());
         return e_.routine("sonde_host_foreach_begin", e_.ptr(), {env.context, out});
     }
+    // The session fills the buffers `key` and `value`. The BPF target can instead change the two pointers.
     llvm::Value* foreach_next(Environment&, const ForeachSpec&, llvm::Value* iterator, llvm::Value*& key,
                               llvm::Value*& value) override {
         llvm::Value* more = e_.routine("sonde_host_foreach_next", e_.i64(), {iterator, key, value ? value : e_.null()});
@@ -170,6 +175,8 @@ class HostArrays final : public Arrays {
 class HostMemory final : public Memory {
   public:
     explicit HostMemory(Emitter& emitter) : e_(emitter) {}
+    // An address of a pointer type is in sonde's own memory, such as a statistic. A number is an address in the traced
+    // program or in the kernel.
     llvm::Value* read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool user) override {
         if (!address->getType()->isPointerTy())
             return user ? e_.number(1)
@@ -189,6 +196,7 @@ class HostMemory final : public Memory {
         return user ? e_.number(1)
                     : e_.routine("sonde_host_read_kernel_string", e_.i64(), {env.context, slot, size, address});
     }
+    // The session cannot read UTF-16 or UTF-32, so this faults for the kernel's memory, too.
     llvm::Value* read_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*, bool) override {
         e_.CreateStore(e_.getInt8(0), slot);
         return e_.number(1);
