@@ -125,6 +125,8 @@ llvm::Value* key_number(Lowerer& l, llvm::Value* key, const plan::KeyPart& part)
     return part.is_signed ? e.CreateSExt(number, e.i64()) : e.CreateZExt(number, e.i64());
 }
 
+// The number comes from the form of the text: the value of an interned expression, a constant, a column of the table of
+// probe points, or a table with the numbers of all names in a list.
 llvm::Value* text_number(Lowerer& l, const hir::Expr& reference) {
     Emitter& e = l.e;
     const hir::Expr& text = *see_through(&reference);
@@ -178,6 +180,8 @@ void raise_if_empty(Lowerer& l, llvm::Value* stats, Range range) {
     raise_if(l, e.CreateICmpEQ(count, e.number(0)), "empty aggregate", range);
 }
 
+// The minimum and maximum are stored so that 0 is the least value and an update is an unsigned maximum
+// (runtime/plan/data.h). Adding or subtracting 2^63 is the same operation for 64 bits.
 llvm::Value* read_statistic(Lowerer& l, const hir::StatRead& expr) {
     Emitter& e = l.e;
     using hir::StatValue;

@@ -23,14 +23,17 @@ using hir::ValueType;
 
 namespace {
 
-// The hidden arguments of a script's function without the place for its result. 0 stands for unused ones.
+// The hidden arguments of a script's function without the place for its result. 0 stands for unused ones. The order is
+// that of take_environment().
 std::array<llvm::Value*, fixed_arguments - 1> environment_of(Lowerer& l, llvm::Value* frame, llvm::Value* scan) {
     return {l.env.context, frame,         l.env.data,   l.env.error, l.env.row,     scan,
             l.env.tokens,  l.env.matches, l.env.stacks, l.env.task,  l.env.can_wait};
 }
 constexpr unsigned result_at = 5; // the position of the result's place among them
 
-// Defines `i64 sonde_s_g(environment, arguments..., result)`.
+// Defines `i64 sonde_s_g(environment, arguments..., result)`, through which C calls the script's function g. For
+// `function g(n)`, it is `return fn_g(environment[0], ..., environment[4], result, environment[5], ...,
+// environment[10], n)`.
 void define_for_c(Lowerer& l, const hir::Function& callee) {
     Emitter& e = l.e;
     const std::string name = script_symbol(callee.name);
@@ -86,6 +89,12 @@ llvm::Value* hand_environment(Lowerer& l, const hir::Function& function) {
 
 } // namespace
 
+// The result of the C code decides how to go on:
+// * 0: it has succeeded.
+// * c_goes_on: it has used STAP_NEXT, so the next function of the same name runs.
+// * c_failed_before: a function of the script that it has called has left a pending error.
+// * Other numbers: the place of the failure, counted from 1. The places get consecutive sites, so an addition gives the
+//   site.
 void lower_c_body(Lowerer& l, const hir::Function& function) {
     Emitter& e = l.e;
     const CFunction& c_code = e.state().facts.c_code->functions.at(function.name);

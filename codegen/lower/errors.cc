@@ -30,7 +30,8 @@ llvm::Value* is_aborted(Lowerer& l) {
     return e.CreateICmpEQ(e.CreateLoad(e.i64(), l.env.error), e.number(abort_site));
 }
 
-// Adds a call to those that the pending error reports; the earlier calls move up by one place.
+// Adds a call to those that the pending error reports. The words are one long number that is shifted by `call_bits`:
+// the latest call is in the lowest bits of the first word, and calls that do not fit are dropped from the last one.
 void note_call(Lowerer& l, llvm::Value* number) {
     Emitter& e = l.e;
     for (size_t i = 0; i < std::size(plan::ErrorDetails{}.calls); i++) {

@@ -14,6 +14,9 @@ constexpr uint32_t comm_size = 16; // TASK_COMM_LEN: the size of the buffer that
 
 bool is_comm(const hir::Intrinsic& intrinsic) { return intrinsic.facts.longest == comm_size - 1; }
 
+// A text can be copied to a key word by word, without looking for its end, if its memory has at least as many bytes as
+// the part of the key. This is true for constants, for names in tables (cells of 32 bytes) and for texts of probe
+// points. execname() writes 16 bytes itself. Parts of the maximum string size use another form (array.cc).
 bool writes_in_place(const hir::Expr& reference, const plan::KeyPart& part, uint32_t max) {
     const hir::Expr& expr = *see_through(&reference);
     if (part.type != plan::Value::String || part.size >= max)

@@ -7,6 +7,8 @@
 
 namespace sonde {
 
+// The helper that reads memory fills a buffer on the stack. For a bitfield, the unit is shifted up until the field's
+// highest bit is the sign bit, and then down with or without the sign.
 llvm::Value* load(Lowerer& l, const hir::Load& expr, llvm::Value* address) {
     Emitter& e = l.e;
     llvm::Value* buffer = e.scratch("load", 8);

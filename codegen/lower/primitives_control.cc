@@ -118,6 +118,8 @@ llvm::Value* emit_set_file_value(Lowerer& l, const hir::Intrinsic& expr) {
     return text;
 }
 
+// A packet's verdict is 0 or 1. A hook's result is 0 or -4095 to -1, the range of error numbers. `value + 4095` is in 0
+// to 4095 only for these, so one unsigned comparison tests both bounds.
 llvm::Value* emit_set_result(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* value = lower(l, *expr.args[0]);

@@ -15,7 +15,7 @@
 namespace sonde {
 
 // The string at an address, up to its NUL or to MAXSTRINGLEN - 1 bytes. With a second argument: at most that many
-// bytes, if the number is in this range.
+// bytes, if the number is in this range. The size that the target gets includes the NUL, so it is the number plus 1.
 llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* slot = l.new_slot();

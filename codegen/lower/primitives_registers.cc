@@ -73,7 +73,9 @@ std::vector<RegisterRow> register_rows(const RegisterFile& file) {
     return out;
 }
 
-// The index of a register's name in the order of the rows; nullopt if there is no such register.
+// The index of a register's name in the order of the rows, with five names in each row; nullopt if no register has this
+// name. The index therefore also says which part of the register the name means: index % 5 is 0 for rax, 1 for eax, 2
+// for ax, 3 for al, and 4 for ah.
 std::optional<size_t> register_number(const RegisterFile& file, std::string_view name) {
     const std::vector<RegisterRow> rows = register_rows(file);
     for (size_t i = 0; !name.empty() && i < rows.size() * widths; i++)
@@ -170,6 +172,14 @@ llvm::Value* callers_stack(Lowerer& l) {
 
 llvm::Value* emit_registers_valid(Lowerer& l, const hir::Intrinsic&) { return l.e.number(has_registers(l)); }
 
+// The place of an argument depends on the kind of the probe:
+//
+//     trampoline            the array of arguments that the kernel passes
+//     system call           the registers of the system call ABI, of 32-bit programs too; at most six
+//     function              the first ones in registers, the others on the stack above the return address
+//     function, i386        an error: the places on the stack depend on the instruction
+//
+// The number is known only at run time, so the code is a `switch` over all registers.
 llvm::Value* emit_argument(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     using enum plan::ProbeKind;

@@ -143,6 +143,9 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     set(offsetof(sonde_stack, from), sample ? e.CreateAdd(user, e.number(SONDE_FROM_ENTRY)) : e.number(origin));
     set(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stack, depth), e.number(0));
+    // For the kernel's stack, the fields have other meanings. `pc` is the probed function. `sp` is 0 if the kernel has
+    // no stack of interest, the address of a trampoline's words plus 2, and otherwise 1. `fp` tells that the function
+    // has returned (codegen/rtlib/kernel_stack.bpf.c).
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
     const plan::KindTraits& kind = plan::traits(l.handler ? l.handler->kind : plan::ProbeKind::Begin);
     const bool function = kind.subject == plan::Subject::KernelFunction, at_return = kind.at_return && !at_entry;

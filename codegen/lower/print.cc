@@ -39,6 +39,9 @@ Piece read_dump(Lowerer& l, const Directive& directive, llvm::Value* precision, 
     return {slot, 0, size};
 }
 
+// Builds the text of sprintf() in the slot: each directive appends its text at `length`. A directive's form is packed
+// into one number, because routines take at most five arguments. A width or precision from an argument is added at run
+// time.
 llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* slot) {
     Emitter& e = l.e;
     e.CreateStore(e.getInt8(0), slot);

@@ -25,6 +25,12 @@ uint64_t environment_bytes(Lowerer& l) {
     return l.target.programs().tells_outcomes() ? sizeof(HandlerWords) : offsetof(HandlerWords, outcome);
 }
 
+// The memory at `at` is:
+//
+//     struct HandlerWords    pending error, MAXACTION, decision; with -t also the outcome
+//     a slot                 the text of error(), if the handler has a frame
+//     a batch                the records that are sent together, if the handler sends several
+//
 // All parts are at constant distances from one address. In the kernel, a function that is made of a loop would get each
 // address as a separate argument otherwise.
 void place_environment(Lowerer& l, llvm::Value* at, bool has_text) {

@@ -4,7 +4,12 @@
 // This takes a frame. A handler that sends at most one record does not need it.
 //
 // Only the numbers 0, 1 and "several" matter, so counting stops at 2. A statement in a loop counts as several. Of the
-// two branches of an `if`, only the larger number counts.
+// two branches of an `if`, only the larger number counts:
+//
+//     if (x) println(1) else println(2)             1
+//     println(1); if (x) println(2)                 2
+//     foreach (k in a) println(k)                   2
+//     println(sprintf("%d", f()))                   1 and those of f()
 //
 // The result may be too large, which costs only time. It must not be too small.
 #include "codegen/lower/record_count.h"

@@ -196,7 +196,9 @@ void move_variable(Lowerer& l, llvm::AllocaInst* variable) {
 
 using BrokenUse = std::pair<llvm::Instruction*, llvm::Use*>;
 
-// Finds uses that can be reached from the dispatch block without passing the definition.
+// Finds uses that can be reached from the dispatch block without passing the definition. In `n * f(n - 1)`, the load of
+// `n` comes before the call. The multiplication comes after the call, in a block that the dispatch block now jumps to
+// directly. So the register with `n` has no value there.
 std::vector<BrokenUse> find_broken_uses(llvm::Function& function) {
     llvm::DominatorTree dominators(function);
     std::vector<BrokenUse> broken;

@@ -1,4 +1,6 @@
-// Encodes regular expressions as constant data.
+// Encodes regular expressions as constant data: struct sonde_regex, the operations, the table of all automata. The
+// numbers of operations and of cells are rounded up to powers of two. An index is then masked before each access, which
+// proves to the verifier that it is inside. The padding is never used.
 #include "codegen/lower/regex_image.h"
 
 #include <bit>

@@ -75,7 +75,8 @@ llvm::Value* choose(Emitter& e, llvm::Value* condition, const Yes& yes, const No
     return out;
 }
 
-// The only value that the variable holds besides ""; null if there are several.
+// The only value that the variable holds besides ""; null if there are several. In `s = ubacktrace(); n[s]++`, the key
+// can be the stack of the hit, because `s` is assigned once. With a second `s = "none"`, it cannot.
 const hir::Expr* only_value(const Lowerer& l, const hir::Local& local) {
     const hir::Stmt* body = l.function ? l.function->body : l.handler ? l.handler->body : nullptr;
     if (!body || (l.function && std::ranges::find(l.function->params, &local) != l.function->params.end()))

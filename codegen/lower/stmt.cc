@@ -58,6 +58,13 @@ void begin_iteration(Lowerer& l, const hir::Stmt& loop, llvm::BasicBlock* limit,
         l.target.programs().loop_head(limit);
 }
 
+// The blocks of `for (init; condition; step) body`:
+//
+//     head    begin_iteration(), MAXACTION, the condition
+//     body    the statements; `break` goes to `end`
+//     next    the step; `continue` goes here
+//     limit   the target's own limit of iterations is reached: an error
+//     end
 void lower_loop(Lowerer& l, const hir::Loop& loop) {
     Emitter& e = l.e;
     // Counts the loop and its initialization. In loops and functions, the surrounding body counts these.
@@ -230,6 +237,8 @@ void lower_delete(Lowerer& l, const hir::Delete& stmt) {
     l.target.memory().read(l.env, address, size, e.zeros(size), false);
 }
 
+// While the body is lowered, errors lead to `catch`. An error past catching, such as a spent MAXACTION, goes on to the
+// handler around this one. Otherwise `try` in a loop could keep a handler running forever.
 void lower_try(Lowerer& l, const hir::Try& stmt) {
     Emitter& e = l.e;
     llvm::BasicBlock *caught = e.block("catch"), *end = e.block("endtry");
