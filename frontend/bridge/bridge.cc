@@ -110,6 +110,11 @@ const char* name_of(Dialect dialect) {
 // The tests go from certain to less certain: a `#!` line, a command of perf, the first probe, and then words that only
 // one of the languages has. A wrong guess would hide the parser's own message, so a text without such a sign is taken
 // for our language.
+//
+//     kprobe:vfs_read { ... }         a provider of bpftrace and a colon
+//     syscall::read:entry { ... }     four fields: DTrace
+//     profile:::tick-1s { ... }       both have `profile`; an empty field follows only in DTrace
+//     BEGIN { trace(1) }              both have `BEGIN`; only DTrace has trace()
 std::optional<Dialect> guess_dialect(std::string_view text) {
     const std::string_view first_line = text.substr(0, text.find('\n'));
     if (first_line.starts_with("#!") && has_any(first_line, {"dtrace", "bpftrace"}))

@@ -13,7 +13,7 @@
 // - reader.cc makes a tree (tree.h).
 // - point.cc translates the probes.
 // - facts.cc finds out what the maps contain. `@reads` can be a counter, a statistic or a plain variable, and the
-//   assignment that decides this may come later in the script. So this is a step of its own.
+//   assignment that decides this may come later in the script. So this is a separate step.
 // - writer.cc and expressions.cc write the text.
 //
 // Translations must keep the meaning, but need not be complete. If a word has a similar, but not the same meaning in

@@ -25,7 +25,7 @@ struct Bridged {
 struct BridgeOptions {
     // Returns the path of a library or program by its name (`libc`, `bash`), or "". May be null.
     std::function<std::string(const std::string&)> find_path;
-    std::string program; // the target's program, from find_path; empty if there is none
+    std::string program; // the path of the target's program; empty without a target
 };
 
 } // namespace sonde::bridge

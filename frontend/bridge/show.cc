@@ -6,7 +6,7 @@
 //         printf("@reads[%d]: %d\n", key, reads[key])
 //
 // The result is source text, because users read and change it. A map without keys needs no loop. Parts of a key that
-// are stacks are printed on lines of their own, before the line with the other parts.
+// are stacks are printed on separate lines, before the line with the other parts.
 #include "frontend/bridge/show.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
-// A tracepoint of the kernel has two forms: the arguments of its function (TP_PROTO), which our `kernel.trace`
-// provides, and the fields of a record that the kernel fills from these arguments (TP_fast_assign), which bpftrace
-// provides. The table repeats these assignments for the tracepoints that scripts use most. Source:
-// include/trace/events/*.h in Linux.
+// A tracepoint of the kernel has two forms. Our `kernel.trace` provides the arguments of its function (TP_PROTO).
+// bpftrace provides the fields of a record, which the kernel fills from these arguments (TP_fast_assign). The table
+// repeats these assignments for the tracepoints that scripts use most. Source: include/trace/events/*.h in Linux.
 //
 // Without a row, the field's own name is used, which is right if the argument has the same name.
 #include "frontend/bridge/tracepoint_fields.h"
@@ -12,7 +11,8 @@
 namespace sonde::bridge {
 
 const TracepointField* find_field(std::string_view tracepoint, std::string_view field) {
-    // A row applies to all tracepoints whose names begin with `tracepoint`; the first matching row counts. A disk is a
+    // A row applies to all tracepoints whose names begin with `tracepoint`; the first matching row counts. So a row of
+    // one tracepoint (`sched_process_hang`) must come before the row of its family (`sched_process_`). A disk is a
     // number of 12 bits and one of 20 bits.
     static constexpr std::array fields = {
         TracepointField{"sched_migrate_task", "orig_cpu", "$p->thread_info->cpu", false},

@@ -10,7 +10,7 @@
 namespace sonde::bridge {
 
 struct Word {
-    std::string ours; // empty if there is no counterpart
+    std::string ours; // empty without a counterpart
     std::string gap;  // the reason
 };
 

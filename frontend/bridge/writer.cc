@@ -485,7 +485,8 @@ class ScriptWriter {
         return {fmt::format("{}{}", line ? "println" : "print", value.starts_with('(') ? value : "(" + value + ")")};
     }
 
-    // print(), printa() and trace()
+    // print(), printa() and trace(). print(@map) prints the map as at the end of the session, with an optional number
+    // of elements and a divisor. print((1, comm)) prints a tuple: `(1, bash)`. Any other value gets println().
     Lines write_print(const Node& node) {
         const std::vector<NodePtr>& args = node.parts;
         if (node.text == "printa" && args[0]->kind == NodeKind::String)
@@ -521,7 +522,8 @@ class ScriptWriter {
         return {fmt::format("println({})", kind == Value::Number ? write(w_, value) : write_text(w_, value))};
     }
 
-    // printa("%-20s %@d\n", @x): the keys in order, and the value at %@.
+    // DTrace's printa("%-20s %@d\n", @x) has a directive for each key, in their order, and `%@` for the value in any
+    // place. A histogram is not a number, so it follows on separate lines, and its directive is dropped.
     Lines write_printa(const Node& node) {
         if (node.parts.size() != 2 || !is_map(*node.parts[1]))
             return statement_of(w_.gap(node, "`printa` takes a format and one map"));
