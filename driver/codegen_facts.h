@@ -16,9 +16,9 @@ CKernel kernel_for_c(Translation& t);
 // Collects the facts that decide how handlers are compiled, from the running kernel or the kernel of -r.
 CodegenFacts find_codegen_facts(const Options& options, const Translation& t, const hir::Program& program);
 
-// Adds the script's compiled C code (null if the script has none; otherwise it must outlive `facts`). For -p4, also
-// adds the parts of a saved plan: the texts, and the kernel that the plan fits. Errors: the types of a kernel module
-// cannot be read.
+// Adds the script's compiled C code, which must outlive `facts`; null if the script has no C code. For -p4, also adds
+// the parts of a saved plan: the texts, and the kernel that the plan fits. Errors: the types of a kernel module cannot
+// be read.
 Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const CCode* c_code);
 
 } // namespace sonde

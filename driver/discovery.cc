@@ -70,6 +70,7 @@ class Aliases {
     }
 
   private:
+    // The point without `?`, `!` and its condition, so that a use and its definition have the same text.
     static std::string title_of(const ast::ProbePoint& point) {
         ast::ProbePoint plain = point;
         plain.optional = plain.sufficient = false;
@@ -265,6 +266,8 @@ class Search {
     struct Named {
         std::string name, line;
     };
+    // Prints the matches of one kind, the best ones first. `rest` is the command that lists all of them. If
+    // `are_points`, the best match can become the example at the end of the search.
     void print_kind(const std::string& title, std::vector<Named> found, const std::string& rest, bool are_points) {
         if (found.empty())
             return;

@@ -1,8 +1,8 @@
 // Running out of memory.
 //
-// Some of the libraries that read debug information and translate crash if an allocation fails: libdw 0.188 reads
-// through a null pointer. sonde therefore checks the available memory before it calls them. For small scripts and
-// programs, that is enough.
+// Some of the libraries for debug information and for translation crash if an allocation fails. For example, libdw
+// 0.188 reads through a null pointer. sonde therefore checks the available memory before it calls them. For small
+// scripts and programs, that is enough.
 #pragma once
 
 #include "base/result.h"

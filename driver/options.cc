@@ -364,7 +364,7 @@ std::variant<Options, int> read_words(std::vector<std::string> given) {
         return refuse(wrong);
     if (words.count("--help") > 0)
         return fmt::print("{}", short_help()), 0;
-    // Scripts that generate scripts look for "version N.N" here, and adapt their output to it.
+    // Scripts that generate scripts look for "version N.N" here, and adapt their output to this version.
     if (words.count("--version") > 0)
         return fmt::print("sonde {}: SystemTap's language, version {}\n", SONDE_VERSION, systemtap_version), 0;
     if (!words.unknown().empty())

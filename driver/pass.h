@@ -11,7 +11,7 @@ namespace sonde {
 constexpr int exit_failure = 1;
 
 void say_error(const std::string& message);
-// Prints "Pass N: WHAT failed.", which are SystemTap's words. Returns exit_failure.
+// Prints "Pass N: parse failed." in SystemTap's words. Returns exit_failure.
 int say_failed(int pass);
 
 // Measures the time of a pass, and prints it at -v as stap does.

@@ -58,7 +58,7 @@ std::string plain_text(std::string_view text) {
     return begin == std::string::npos ? "" : out.substr(begin, out.find_last_not_of(' ') + 1 - begin);
 }
 
-// Prints the first cell of `| name | description |` in a column of its own.
+// Prints the first cell of `| name | description |` in a separate column.
 std::string row_text(std::string_view row) {
     size_t middle = 1;
     while (middle < row.size() && (row[middle] != '|' || row[middle - 1] == '\\'))

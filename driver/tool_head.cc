@@ -124,7 +124,7 @@ void continue_text(std::string& text, const std::string& line) {
     text += (text.empty() ? "" : " ") + line.substr(line.find_first_not_of(' '));
 }
 
-// Shortens a long list. The script has all of it.
+// Shortens a long list. The script has the whole list.
 std::string shortened(const std::string& text) {
     constexpr size_t most = 40;
     return text.size() <= most ? text : text.substr(0, text.rfind(',', most) + 1) + "...";

@@ -31,6 +31,7 @@ std::string plain_name(const std::string& path) {
     return name;
 }
 
+// `libc.so.6`, `libc` and `c` name the file /lib/libc.so.6.
 bool is_named(const std::string& path, const std::string& name) {
     return file_name(path) == name || plain_name(path) == name || plain_name(path) == "lib" + name;
 }
@@ -65,6 +66,7 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
             return std::filesystem::absolute(name, ignored).string();
         return Error(fmt::format("there is no file `{}`", name));
     }
+    // The target comes first: it can use another version of a library than the installed one.
     std::vector<std::string> known;
     if (target.pid)
         known = mapped_libraries(target.pid);

@@ -62,6 +62,8 @@ void add_library_file(Translation& t, const std::string& name, std::string text,
 Result<void> open_library(Translation& t, const Options& options) {
     const std::optional<plan::Origin>& origin = options.driver.origin;
     t.library.emplace(t.sources, [&t](FileId file) {
+        // The library is written in the newest language, even if --compatible names an older one. Its conditionals on
+        // `systemtap_v` still see the version of the script.
         ParseOptions parse_options = t.parse_options;
         parse_options.privileged = true;
         parse_options.asked_version = std::exchange(parse_options.compatible, systemtap_version);
@@ -157,6 +159,7 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) 
         ids.push_back(t.sources.add(path == "-" ? "<input>" : path, *std::move(text)));
         first_argument = 1;
     }
+    // The first positional word is FILE. With -e or a tool, all of them are arguments.
     t.parse_options.args.assign(options.translate.positional.begin() + static_cast<ptrdiff_t>(first_argument),
                                 options.translate.positional.end());
     for (const std::string& extra : options.translate.extras)

@@ -98,6 +98,7 @@ bool takes_value(const Request& request, const std::string& name) {
     return row && row->takes_next_word();
 }
 
+// The program need not be the first word: `sudo sonde -l`.
 Request read_request(ShellLine line) {
     Request out;
     auto program = std::ranges::find_if(
@@ -135,6 +136,7 @@ Request read_request(ShellLine line) {
 // ---- what there is
 // ------------------------------------------------------------------------------------------------------
 
+// Runs pass 1 as -l does, but without messages. `t` is empty if that fails.
 std::optional<Translation>& open_translation(std::optional<Translation>& t, const Request& request, Options& options,
                                              bool with_variables) {
     options = Options();
@@ -247,6 +249,7 @@ Answer complete_value(const Request& request, Value value) {
     return {};
 }
 
+// Returns the values that continue `text`. `before` is the part of the word in front of the value.
 std::vector<Completion> complete_listed(const std::string& before, const std::vector<std::string>& values,
                                         const std::string& text) {
     std::vector<Completion> out;
@@ -272,6 +275,7 @@ Answer complete_option_value(const Request& request, const std::string& option) 
     return complete_value(request, value_of(*row));
 }
 
+// Completes the name of an option or, after a `=`, its value: `--color=al` becomes `--color=always`.
 Answer complete_option(const Request& request) {
     const std::string& text = request.line.word;
     Answer out;

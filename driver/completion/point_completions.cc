@@ -39,7 +39,7 @@ struct Component {
     enum Argument { None, String, OpenString, Number, Open } argument = None;
     std::string value;    // the string, without escapes
     size_t value_at = 0;  // its position in the text
-    std::string_view end; // what follows the argument, up to the next `.`
+    std::string_view end; // the text between the argument and the next `.`
 };
 
 std::vector<Component> take_apart(std::string_view text) {
@@ -133,6 +133,8 @@ void add(std::vector<Completion>& out, Completion one) {
 // ---- the words of a point
 // -----------------------------------------------------------------------------------------------
 
+// Completes `name`, the name of the last component; `head` is the text before it. The names come from the forms and the
+// aliases. Where the forms have a `*`, as for system calls, a listing provides them.
 void complete_name(std::vector<Completion>& out, const std::string& head, const std::string& name,
                    const std::vector<Component>& components, const PointSources& sources) {
     const size_t count = components.size() - 1;
@@ -223,6 +225,8 @@ Completion with_string(const std::string& before, const std::string& value, cons
     return {before + in_string(value) + (whole ? "\")" : "\")."), "", whole};
 }
 
+// Completes the open string of the last component. Programs, libraries and modules come from the machine's files, and
+// all other names from a listing.
 void complete_string(std::vector<Completion>& out, const std::string& text, const std::vector<Component>& components,
                      const PointSources& sources) {
     const Component& last = components.back();
@@ -274,6 +278,7 @@ void complete_string(std::vector<Completion>& out, const std::string& text, cons
             add(out, with_string(before, name, components, sources));
 }
 
+// Returns the continuations of the last component, one step ahead.
 std::vector<Completion> complete_once(const std::string& text, const PointSources& sources) {
     std::vector<Completion> out;
     std::vector<Component> components = take_apart(text);
@@ -322,6 +327,8 @@ size_t skip_blanks(std::string_view text, size_t at) {
     return at;
 }
 
+// Finds the cursor's place. The parser cannot do this, because the script is unfinished. So this function follows only
+// comments, strings, braces and the heads of probes. A string in a head may be open, as in `probe process("ngi`.
 ScriptEnd find_end(std::string_view script) {
     ScriptEnd out;
     size_t depth = 0, parentheses = 0, head = 0;
@@ -388,6 +395,8 @@ constexpr std::string_view statements[] = {"break", "continue", "delete ", "else
                                            "if (",  "next",     "return ", "try {", "while ("};
 constexpr std::string_view declarations[] = {"function ", "global ", "private ", "probe "};
 
+// Completes the last word: an operator after `@`, a variable of the probe's points after `$`, and otherwise also a
+// statement or a function.
 void complete_body(std::vector<Completion>& out, const std::string& script, const ScriptEnd& end,
                    const PointSources& sources) {
     size_t begin = script.size();

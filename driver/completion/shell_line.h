@@ -1,5 +1,5 @@
-// A shell's line up to the cursor: the unquoted words of its last command, and the unfinished word, which can have an
-// open quote. sonde's points contain quotes and parentheses, so their completion must know how the shell will read
+// A shell's line up to the cursor: the unquoted words of its last command, and the unfinished word. This word can have
+// an open quote. sonde's points contain quotes and parentheses, so their completion must know how the shell will read
 // them.
 //
 // The quoting is that of POSIX shells: '...', "..." and backslashes. zsh and fish agree for the characters in points.
