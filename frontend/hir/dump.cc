@@ -1,5 +1,10 @@
-// Prints HIR as text, for --dump=hir and for tests. Unlike the dump of the syntax tree it is not meant to be parsed: it
-// shows what analysis has decided, such as the types of values and the locals that stand for other expressions.
+// Prints HIR as text, for --dump=hir and for tests. The text cannot be parsed again. It shows the decisions of the
+// analysis, such as the types of values, and it prints a local that stands for another expression as that expression.
+//
+//     @n, %f()        a global, a call of a primitive
+//     user.s32[x]     a load of a signed number of 32 bits from user memory
+//     reg5, arg0      a register, an argument of a kernel function
+//     entry0          a value that was saved at the function's entry
 #include <fmt/format.h>
 
 #include "frontend/hir/hir.h"

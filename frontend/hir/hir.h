@@ -382,8 +382,8 @@ struct Retype : Expr { // Long
         : Expr(ExprKind::Retype, ValueType::Long, r), operand(e), size(s), is_signed(sign) {}
 };
 
-// The number in Program::texts of a string that is known at compile time: a literal, a text of the probe point, or an
-// entry of a table of names (passes/intern.cc).
+// The number in Program::texts of a string that is known at compile time (passes/intern.cc). The string is a literal, a
+// text of the probe point, or an entry of a table of names.
 struct TextNumber : Expr { // Long
     Expr* text;
     TextNumber(Range r, Expr* t) : Expr(ExprKind::TextNumber, ValueType::Long, r), text(t) {}
