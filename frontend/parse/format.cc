@@ -1,4 +1,7 @@
 // Parses printf formats. Source of the rules: the chapter on output functions in the SystemTap language reference.
+//
+// For example, "%-5d of %%" becomes two directives: an Integer with the flag `-` and the width 5, and the Literal " of
+// %". The values and their types are not known here.
 #include "frontend/parse/format.h"
 
 #include <cctype>

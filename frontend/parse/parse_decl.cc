@@ -5,7 +5,8 @@
 //     probe a.b { ... }
 //     probe a.b = process("x").function("f") { ... }
 //
-// So names of aliases are parsed as probe points, and then checked for what a name cannot have, such as a condition.
+// So names of aliases are parsed as probe points. A check then refuses parts that a name cannot have, such as a
+// condition.
 //
 // Users often come from another language or paste a command line. Where a declaration was expected, the words that
 // follow are compared with the habits of these languages, and the message says what to write instead.
@@ -159,6 +160,8 @@ void parse_globals(Parser& p, File& file, bool is_private) {
     p.accept(";");
 }
 
+// Parses `n`, `n = literal`, `n[capacity]`, and `n%` or `n[capacity]%` for an array that wraps. In `n%=1`, the lexer
+// has joined the two signs.
 bool parse_global(Parser& p, File& file, bool is_private) {
     const Token* name = p.expect_name("a global's name");
     if (!name)
@@ -235,6 +238,7 @@ bool parse_params(Parser& p, Function& function) {
         return true;
     do {
         const Token &first = p.peek(), &second = p.peek(1);
+        // Two names in a row: the type stands before the name as in C, `function f(long x)`.
         if (second.kind == TokenKind::Identifier &&
             (first.kind == TokenKind::Identifier || first.is_keyword("long") || first.is_keyword("string"))) {
             p.fail(first.range, fmt::format("`{}` is not a parameter's name", first.text))

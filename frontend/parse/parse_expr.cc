@@ -401,6 +401,7 @@ Expr* parse_print(Parser& p, const Token& name) {
         return nullptr;
     }
     print->range = p.since(name.range);
+    // println() alone ends a line, but print() alone would do nothing.
     size_t least = print->has_delimiter ? 2 : print->has_format || print->newline ? 0 : 1;
     if (print->args.size() < least)
         p.diags.report(DiagId::Arity, print->range,

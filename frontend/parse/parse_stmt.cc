@@ -1,7 +1,7 @@
 // Parses statements. A `;` ends a statement, but the language does not require it.
 //
-// Because of that, a missing operator cannot be told from a new statement by grammar alone: `a b` is two statements.
-// The parser uses line breaks as a hint for messages and for recovery:
+// So the grammar alone cannot distinguish a missing operator from a new statement: `a b` is two statements. The parser
+// uses line breaks as a hint for messages and for recovery:
 //
 //     x = f(1      # the parenthesis is not closed
 //     y = 2        # a name at the beginning of a line: probably the next statement

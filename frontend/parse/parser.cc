@@ -106,8 +106,8 @@ DiagBuilder Parser::fail(Range range, const std::string& message) {
     return diags.report(DiagId::Syntax, range, message);
 }
 
-// Reports what was expected and what is there. If the wrong token is a habit from another language, the message says
-// how to write it in this language.
+// Reports the expected and the actual token. If the wrong token is a habit from another language, the message says how
+// to write it in this language.
 DiagBuilder Parser::fail_expected(std::string_view what) {
     const Token& token = peek();
     std::string got = token.kind == TokenKind::End        ? "the end of the script"
@@ -154,7 +154,7 @@ bool Parser::too_high(const Expr& expr) {
 bool ParseOptions::older_than(const char* version) const { return strverscmp(compatible.c_str(), version) < 0; }
 
 namespace {
-// Lexes and preprocesses. A missing argument (`$1`) is reported only now: it is no error in a branch that is not taken.
+// Lexes and preprocesses. A missing argument (`$1`) is reported only now: it is allowed in a branch that is not taken.
 std::vector<Token> read_tokens(FileId file, const Sources& sources, const ParseOptions& options, Diagnostics& diags) {
     std::vector<Token> tokens = lex(file, sources, options.args, diags, !options.older_than("2.3"));
     if (options.older_than("3.0"))
