@@ -40,6 +40,8 @@ constexpr uint64_t first_function = uint64_t{1} << 48; // larger than any offset
 constexpr uint64_t nowhere = uint64_t{1} << 40;        // NULL, for reads through the pointer
 constexpr const char* function_mark = "sonde_mark_function";
 
+// Follows the address through additions, choices and phis to all its uses. A use that may write, or that stores the
+// address elsewhere, makes the answer "no".
 bool is_only_read(llvm::Value& value, llvm::SmallPtrSetImpl<llvm::Value*>& seen) {
     if (!seen.insert(&value).second)
         return true;
@@ -291,7 +293,15 @@ class Pool {
             table->eraseFromParent();
     }
 
-    // Finds the loads of addresses that became numbers. Returns false if one can also load another address.
+    // Finds the loads of addresses that became numbers. Returns false if one can also load another address. Example of
+    // a list, whose walk has one such load:
+    //
+    //     struct item { const struct item *next; int id; };
+    //     static const struct item last = {0, 2}, first = {&last, 1};
+    //     for (const struct item *p = &first; p; p = p->next)      // p is &first, or the result of this load
+    //
+    // If `p` could also be an argument of the function, `p->next` could be an address of the kernel. Then the constants
+    // stay unchanged, and refuse_addresses() reports them.
     bool find_loads() {
         std::vector<llvm::LoadInst*> all;
         std::set<const llvm::Value*> found;
@@ -364,6 +374,10 @@ class Pool {
         }
     }
 
+    // Replaces the load of a pointer by the load of a number, which becomes a pointer again:
+    // * A function's number stays as it is. Only comparisons and the `switch` of a call use it.
+    // * A constant's number is added to the pool's address. 0 becomes `nowhere`, so that an access through NULL fails
+    //   the check of the bounds. Where the pointer is compared with NULL, 0 stays 0.
     void decode(llvm::LoadInst& load) {
         Usage usage;
         llvm::SmallPtrSet<const llvm::Value*, 8> seen;

@@ -102,6 +102,9 @@ Result<ClangOutput> run_clang(const std::string& text) {
     for (const Result<Fd>* file : {&in, &out, &messages, &files})
         if (!*file)
             return Error(file->error());
+    // -O1 without LLVM's passes: with -O0, clang marks functions as not to be optimized, and omits the lifetimes of
+    // variables. `-fwrapv` and the two options after it give overflow, aliasing and null pointers the meaning that they
+    // have in the kernel.
     std::vector<std::string> words = {program,
                                       "--target=bpf",
                                       "-mcpu=v3",

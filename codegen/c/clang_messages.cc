@@ -115,7 +115,11 @@ std::optional<CTypeName> read_type(std::string_view text) {
 }
 
 // The type that a message reports as incomplete or unknown. For an incomplete type, clang quotes the name in the text
-// and last its definition. For an unknown name, its suggestion follows the name.
+// and last its definition. For an unknown name, its suggestion follows the name. Examples, with the result:
+//
+//     incomplete definition of type `struct xfs_inode`                                struct xfs_inode
+//     unknown type name `xfs_ino_t`; did you mean `ino_t`?                            xfs_ino_t
+//     use of undeclared identifier `XFS_DINODE_MAGIC`                                 XFS_DINODE_MAGIC, an enumerator
 std::optional<CTypeName> missing_type(const std::string& text) {
     const bool is_incomplete =
         text.find("incomplete ") != std::string::npos || text.find("never completed") != std::string::npos;

@@ -92,7 +92,11 @@ void collect_functions(std::string_view text, std::set<std::string>& names) {
 }
 
 // Chooses the parts of the kernel's headers that are used by the script or by other chosen parts. Adds the names that
-// they use to `names`.
+// they use to `names`. A line of kernel_macros.h is a part for the name that it defines. The other files have parts
+// like this one, which a use of `rb_next` selects:
+//
+//     //@ rb_next : rb_node
+//     static inline struct rb_node *rb_next(const struct rb_node *node) { ... }
 std::string choose_parts(std::set<std::string>& names, const std::set<std::string>& own) {
     struct Part {
         std::set<std::string> names;

@@ -7,7 +7,7 @@
 //     names[0] = &"a";
 //     names[1] = &"b";
 //
-// Tables outside of functions stay constants; tables.cc replaces the addresses in these by numbers.
+// Tables outside of functions stay constants; address_tables.cc replaces the addresses in these by numbers.
 #include "codegen/c/constants.h"
 
 #include <llvm/ADT/STLExtras.h>

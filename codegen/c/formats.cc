@@ -206,7 +206,7 @@ class Format {
         return true;
     }
 
-    // A decimal number that has the octal digits of the value (at most eleven).
+    // A decimal number that has the octal digits of the value (at most eleven): 420, in octal 644, gives 644.
     llvm::Value* octal(llvm::Value* value) {
         llvm::Value* out = ir_.getInt64(0);
         uint64_t weight = 1;
@@ -276,6 +276,8 @@ class Format {
         return ir_.CreateAlloca(type);
     }
 
+    // A string of the script's C is passed as it is. Any other string is first read by its first byte, so that an
+    // invalid pointer is an error. With a precision, the bytes are copied to a slot, and the copy is printed.
     bool convert_text(const Conversion& one) {
         if (!one.length.empty() || one.flags.find_first_not_of('-') != std::string::npos)
             return refuse_kind(one);

@@ -15,6 +15,8 @@
 
 namespace sonde {
 
+// A call of a helper is a call of a constant address: in LLVM IR, `call i64 inttoptr (i64 113 to ptr)(...)`. The
+// address 0 is a null pointer there.
 std::optional<uint64_t> helper_number(const llvm::CallBase& call) {
     const llvm::Value* callee = call.getCalledOperand();
     if (llvm::isa<llvm::ConstantPointerNull>(callee))

@@ -206,8 +206,9 @@ Result<void> hide_names(btf& types, const std::set<std::string>& hidden) {
     return {};
 }
 
-// C code that makes clang compare the layouts: sizes, and offsets of members that the text names. A member at another
-// offset than in the kernel would give wrong values. Types that share a name with another one are not compared.
+// C code that makes clang compare the layouts: sizes, and offsets of members that the text names. BTF has offsets, but
+// not the attributes `packed` and `aligned` from which a C compiler computes them. A member at another offset than in
+// the kernel would give wrong values. Types that share a name with another one are not compared.
 std::string compare_layouts(const btf& types, const std::vector<uint32_t>& ids, const std::set<std::string>& names) {
     auto name_of = [&](const btf_type& type) { return std::string_view(btf__name_by_offset(&types, type.name_off)); };
     std::map<std::string_view, unsigned> count;

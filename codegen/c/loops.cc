@@ -249,6 +249,9 @@ void part_calls_from_heads(CBody& body) {
     }
 }
 
+// Adds the check at each back edge: `if (--left < 0) goto failed`. All loops share the counter `left`. With may_goto, a
+// may_goto follows the check. Without it, a loop with one head is also marked for a callback. Loops with several heads
+// share a second counter instead, whose start the verifier knows.
 void bound_loops(CBody& body, CPointers& pointers) {
     const Edges edges = back_edges(body.function);
     if (edges.empty())

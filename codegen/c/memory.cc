@@ -455,9 +455,17 @@ class Securing {
         return true;
     }
 
-    // Bounds what a helper writes. The helper's first two arguments are the buffer and its size. A helper that writes a
-    // string gets a smaller size if the buffer is too small; for all others that is an error. Returns false after a
-    // report.
+    // Bounds the memory that a helper writes. The helper's first two arguments are the buffer and its size. The check
+    // depends on the parts that are constants:
+    //
+    //     place      size       check
+    //     constant   any        the size is at most the rest of the object
+    //     variable   constant   the place leaves room for the size (stay_inside())
+    //     variable   variable   bound_both(), only in a slot
+    //     in a slot that is an argument: the place, and then the size up to one string
+    //
+    // A helper that writes a string gets a smaller size if the buffer is too small; for all others that is an error.
+    // Returns false after a report.
     bool bound_written(llvm::CallBase& call, uint64_t number) {
         const CPointers::Target target = pointers_.target_of(call.getArgOperand(0));
         if (!target.local || target.is_constant) {
@@ -746,6 +754,13 @@ void name_files(llvm::Module& module, const Sources& sources) {
 
 } // namespace
 
+// The order of the steps:
+// * Refuse what no later step could make possible, while each line is still at its place (refuse.h).
+// * Turn tables in functions into stores (constants.cc).
+// * Inline all functions, in rounds. Calls through pointers become choices (address_tables.cc).
+// * Turn addresses in constants into numbers.
+// * Rewrite each function (Securing).
+// * Give all code places in the script, and write the bitcode.
 Result<std::optional<CCode>> secure_c_code(const std::string& bitcode,
                                            const std::vector<const hir::Function*>& functions, const CLimits& limits,
                                            Diagnostics& diags) {

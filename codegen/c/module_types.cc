@@ -220,7 +220,15 @@ bool ModuleTypes::find(const std::set<CTypeName>& names) {
     return found_.size() - before > differ_.size() - differed;
 }
 
-// Appends the types and names of a module.
+// Appends the types and names of a module. In its own BTF, each module counts from the end of the kernel's:
+//
+//                            own numbers      after merging
+//     kernel                 1 to N           1 to N
+//     module a, 20 types     N + 1 to N + 20  the same
+//     module b, 30 types     N + 1 to N + 30  N + 21 to N + 50
+//
+// So numbers up to N stay, and higher ones are increased by the types of the modules before. The same holds for offsets
+// of names.
 void ModuleTypes::append(Module& module, std::string& types, std::string& names) {
     const BtfFile& own = *module.types;
     const auto kernel_names = static_cast<uint32_t>(kernel().name_bytes().size());

@@ -11,7 +11,7 @@
 //   comparison. Memory at such an address is read by bpf_probe_read_kernel().
 //
 // Example: for `char text[8]; ... text[i] = 0;`, LLVM computes the pointer `text + i`. This becomes:
-//     if (i > 8 - 1) error("an index is outside of what has 8 bytes");
+//     if (i > 8 - 1) error("the index is outside of the object's 8 bytes");
 //     *(text + i) = 0;
 //
 // What would break it: the verifier must see the check and the addition on the same register. If LLVM merges the
