@@ -138,6 +138,9 @@ std::string write_name(Writing& w, const Node& node) {
     return word.ours.empty() ? w.gap(node, word.gap) : word.ours;
 }
 
+// Translates `a->b` and `a.b`. The first cases are values that only look like structures: `args`, `ctx` of an iterator,
+// DTrace's `curpsinfo`, and the pair `$kv` of a loop. For a real structure, a pointer with a known cast needs `@cast`.
+// Any other pointer is left to sonde's own types.
 std::string write_member(Writing& w, const Node& node) {
     const Node& base = *node.parts[0];
     if (is_args(base))
@@ -349,7 +352,8 @@ constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"speculate", "only text can be speculative: `speculate(id, text)`"},
 };
 
-// strcmp() and strncmp(), which return 0 for equal texts; empty for other calls.
+// strcmp() and strncmp() return 0 for equal texts. So the condition `strcmp(a, b)` is `a != b`, and `strcmp(a, b) == 0`
+// is `a == b`. Returns "" for other calls.
 std::string write_comparison(Writing& w, const Node& node, const char* op) {
     const std::vector<NodePtr>& args = node.parts;
     if (node.kind != NodeKind::Call)
@@ -502,6 +506,7 @@ std::string write_binary(Writing& w, const Node& node) {
         if (std::string compared = write_comparison(w, *node.parts[0], node.text.c_str()); !compared.empty())
             return compared;
     const std::string left = operand(*node.parts[0]);
+    // `a ^^ b` is true if exactly one of them is.
     if (node.text == "^^")
         return fmt::format("!({}) != !({})", left, operand(*node.parts[1]));
     return fmt::format("{} {} {}", left, node.text, operand(*node.parts[1]));

@@ -157,7 +157,7 @@ class Definition {
         return fmt::format("{}.function({})", base, quoted(place));
     }
 
-    // name=+8(%di):u32
+    // Adds one value to the format and to the list of values. `name=+8(%di):u32` adds " name=%d" to the format.
     void add_argument(const std::string& text, std::string& format, std::string& values, std::vector<Gap>& gaps) {
         std::string expression = text, name, type;
         if (const size_t equals = expression.find('='); equals != std::string::npos) {

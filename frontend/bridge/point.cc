@@ -147,7 +147,7 @@ OurPoint timer_point(const std::string& unit, const std::string& count, bool on_
     return point;
 }
 
-// software:page-faults:100, hardware:cache-misses:1000000
+// `software:page-faults:100` becomes `perf.sw.page_faults.sample(100)`.
 OurPoint counter_point(const std::vector<std::string>& parts, bool hardware) {
     std::string name = parts.size() > 1 ? parts[1] : "";
     std::ranges::replace(name, '-', '_');
@@ -218,7 +218,8 @@ OurPoint tracepoint_point(const std::vector<std::string>& parts) {
     return point;
 }
 
-// watchpoint:ADDRESS:LENGTH:MODE. An address in the upper half is the kernel's.
+// `watchpoint:ADDRESS:8:w` becomes `process.data(ADDRESS).length(8).write`. An address in the upper half is the
+// kernel's.
 OurPoint watchpoint(const std::vector<std::string>& parts) {
     if (parts.size() != 4 || parts[1].find('+') != std::string::npos)
         return gap("a watchpoint needs an address or a variable: `process(\"PATH\").data(\"NAME\").write`");

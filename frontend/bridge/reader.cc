@@ -245,7 +245,8 @@ class Reader {
         expect(")", "after the map's size");
         accept(";");
     }
-    // inline int NAME = VALUE; Returns false for another declaration.
+    // Reads `inline int NAME = VALUE;` as a macro. The value gets parentheses, as the value of a variable would have:
+    // with `inline int N = 1 + 2;`, `2 * N` is 6. Returns false for another declaration.
     bool read_inline() {
         const size_t end = text_.find(';', at_), equals = text_.find('=', at_);
         if (end == std::string_view::npos || equals == std::string_view::npos || equals > end)

@@ -115,6 +115,8 @@ Word argument_word(int number, Dialect dialect, const OurPoint& point, bool as_p
 
 } // namespace
 
+// Words that depend on the point come first, then the tables. `probe` is therefore in a table, too, for the remaining
+// points.
 Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bool as_pointer) {
     const bool is_dtrace = dialect == Dialect::Dtrace;
     if (name.starts_with("arg") && name.size() == 4 && isdigit(static_cast<unsigned char>(name[3])))
