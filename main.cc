@@ -6,6 +6,8 @@
 //   3 generate HIR -> LLVM -> Plan (-p and -v count lowering and compiling as passes 3 and 4)
 //   5 run      the Plan: load, attach, pump events, detach, report
 //
+// --dump prints the form after a pass: `ast` after pass 1, `hir` after pass 2, and `ir`, `bpf` and `plan` after pass 3.
+//
 // A new input of pass 3 must be part of the HIR, of Translate or of CodegenFacts. The key of the plan cache consists of
 // these (driver/plan_cache.h); with any other input, sonde would run an outdated plan.
 #include <cerrno>

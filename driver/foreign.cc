@@ -59,7 +59,8 @@ std::string in_shell_quotes(std::string_view word) {
     return out + "'";
 }
 
-// Returns the command line with the translated script.
+// Returns the user's command line with the translated script in place of the original, so that the user can paste it.
+// Adds -g if the script needs that.
 std::string command_with(const Options& options, const bridge::Bridged& bridged) {
     const std::string_view script =
         std::string_view(bridged.script).substr(0, bridged.script.find_last_not_of('\n') + 1);

@@ -118,6 +118,7 @@ class Words {
     Texts positional;
 
   private:
+    // An option with several names has an entry for each, so that messages can use the name that the user wrote.
     struct Entry {
         const OptionRow* row;
         std::string name;
@@ -277,8 +278,9 @@ std::string check_together(const Options& o, const Words& words) {
     return "";
 }
 
-// Derives the needs of the session and of the tool. A plan that is translated again keeps its earlier needs: its next
-// session may have them, too.
+// Derives the needs of the session and of the tool. For example, --timeline needs a record of every hit (tells_hits),
+// and --flame needs arrays with whole stacks. A plan that is translated again keeps its earlier needs: its next session
+// may have them, too.
 void derive_needs(Options& o) {
     Translate& t = o.translate;
     const SessionOptions& session = o.session;
