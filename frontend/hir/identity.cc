@@ -12,7 +12,8 @@ class Key {
   public:
     // With `own_locals`, locals are identified by the order in which they appear; otherwise by their address.
     explicit Key(bool own_locals) : own_locals_(own_locals) {}
-    // For a whole program: nothing is identified by its address, and positions in the script are part of the key.
+    // For a whole program: nothing is identified by its address. Positions in the script are part of the key, because
+    // run-time errors name them.
     explicit Key(const Program& program) : own_locals_(true), program_(&program) {
         for (const Function* function : program.functions)
             functions_.emplace(function, functions_.size());
