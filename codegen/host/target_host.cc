@@ -147,6 +147,7 @@ class HostArrays final : public Arrays {
         put(offsetof(HostForeach, sort_column), e_.getInt32(static_cast<uint32_t>(spec.loop->sort_column)));
         put(offsetof(HostForeach, sort_stat), e_.getInt32(static_cast<uint32_t>(spec.loop->sort_stat)));
         put(offsetof(HostForeach, sort_percentile), e_.number(spec.loop->sort_percentile));
+        // In the structure, -1 means no limit. A negative limit of the script means 0.
         llvm::Value* limit = spec.limit
                                  ? e_.CreateSelect(e_.CreateICmpSLT(spec.limit, e_.number(0)), e_.number(0), spec.limit)
                                  : e_.number(-1);
