@@ -33,7 +33,11 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
-// Returns a value as `name=value`. For a statistic, returns its extractors and its histogram.
+// Returns a value as `name=value`. For a statistic, returns its extractors and its histogram:
+//
+//     opens=42
+//     last="/etc/passwd"
+//     reads["cat"] @count=2 @min=10 @max=30 @sum=40 @avg=20
 std::string render(const plan::Global& global, const std::string& name, const char* payload, uint32_t max_string) {
     if (global.type == plan::Value::String)
         return fmt::format("{}={}\n", name, quoted(string_at(payload, max_string)));

@@ -17,7 +17,9 @@ constexpr timeval hurry_looked_at{0, 20'000};
 
 } // namespace
 
-// Runs its own event loop. A timer wakes it often enough to notice `hurry()`.
+// Runs its own event loop. A timer wakes it often enough to notice `hurry()`. The poster reports a silent server as an
+// answer with a problem, after some seconds. So no answer at all means that the time is over, or that the user is in a
+// hurry.
 Result<void> post_patiently(const HttpTarget& target, const HttpSettings& settings, const char* type,
                             const std::string& body, int64_t patience_ns, const std::function<bool()>& hurry) {
     const int64_t until = now_ns() + patience_ns;

@@ -1,3 +1,12 @@
+// The steps of a request:
+//
+// * post() frees the previous connection, creates a new one, and starts the request.
+// * libevent resolves the name, connects, and calls on_answer(), also if no answer has arrived.
+// * on_answer() stores the answer and activates done_event_. It must not free the connection, which libevent still
+//   uses.
+// * In the next turn of the loop, done_event_ calls the caller's function, which may call post() again.
+//
+// Freeing a connection can also cause a callback. `is_answered_` is set before, so that it is ignored.
 #include "runtime/sinks/http/poster.h"
 
 #include <event2/buffer.h>

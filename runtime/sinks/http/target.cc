@@ -30,7 +30,14 @@ std::string HttpTarget::host_and_port() const {
 bool HttpTarget::is_loopback() const { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 // User names and passwords in the URL are rejected, because other users can read command lines. --otlp-header takes
-// secrets from a file.
+// secrets from a file. Examples:
+//
+//     http://host                 port 80, or the option's default port
+//     https://host:4318/tenant    with TLS; the path is before the one that sonde appends
+//     http://[::1]:9000           the host is ::1
+//     host:4318                   refused: not a URL
+//     http://me:secret@host       refused: everybody could read the password
+//     http://host/v1/metrics      refused if sonde appends /v1/metrics itself
 Result<HttpTarget> parse_http_target(const std::string& text, const HttpOption& option) {
     const auto wrong = [&](const std::string& why) {
         return Error(fmt::format("{} {}: {}; expected http://HOST[:PORT][/PATH] or https://..., as in {}={}",

@@ -54,7 +54,13 @@ std::optional<Key::Kind> control_key(char c) {
 
 } // namespace
 
-// Unknown sequences and invalid bytes are skipped.
+// Unknown sequences and invalid bytes are skipped. Examples:
+//
+//     ESC [ A          Up
+//     ESC [ 1 ; 5 A    Control-Up, unknown: skipped as a whole
+//     ESC [            incomplete: stays in `bytes`
+//     ESC              Escape
+//     0xc3             the first byte of a character: stays in `bytes`
 std::vector<Key> take_keys(std::string& bytes) {
     std::vector<Key> keys;
     std::string_view rest = bytes;

@@ -37,6 +37,9 @@ std::string bound_text(const BucketBounds& bounds) {
 }
 
 // Returns the lines of a histogram, from the first to the last non-empty bucket: range, bar, count, percentage.
+//
+//     4 .. 7  ########     120  60.0%
+//     8 .. 15 #####         80  40.0%
 std::vector<std::string> histogram_lines(const plan::StatsNeeds& needs, const LiveValue& value, size_t columns) {
     const auto filled = [](uint64_t count) { return count != 0; };
     const std::span all(value.buckets.data(), needs.buckets()); // the counts for percentiles come after them

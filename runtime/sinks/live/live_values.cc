@@ -28,8 +28,9 @@ std::string stack_text(const std::vector<Frame>& frames) {
     return frames.empty() ? "(no stack)" : frames.size() > most_functions ? out + " < ..." : out;
 }
 
-// Subtracts an earlier state from a statistic. Returns false if the script has emptied the statistic since then; the
-// value is then unchanged.
+// Subtracts an earlier state from a statistic. This is how a scalar statistic is reset: handlers may add to it at any
+// time, and zeroing its parts one after the other would leave a count that does not match the sum. Returns false if the
+// script has emptied the statistic since then; the value is then unchanged.
 bool take_off(LiveValue& value, const Statistic& then) {
     if (value.block.count < then.block.count)
         return false;

@@ -93,7 +93,10 @@ bool AnsweredHosts::answers_address(const std::string& address) const {
     return false;
 }
 
-// An address must be one of this machine's. A name must be localhost, the configured name or the machine's own name.
+// An address must be one of this machine's. A name must be localhost, the configured name or the machine's own name:
+//
+//     localhost:9435, 127.0.0.1, [::1]:9435, myhost.    answered
+//     evil.example:9435, 127.0.0.1.evil.example         not answered, also if the names lead to 127.0.0.1
 bool AnsweredHosts::answers(std::string_view host) const {
     const std::string name = plain_name(without_port(host));
     if (name.empty())

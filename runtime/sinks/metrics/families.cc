@@ -311,7 +311,8 @@ std::string label_name(const std::string& text, const std::string& otherwise) {
 }
 
 // Distributes the limit fairly (max-min fairness): small arrays get all their series, and the remaining ones share the
-// rest equally. Scalars always get theirs, since the script declares only few.
+// rest equally. With a limit of 100, arrays that want 10, 60 and 200 series get 10, 45 and 45. Scalars always get
+// theirs, since the script declares only few.
 std::vector<uint64_t> share_out(const std::vector<FamilyDemand>& wanted, uint64_t most) {
     std::vector<uint64_t> out(wanted.size());
     std::vector<size_t> arrays;

@@ -101,6 +101,8 @@ class MetricsSink final : public Sink {
 
 } // namespace
 
+// The server's pictures include the pusher's numbers, so the pusher is created first. The server ends in stop(), before
+// the pusher.
 Result<Sinks> make_metric_sinks(SessionData& data, Output& output, const MetricSettings& settings) {
     Sinks out;
     const OtlpPusher* pusher = nullptr;

@@ -1,3 +1,11 @@
+// The two formats differ in names and types, not in samples:
+//
+//     OpenMetrics                   Prometheus
+//     # TYPE opens counter          # TYPE opens_total counter
+//     opens_total 42                opens_total 42
+//     # TYPE last info              # TYPE last_info gauge
+//     last_info{value="x"} 1        last_info{value="x"} 1
+//     # EOF
 #include "runtime/sinks/metrics/open_metrics.h"
 
 #include <cmath>

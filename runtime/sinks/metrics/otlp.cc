@@ -9,7 +9,14 @@
 #include "base/protobuf.h"
 #include "runtime/sinks/metrics/open_metrics.h"
 
-// Field numbers: opentelemetry/proto/{common,resource,metrics,logs,trace}/v1/*.proto.
+// Field numbers: opentelemetry/proto/{common,resource,metrics,logs,trace}/v1/*.proto. All three requests have the same
+// form:
+//
+//     1: resource_metrics, resource_logs or resource_spans
+//         1: resource: attributes of the sender
+//         2: scope_metrics, scope_logs or scope_spans
+//             1: scope: the name "sonde"
+//             2: a metric, a log record or a span; repeated
 namespace sonde {
 namespace {
 

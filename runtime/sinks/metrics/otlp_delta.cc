@@ -11,7 +11,12 @@ bool accumulates(const MetricFamily& family) {
 }
 
 // Subtracts the buckets of `before` from those of `point`. Buckets are cumulative, so compute the count of each one,
-// subtract, and add up again. Both lists may have different bounds. Returns false if a count has decreased.
+// subtract, and add up again. Both lists may have different bounds. Returns false if a count has decreased. Example:
+//
+//     bound                        1    3    7    +Inf
+//     before, up to the bound      2         5    6
+//     now, up to the bound         2    4    9    10
+//     difference in each bucket    0    2    2    0
 bool subtract_buckets(const MetricPoint& before, MetricPoint& point) {
     size_t next = 0;
     uint64_t up_to_here = 0, now_before = 0, base_before = 0, base = 0;

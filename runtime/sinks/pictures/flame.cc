@@ -82,7 +82,9 @@ class Drawing {
 
   private:
     // Fills in the earlier weights. Both profiles are scaled to the same total, so the comparison shows shares, not
-    // absolute values.
+    // absolute values. For the line `main;work 42` of the earlier profile, 42 (scaled) is added to the boxes `all`,
+    // `main` and `work`. A function that exists only in the earlier profile has no box, so its share shows only in its
+    // callers.
     void compare(const FoldedWeights& base) {
         uint64_t sum = 0;
         for (const auto& [stack, weight] : base)

@@ -12,7 +12,12 @@ namespace {
 
 constexpr size_t bar_width = 12;
 
-// Adds the line of a node, then those of its callees, heaviest first.
+// Adds the line of a node, then those of its callees, heaviest first. Callees below `least_part` share one line:
+//
+//     100.0% ############ all
+//      75.0% #########     main
+//      50.0% ######         work
+//      25.0%                (others)
 void add_lines(std::vector<std::string>& out, const FlameBox& box, double whole, double least_part, size_t depth) {
     const double part = static_cast<double>(box.weight) / whole;
     const std::string bar = bar_text(part, bar_width);

@@ -65,7 +65,12 @@ int64_t weight_of(const plan::Global& global, const ArrayElement& element) {
 
 } // namespace
 
-// A `=` after the first slash belongs to the file's name, not to `GLOBAL=`.
+// A `=` after the first slash belongs to the file's name, not to `GLOBAL=`:
+//
+//     reads.svg               the only suitable global
+//     n=reads.svg             the global n
+//     /tmp/a=b/reads.svg      the only suitable global
+//     http://host:4040        only for --pprof: pushed, not written
 Result<PictureRequest> parse_picture(PictureRequest::Kind kind, const std::string& text) {
     const PictureKind& facts = facts_of(kind);
     PictureRequest out;
@@ -104,10 +109,10 @@ namespace {
 
 // The requirements of a kind of picture, and the phrases for error messages.
 struct Subject {
-    bool (*fits)(const plan::Global& global); // "no ... of the script"
-    const char* one;                          // "A, B have ..."
-    const char* have;                         // "A, B have ..."
-    const char* none;                         // no global is suitable: advice
+    bool (*fits)(const plan::Global& global); // whether the global is suitable
+    const char* one;                          // "`x` is not ONE"
+    const char* have;                         // "which one? a, b HAVE"
+    const char* none;                         // if no global is suitable: the message, with advice
 };
 const Subject& subject_of(PictureRequest::Kind kind) {
     static constexpr Subject stacks{

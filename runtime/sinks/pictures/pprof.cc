@@ -154,7 +154,8 @@ std::vector<Frame> stack_of(const plan::Global& global, Symbols& symbols, const 
 } // namespace
 
 // In a stack, the frames of inlined functions come just before the function that contains their code. Such a group of
-// frames has one address and becomes one location.
+// frames has one address and becomes one location. For example, `min` inlined into `work`, which `main` calls, gives
+// two locations: the first has the lines of `min` and `work`, the second that of `main`.
 Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
                                   int64_t time_ns, int64_t duration_ns) {

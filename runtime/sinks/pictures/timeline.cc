@@ -94,7 +94,8 @@ Timeline::Thread& Timeline::thread_of(const HitTask& task) {
 }
 
 // Processes a hit: the begin or end of a call, or an instant. A return without an entry becomes an instant, because the
-// call began before the session or its record was lost.
+// call began before the session or its record was lost. If the return of an inner call was not seen, the return of an
+// outer one ends both: after `f begins, g begins, f returns`, g ends with a note, and then f.
 void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     switch (row.role) {
     case HitRole::None:
