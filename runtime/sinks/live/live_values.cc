@@ -28,8 +28,8 @@ std::string stack_text(const std::vector<Frame>& frames) {
     return frames.empty() ? "(no stack)" : frames.size() > most_functions ? out + " < ..." : out;
 }
 
-// Subtracts an earlier state from a statistic. This is how a scalar statistic is reset: handlers may add to it at any
-// time, and zeroing its parts one after the other would leave a count that does not match the sum. Returns false if the
+// Subtracts an earlier state from a statistic: a reset remembers the state of that time. Zeroing the statistic itself
+// could leave a count that does not match the sum, because handlers may add to it at any time. Returns false if the
 // script has emptied the statistic since then; the value is then unchanged.
 bool take_off(LiveValue& value, const Statistic& then) {
     if (value.block.count < then.block.count)
