@@ -11,6 +11,10 @@
 // * The other tracer has just removed its uprobe. So the memory is read a second time.
 // * The uprobe is for this process alone, or is left over from a tracer that was killed (kernel_breakpoint.h).
 // * Since Linux 6.18, a uprobe on a 5-byte nop becomes a call of the kernel's own page (`[uprobes-trampoline]`).
+//
+// A debugger that has stopped the process takes its breakpoints out of the memory until the process goes on (gdb's
+// `breakpoint always-inserted off`). If the process stops often, its breakpoints are in the memory for short times
+// only. So the check looks again and again for 0.3 s if the process has a debugger.
 #include "runtime/processes/memory_check.h"
 
 #include <fcntl.h>
@@ -28,6 +32,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/process_maps.h"
@@ -95,6 +100,8 @@ class ProcessMemory {
           pages_(open(fmt::format("/proc/{}/pagemap", process).c_str(), O_RDONLY | O_CLOEXEC)) {}
 
     const std::vector<ProcessMapping>& mappings() const { return mappings_; }
+    // Whether a page that was read is a private copy, so that its bytes can differ from the file's now or later.
+    bool has_private_code() const { return has_private_code_; }
 
     // Returns the bytes in memory if they differ from the file's instruction. Returns an empty string if they are equal
     // or cannot be read.
@@ -102,6 +109,7 @@ class ProcessMemory {
         const uint64_t last = address + code.length - 1;
         if (!is_private(address) && (page_of(last) == page_of(address) || !is_private(last)))
             return "";
+        has_private_code_ = true;
         std::string found(code.length, '\0');
         iovec here{found.data(), found.size()}, there{reinterpret_cast<void*>(address), found.size()};
         const ssize_t got = process_vm_readv(static_cast<pid_t>(process_), &here, 1, &there, 1, 0);
@@ -134,6 +142,7 @@ class ProcessMemory {
     int64_t process_;
     std::vector<ProcessMapping> mappings_;
     Fd pages_;
+    bool has_private_code_ = false;
     uint64_t first_ = 0;
     std::vector<uint64_t> known_; // pagemap entries of the pages from `first_` on
 };
@@ -156,8 +165,16 @@ class Checker {
         if (mappings.empty())
             return;
         ProcessMemory memory(process, std::move(mappings));
-        for (const ProbedCodeFile& file : files_)
-            compare(process, memory, file);
+        const size_t changes = out_.changes();
+        const int64_t end = now_ns() + 300'000'000;
+        for (;;) {
+            for (const ProbedCodeFile& file : files_)
+                compare(process, memory, file);
+            if (out_.changes() > changes || !memory.has_private_code() || !tracer_of(process) || now_ns() > end)
+                return;
+            const timespec pause{0, 200'000};
+            nanosleep(&pause, nullptr);
+        }
     }
 
     MemoryCheck take() { return std::move(out_); }
@@ -198,7 +215,7 @@ class Checker {
         if (found.empty() || is_call_of_kernel(memory.mappings(), found, address))
             return;
         const bool is_breakpoint = found[0] == breakpoint_byte && code.bytes.substr(1).starts_with(found.substr(1));
-        if (is_breakpoint && (is_of_another_tracer(memory, file, code, address) ||
+        if (is_breakpoint && (is_of_another_tracer(process, memory, file, code, address) ||
                               is_breakpoint_of_kernel(process, file.fd, code.offset)))
             return;
         if (out_.first_change.empty())
@@ -212,15 +229,17 @@ class Checker {
 
     // Whether the kernel put the breakpoint there for another tracer. That tracer may be taking its probes away
     // meanwhile: new mappings then have no breakpoint, while the old one still has it for some milliseconds. A
-    // debugger's breakpoint stays. All places together wait for it once.
-    bool is_of_another_tracer(ProcessMemory& memory, const ProbedCodeFile& file, const plan::ProbedCode& code,
-                              uint64_t address) {
+    // debugger's breakpoint stays, unless the debugger stops the process. All places together wait for it once.
+    bool is_of_another_tracer(int64_t process, ProcessMemory& memory, const ProbedCodeFile& file,
+                              const plan::ProbedCode& code, uint64_t address) {
         constexpr timespec pause{0, 5'000'000};
         for (;; pauses_left_--) {
-            if (is_probed_by_others(file.fd, code.offset) || memory.difference(code, address).empty())
+            if (is_probed_by_others(file.fd, code.offset))
                 return true;
-            if (pauses_left_ <= 0)
+            if (pauses_left_ <= 0 || tracer_of(process))
                 return false;
+            if (memory.difference(code, address).empty())
+                return true;
             nanosleep(&pause, nullptr);
         }
     }
