@@ -328,6 +328,16 @@ hir::Expr* program_summary(Binding& b) {
 
 namespace {
 
+// Whether the parameter can be read in a probe whose handler needs nothing else. Such a probe is placed at the
+// function's first instruction if the parameter is lost after the prologue (place_cheaply()).
+bool is_known_at_call(const ResolvedPoint& point, const Variable& variable) {
+    const FunctionInstance& function = point.function;
+    ParameterLocations& places = point.module->parameter_locations();
+    return variable.is_parameter && point.is_function && !point.is_return && !point.is_go && !function.inlined &&
+           (places.is_optimized(function) || point.module->calling_convention().keeps_to_abi(function)) &&
+           places.at_entry(function, variable, function.entry).kind != Location::Unavailable;
+}
+
 std::string list_program_variables(const ResolvedPoint& point) {
     std::string line;
     if (!point.module || !point.function.has_debug_info)
@@ -339,7 +349,8 @@ std::string list_program_variables(const ResolvedPoint& point) {
     for (size_t i = 0; i < results.size(); i++)
         line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
     for (const Variable& variable : point.module->variables_to_list(point.function, address))
-        if (!variable.is_result && variable_location(point, variable, address).kind != Location::Unavailable)
+        if (!variable.is_result && (variable_location(point, variable, address).kind != Location::Unavailable ||
+                                    is_known_at_call(point, variable)))
             line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
     return line;
 }
