@@ -271,10 +271,16 @@ std::string write_string_at(Writing& w, const Node& node) {
     return fmt::format("{}_string({}, \"?\")", space, from);
 }
 
+// Translates the second argument of strftime(), nanoseconds since the boot, to seconds since 1970.
+std::string write_seconds(Writing& w, const Node& value) {
+    const std::string now = find_word("nsecs", w.dialect, *w.point, false).ours, text = write(w, value);
+    return text == now ? "gettimeofday_s()" : fmt::format("gettimeofday_s() - ({} - ({})) / 1000000000", now, text);
+}
+
 // Translates the format of strftime() to parts of the result of tz_ctime(), such as "Wed Nov 25 09:26:46 2026". In the
-// table, a part is its offset and its length: "%H:%M" becomes `substr(tz_ctime(gettimeofday_s()), 11, 5)`. The result
-// is always the current time. Returns nothing for a directive without a row.
-std::optional<std::string> write_time(const std::string& format) {
+// table, a part is its offset and its length: "%H:%M" becomes `substr(tz_ctime(gettimeofday_s()), 11, 5)`. Returns
+// nothing for a directive without a row.
+std::optional<std::string> write_time(const std::string& format, const std::string& seconds) {
     constexpr std::pair<std::string_view, std::string_view> pieces[] = {
         {"%H:%M:%S", "11, 8"}, {"%T", "11, 8"}, {"%H:%M", "11, 5"}, {"%R", "11, 5"}, {"%H", "11, 2"}, {"%M", "14, 2"},
         {"%S", "17, 2"},       {"%Y", "20, 4"}, {"%b", "4, 3"},     {"%d", "8, 2"},  {"%e", "8, 2"},  {"%a", "0, 3"}};
@@ -289,7 +295,7 @@ std::optional<std::string> write_time(const std::string& format) {
         const auto* piece = std::ranges::find_if(pieces, [&](const auto& one) { return rest.starts_with(one.first); });
         if (piece != std::end(pieces)) {
             end_text();
-            out.push_back(fmt::format("substr(tz_ctime(gettimeofday_s()), {})", piece->second));
+            out.push_back(fmt::format("substr(tz_ctime({}), {})", seconds, piece->second));
             rest.remove_prefix(piece->first.size());
         } else if (rest[0] == '%') {
             return {};
@@ -308,27 +314,13 @@ struct Renamed {
     size_t least, most; // number of arguments
 };
 constexpr Renamed renamed[] = {
-    {"usym", "usymname", 1, 1},
-    {"ksym", "symname", 1, 1},
-    {"sym", "symname", 1, 1},
-    {"func", "symname", 1, 1},
-    {"strlen", "strlen", 1, 1},
-    {"strcontains", "isinstr", 2, 2},
-    {"strerror", "errno_str", 1, 1},
-    {"reg", "register", 1, 1},
-    {"cgroupid", "", 0, 0},
-    {"ufunc", "usymname", 1, 1},
-    {"usymbol", "usymname", 1, 1},
-    {"substr", "substr", 3, 3},
-    {"inet_ntoa", "ip_ntop", 1, 1},
-    {"ntohs", "ntohs", 1, 1},
-    {"ntohl", "ntohl", 1, 1},
-    {"htonl", "htonl", 1, 1},
-    {"htons", "htons", 1, 1},
-    {"assert", "assert", 1, 2},
-    {"speculation", "speculation", 0, 0},
-    {"commit", "commit", 1, 1},
-    {"discard", "discard", 1, 1},
+    {"usym", "usymname", 1, 1},      {"ksym", "symname", 1, 1},    {"sym", "symname", 1, 1},
+    {"func", "symname", 1, 1},       {"strlen", "strlen", 1, 1},   {"strcontains", "isinstr", 2, 2},
+    {"strerror", "errno_str", 1, 1}, {"reg", "register", 1, 1},    {"ufunc", "usymname", 1, 1},
+    {"usymbol", "usymname", 1, 1},   {"substr", "substr", 3, 3},   {"inet_ntoa", "ip_ntop", 1, 1},
+    {"ntohs", "ntohs", 1, 1},        {"ntohl", "ntohl", 1, 1},     {"htonl", "htonl", 1, 1},
+    {"htons", "htons", 1, 1},        {"assert", "assert", 1, 2},   {"speculation", "speculation", 0, 0},
+    {"commit", "commit", 1, 1},      {"discard", "discard", 1, 1},
 };
 constexpr std::pair<std::string_view, std::string_view> no_such_call[] = {
     {"cat", "use `system(\"cat FILE\")` to print a file"},
@@ -436,7 +428,7 @@ std::string write_call(Writing& w, const Node& node) {
     if (name == "ntop" && has(2, 2))
         return fmt::format("format_ipaddr({}, {})", write(w, *args[1]), write(w, *args[0]));
     if (name == "strftime" && has(2, 2) && args[0]->kind == NodeKind::String)
-        if (std::optional<std::string> time = write_time(args[0]->text))
+        if (std::optional<std::string> time = write_time(args[0]->text, write_seconds(w, *args[1])))
             return "(" + *time + ")";
     if (name == "bswap" && has(1, 1) && byte_swap(*args[0], w.facts))
         return fmt::format("{}({})", byte_swap(*args[0], w.facts), write(w, *args[0]));

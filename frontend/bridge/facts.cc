@@ -212,7 +212,7 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
         for (size_t i = 0; i < tree.clauses.size(); i++) {
             const Clause& clause = tree.clauses[i];
             const OurPoint& point = points[i];
-            const Visit visit = [&](const Node& node, bool used) {
+            const Visit visit = [&](const Node& node, bool) {
                 if (is_map(node)) {
                     MapFacts& map = facts.maps[key_of(node)];
                     const std::vector<const Node*> keys = key_nodes(node);
@@ -224,7 +224,6 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
                         for (const Node* key : keys)
                             map.keys.push_back(key ? value_of(*key, facts, point) : Value::Number);
                     }
-                    map.is_read |= used;
                 }
                 if (node.kind == NodeKind::ForMap && node.parts[0] && is_map(*node.parts[0])) {
                     const MapFacts& map = facts.maps[key_of(*node.parts[0])];
@@ -264,8 +263,6 @@ Facts find_facts(const Tree& tree, const std::vector<OurPoint>& points, Dialect 
             }
         }
     // Find reads when all maps are known.
-    for (auto& [there, map] : facts.maps)
-        map.is_read = false;
     for (size_t i = 0; i < tree.clauses.size(); i++) {
         std::set<const Node*> written;
         const bool at_end = points[i].text == "end";

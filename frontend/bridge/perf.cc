@@ -87,16 +87,15 @@ class Definition {
         const std::string point = write_point(place, gaps);
         if (point.empty())
             return "";
-        std::string format =
-                        (event.empty() ? place
-                                       : event.substr(event.find(':') == std::string::npos ? 0 : event.find(':') + 1)) +
-                        ":",
-                    values;
+        std::string name =
+            event.empty() ? place : event.substr(event.find(':') == std::string::npos ? 0 : event.find(':') + 1);
+        // printf would read the `%` of a name such as `readline%return` or `%sdt_libc:setjmp` as a directive.
+        if (name.starts_with('%'))
+            name.erase(0, 1);
+        std::ranges::replace(name, '%', '_');
+        std::string format = name + ":", values;
         for (size_t i = 1; i < words.size(); i++)
             add_argument(words[i].text, format, values, gaps);
-        // printf would read the `%` of a name such as `readline%return` as a directive.
-        for (size_t percent = 0; (percent = format.find("%return")) != std::string::npos;)
-            format.replace(percent, 1, "_");
         return fmt::format("probe {} {{ printf(\"%s %d {}\\n\", execname(), pid(){}) }}\n", point, format, values);
     }
 

@@ -100,6 +100,7 @@ OurPoint program_point(PointKind kind, const std::string& process, const std::st
 
 OurPoint syscall_point(const std::string& name, bool at_return) {
     OurPoint point;
+    point.in_program = true;
     if (name.find_first_of("?[") != std::string::npos)
         return gap("a pattern of system calls can contain only `*`: `syscall.open*`");
     if (name == "*" || name.empty()) {
@@ -114,7 +115,6 @@ OurPoint syscall_point(const std::string& name, bool at_return) {
     const auto* other =
         std::ranges::find(renamed, std::string_view(name), &std::pair<std::string_view, std::string_view>::first);
     point.kind = at_return ? PointKind::SyscallReturn : PointKind::SyscallEntry;
-    point.in_program = true;
     point.text = fmt::format("syscall.{}{}", other != std::end(renamed) ? std::string(other->second) : name,
                              at_return ? ".return" : "");
     return point;

@@ -32,7 +32,6 @@ struct OurPoint {
     bool in_program = false; // addresses are a program's
     std::string tracepoint;  // Tracepoint: "sched_switch"
     std::string gap;         // why there is no such point in our language; empty if there is
-    std::string caveat;      // differences in meaning; empty if none
 };
 
 // For example kprobe:vfs_read.
