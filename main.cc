@@ -119,7 +119,7 @@ int translate(const Options& options) {
     if (options.driver.last_pass == 1 && options.driver.dump.empty())
         print_trees(t);
     pass1.done(fmt::format("parsed user script and {} library scripts", t.library_files));
-    if (options.driver.last_pass == 1)
+    if (options.driver.last_pass == 1 || options.driver.dump == "ast")
         return t.report() ? 0 : exit_failure;
 
     // Pass 2: resolves and types everything. Only C code in the script can still be wrong afterward.
