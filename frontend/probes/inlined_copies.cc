@@ -17,8 +17,10 @@ namespace sonde {
 
 uint64_t count_inlined_copies(ProbeEnvironment& env, const plan::Point& point) {
     bool about_calls = false;
-    for (const char* suffix : {".call", ".return", ".exported"})
-        about_calls = about_calls || point.pn.find(suffix) != std::string::npos;
+    // Components after the function's name, not parts of longer ones such as `.callees`.
+    const std::string components = point.pn.substr(std::min(point.pn.rfind('"'), point.pn.size())) + ".";
+    for (const char* component : {".call.", ".return.", ".exported."})
+        about_calls = about_calls || components.find(component) != std::string::npos;
     Result<FunctionPattern> pattern = FunctionPattern::parse(point.function);
     Result<DwarfModule*> module = env.module(point.path);
     if (!about_calls || !pattern || !module)

@@ -302,6 +302,7 @@ PointUses Handlers::point_uses_of(const Expansion& expansion, const ast::Probe& 
         uses.point = uses.point || more.point;
         uses.address = uses.address || more.address;
         uses.targets.insert(uses.targets.end(), more.targets.begin(), more.targets.end());
+        uses.registers = uses.registers || more.registers;
         uses.writes = uses.writes || more.writes;
         uses.sets_result = uses.sets_result ? uses.sets_result : more.sets_result;
         uses.result = uses.result ? uses.result : more.result;
