@@ -27,7 +27,7 @@
 #include "driver/option_table.h"
 #include "driver/tool_head.h"
 #include "driver/tool_point.h"
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/probes/kinds.h"
 #include "runtime/text/messages.h"
 #include "stdlib/stdlib.h"
@@ -416,14 +416,14 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
     if (name == "help" && words.size() == 2 && words[1].find_first_of(" \t(") != std::string::npos)
         return fail("`sonde help WORD` explains one word: a tool, an option, or a name of the language");
     if (name == "help" && words.size() == 2 && words[1].starts_with('@'))
-        if (const std::string habit = bridge::operator_habit(words[1], true); !habit.empty())
-            return fmt::print("{}\n", habit), 0;
+        if (const std::string hint = hints::operator_hint(words[1], true); !hint.empty())
+            return fmt::print("{}\n", hint), 0;
     if (name == "help" && words.size() == 2) // a word can be `@entry` or `$return`
         return std::vector<std::string>{"-l",
                                         words[1].substr(std::min(words[1].find_first_not_of("@$"), words[1].size()))};
-    if (!is_tool && (words.size() > 1 || bridge::is_tracer(name)))
-        if (const std::string habit = bridge::command_habit(name, words.size() > 1 ? words[1] : ""); !habit.empty())
-            return fail(fmt::format("`{}` is no tool here: {}", name, habit));
+    if (!is_tool && (words.size() > 1 || hints::is_tracer(name)))
+        if (const std::string hint = hints::command_hint(name, words.size() > 1 ? words[1] : ""); !hint.empty())
+            return fail(fmt::format("`{}` is no tool here: {}", name, hint));
     if (!is_tool) {
         const std::string near = nearest_name(name, tool_names());
         // A word that is neither a file nor similar to a tool: search all probe points for it.

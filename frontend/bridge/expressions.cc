@@ -19,8 +19,8 @@
 
 #include <fmt/format.h>
 
-#include "frontend/bridge/tracepoint_fields.h"
 #include "frontend/bridge/words.h"
+#include "frontend/hints/tracepoint_fields.h"
 
 namespace sonde::bridge {
 namespace {
@@ -576,9 +576,9 @@ std::string write_text(Writing& w, const Node& node) {
             break;
         return fmt::format("sprint({})", write(w, node));
     }
-    // `$task->comm` is an array of characters, unlike the field `comm` of a tracepoint, for which find_field() returns
-    // a string.
-    if (node.kind == NodeKind::Member && node.text == "comm" && !find_field(w.point->tracepoint, "comm"))
+    // `$task->comm` is an array of characters, unlike the field `comm` of a tracepoint, for which hints::find_field()
+    // returns a string.
+    if (node.kind == NodeKind::Member && node.text == "comm" && !hints::find_field(w.point->tracepoint, "comm"))
         return fmt::format("kernel_string({}, \"?\")", write(w, node));
     return write(w, node);
 }

@@ -7,7 +7,7 @@
 //
 // Names are chosen last. `@`, `$x` and `self->x` have separate name spaces in the other languages, and one in ours.
 #include "frontend/bridge/facts.h"
-#include "frontend/bridge/tracepoint_fields.h"
+#include "frontend/hints/tracepoint_fields.h"
 
 #include <algorithm>
 #include <array>
@@ -187,7 +187,7 @@ Value value_of(const Node& node, const Facts& facts, const OurPoint& point) {
     case NodeKind::Member: {
         const Node& base = *node.parts[0];
         if (base.kind == NodeKind::Name && base.text == "args")
-            if (const TracepointField* field = find_field(point.tracepoint, node.text))
+            if (const hints::TracepointField* field = hints::find_field(point.tracepoint, node.text))
                 return field->is_text ? Value::Text : Value::Number;
         // $kv.0 and $kv.1 in a loop over a map
         if (base.kind == NodeKind::Variable && (node.text == "0" || node.text == "1")) {

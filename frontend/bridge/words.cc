@@ -4,7 +4,7 @@
 // A wrong translation would run and print wrong values. So a word without an exact counterpart becomes a gap with the
 // reason, even if something similar exists.
 #include "frontend/bridge/words.h"
-#include "frontend/bridge/tracepoint_fields.h"
+#include "frontend/hints/tracepoint_fields.h"
 
 #include <algorithm>
 #include <cctype>
@@ -164,7 +164,7 @@ Word find_word(std::string_view name, Dialect dialect, const OurPoint& point, bo
 }
 
 std::string argument_named(std::string_view name, const OurPoint& point) {
-    if (const TracepointField* field = find_field(point.tracepoint, name))
+    if (const hints::TracepointField* field = hints::find_field(point.tracepoint, name))
         return std::string(field->ours);
     if (point.kind == PointKind::SyscallReturn && name == "ret")
         return "retval";

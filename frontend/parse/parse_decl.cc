@@ -12,7 +12,7 @@
 // follow are compared with the habits of these languages, and the message says what to write instead.
 #include <fmt/format.h>
 
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/parse/doc_comment.h"
 #include "frontend/parse/parse_decl.h"
 #include "frontend/parse/parse_point.h"
@@ -91,7 +91,7 @@ std::string foreign_declaration(const Parser& p) {
     const bool is_command = std::ranges::find(commands, std::string_view(word.text)) != std::end(commands);
     if (is_command && !next.on_line && !p.at_end()) {
         const std::string name = word.text + (next.is("-") && word.text == "trace" ? "-cmd" : "");
-        return fmt::format("this is a command line, not a script; {}", bridge::command_habit(name, next.text));
+        return fmt::format("this is a command line, not a script; {}", hints::command_hint(name, next.text));
     }
     if (next.kind != TokenKind::Identifier || next.on_line)
         return "";

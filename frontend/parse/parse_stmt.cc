@@ -11,7 +11,7 @@
 // late hides other mistakes.
 #include <fmt/format.h>
 
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parse_expr.h"
 #include "frontend/parse/parse_stmt.h"
 #include "frontend/parse/parse_target.h"
@@ -47,10 +47,10 @@ bool refuse_foreign_statement(Parser& p) {
                          (next.is("*") && p.peek(2).kind == TokenKind::Identifier && p.peek(3).is("="));
     if (!can_be || !goes_on || next.on_line)
         return false;
-    const std::string habit = bridge::statement_habit(word.text);
-    if (habit.empty())
+    const std::string hint = hints::statement_hint(word.text);
+    if (hint.empty())
         return false;
-    p.fail(word.range, fmt::format("no statement begins with `{}`", word.text)).help(habit);
+    p.fail(word.range, fmt::format("no statement begins with `{}`", word.text)).help(hint);
     return true;
 }
 

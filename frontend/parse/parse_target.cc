@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parse_expr.h"
 #include "frontend/parse/parse_target.h"
 
@@ -377,8 +377,8 @@ void check_operator(Parser& p, const AtOperatorExpr& expr, Range name) {
         // `@x = 1` and `@x[pid()]` are bpftrace syntax; `@htis_log(x)` is a misspelling.
         if (const std::string near = nearest_name(expr.name, names); !near.empty())
             report.suggest(near);
-        else if (const std::string habit = bridge::operator_habit(expr.name, !expr.args.empty()); !habit.empty())
-            report.help(habit);
+        else if (const std::string hint = hints::operator_hint(expr.name, !expr.args.empty()); !hint.empty())
+            report.help(hint);
         return;
     }
     if (row->needs_guru && !p.options.privileged) {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parse_decl.h"
 #include "frontend/parse/parse_point.h"
 #include "frontend/parse/parse_target.h"
@@ -121,9 +121,9 @@ DiagBuilder Parser::fail_expected(std::string_view what) {
                                 token.argument));
     else if (token.is(":") && what == "an expression")
         report.help("`:` is valid only in `c ? a : b`; the language has no labels and no `switch`, and `=` assigns");
-    else if (const std::string habit = bridge::syntax_habit(taken() > 0 ? last().text : "", token.text);
-             token.kind != TokenKind::String && !habit.empty())
-        report.help(habit);
+    else if (const std::string hint = hints::syntax_hint(taken() > 0 ? last().text : "", token.text);
+             token.kind != TokenKind::String && !hint.empty())
+        report.help(hint);
     return report;
 }
 

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/suggest.h"
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/variables/sources.h"
 #include "runtime/plan/kinds.h"
@@ -189,7 +189,7 @@ void report_component(Resolving& resolving, size_t index, const std::vector<std:
                                                : fmt::format("unknown `.{}` after `{}`", wrong->name, before));
     std::string nearest = nearest_name(wrong->name, allowed);
     if (nearest.empty())
-        nearest = bridge::component_habit(wrong->name, allowed);
+        nearest = hints::component_hint(wrong->name, allowed);
     report.suggest(nearest);
     if (nearest.empty() && (wrong->name == "entry" || wrong->name == "enter"))
         report.help(fmt::format("`{}` is hit at the entry", before));
@@ -206,14 +206,14 @@ bool expect_argument(Resolving& resolving, const ast::PointComponent& component,
     const char* form = wanted == ast::PointComponent::None     ? ""
                        : wanted == ast::PointComponent::Number ? "(N)"
                                                                : "(\"...\")";
-    const std::string habit = component.arg == ast::PointComponent::Number && wanted == ast::PointComponent::None
-                                  ? bridge::argument_habit(component.name)
-                                  : "";
+    const std::string hint = component.arg == ast::PointComponent::Number && wanted == ast::PointComponent::None
+                                 ? hints::argument_hint(component.name)
+                                 : "";
     resolving.diags
         .report(DiagId::UnknownProbePoint,
                 component.arg == ast::PointComponent::None ? component.range : component.arg_range,
                 fmt::format("`{}` {}", component.name, what))
-        .help(habit.empty() ? fmt::format("write `{}{}`", component.name, form) : habit);
+        .help(hint.empty() ? fmt::format("write `{}{}`", component.name, form) : hint);
     return false;
 }
 

@@ -24,7 +24,7 @@
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "frontend/ast/walk.h"
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parser.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/sema/expand.h"
@@ -164,8 +164,8 @@ void Expander::report_unknown_point(const ast::ProbePoint& point) {
                                         is_pattern(first) ? fmt::format("no probe point matches `{}`", dotted(point))
                                                           : fmt::format("unknown probe point `{}`", first.name));
     const bool is_word = point.components.size() == 1 && !is_pattern(first) && first.arg == ast::PointComponent::None;
-    if (const std::string habit = bridge::point_habit(first.name); !habit.empty())
-        report.help(habit);
+    if (const std::string hint = hints::point_hint(first.name); !hint.empty())
+        report.help(hint);
     else if (const std::string inside = is_word ? point_in_kernel(first.name, c_.env) : ""; !inside.empty())
         report.help(fmt::format("write `{}`", inside));
     else if (const std::string near = nearest_name(first.name, names); !near.empty())

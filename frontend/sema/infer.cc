@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 
 #include "frontend/ast/walk.h"
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/hir/walk.h"
 #include "frontend/sema/phases.h"
 
@@ -134,8 +134,8 @@ class Inference {
                     report.help(fmt::format("another probe assigns a local variable of that name; `global {}` declares "
                                             "a variable of the whole script",
                                             local->name));
-                else if (const std::string habit = bridge::name_habit(local->name); !habit.empty())
-                    report.help(habit);
+                else if (const std::string hint = hints::name_hint(local->name); !hint.empty())
+                    report.help(hint);
             } else if (!read && !tables_.bound.count(local) && !c_.options.unoptimized) {
                 c_.report_once(DiagId::UnusedVariable, local->range,
                                fmt::format("local variable `{}` is never read", local->name));

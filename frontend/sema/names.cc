@@ -18,7 +18,7 @@
 #include "base/glob.h"
 #include "base/global_value.h"
 #include "base/suggest.h"
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/names.h"
 
@@ -209,8 +209,8 @@ NamedFunction* Names::find_function(const std::string& name, size_t arity, FileI
         return nullptr;
     if (others.empty()) {
         DiagBuilder report = c_.report_once(DiagId::UnknownFunction, range, fmt::format("unknown function `{}`", name));
-        if (const std::string habit = bridge::function_habit(name); !habit.empty())
-            report.help(habit);
+        if (const std::string hint = hints::function_hint(name); !hint.empty())
+            report.help(hint);
         else if (c_.library.files_with_function(name).empty())
             report.suggest(nearest_name(name, callable_names()));
         else

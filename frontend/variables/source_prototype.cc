@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "frontend/bridge/tracepoint_fields.h"
+#include "frontend/hints/tracepoint_fields.h"
 #include "frontend/variables/layout.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
@@ -101,8 +101,8 @@ void refuse_parameter(Binding& b, const std::vector<KernelVariable>& variables) 
     DiagBuilder report =
         b.binder.diags.report(DiagId::UnknownVariable, b.base_range(),
                               fmt::format("the {} `{}` has no `{}`", what, b.point.point.symbol, b.expr.name));
-    const bridge::TracepointField* field =
-        is_tracepoint ? bridge::find_field(b.point.point.symbol, b.expr.name.substr(1)) : nullptr;
+    const hints::TracepointField* field =
+        is_tracepoint ? hints::find_field(b.point.point.symbol, b.expr.name.substr(1)) : nullptr;
     if (field)
         report.help(fmt::format("write `{1}` for `{0}` of the tracepoint's record", field->field, field->ours));
     else if (b.point.is_return && (b.expr.name == "$retval" || b.expr.name == "$ret"))

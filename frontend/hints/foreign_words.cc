@@ -7,21 +7,21 @@
 //
 // Do not add a word that has a meaning in our language, at least not in that place: the advice would be shown for
 // correct scripts with another mistake. Code in an entry must parse; users paste it.
-#include "frontend/bridge/habits.h"
+#include "frontend/hints/foreign_words.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
 
-namespace sonde::bridge {
+namespace sonde::hints {
 namespace {
 
-struct Habit {
+struct Hint {
     std::string_view word, ours;
 };
 
-constexpr Habit functions[] = {
+constexpr Hint functions[] = {
     {"str", "`user_string(p)` reads a program's string, `kernel_string(p)` the kernel's"},
     {"copyinstr", "`user_string(p)` reads a program's string"},
     {"copyin", "`user_int32(p)` and its like read a program's memory"},
@@ -97,7 +97,7 @@ constexpr Habit functions[] = {
     {"kernel_str", "`kernel_string(p)` reads the kernel's string"},
 };
 
-constexpr Habit names[] = {
+constexpr Hint names[] = {
     {"comm", "execname()"},
     {"execname", "execname()"},
     {"nsecs", "ktime_get_ns()"},
@@ -126,7 +126,7 @@ constexpr Habit names[] = {
 };
 
 // Names that our parser takes for variables, and that are keywords in other languages.
-constexpr Habit words[] = {
+constexpr Hint words[] = {
     {"int", "a variable needs no type; remove `int`"},
     {"long", "a variable needs no type; remove `long`"},
     {"string", "a variable needs no type; remove `string`"},
@@ -154,7 +154,7 @@ constexpr Habit words[] = {
     {"echo", "`println(text)` prints a line"},
 };
 
-constexpr Habit points[] = {
+constexpr Hint points[] = {
     {"tracepoint", "`kernel.trace(\"SYSTEM:NAME\")` is a tracepoint"},
     {"rawtracepoint", "`kernel.trace(\"SYSTEM:NAME\")` is a tracepoint"},
     {"kretprobe", "`kernel.function(\"NAME\").return` is a function's return"},
@@ -181,7 +181,7 @@ constexpr Habit points[] = {
 };
 
 // Words after the first one of a point, and our word for each.
-constexpr Habit components[] = {
+constexpr Hint components[] = {
     {"exit", "return"},      {"ret", "return"},
     {"leave", "return"},     {"exits", "return"},
     {"func", "function"},    {"fun", "function"},
@@ -203,12 +203,12 @@ constexpr Habit components[] = {
 };
 
 // Tokens at which other languages' syntax differs. One of the two can be empty, which means any.
-struct SyntaxHabit {
+struct SyntaxHint {
     std::string_view before, got, help;
 };
 constexpr std::string_view no_type =
     "a variable needs no type or declaration; write `x = 1`, and a parameter's type after its name, `x:long`";
-constexpr SyntaxHabit syntax[] = {
+constexpr SyntaxHint syntax[] = {
     {"", "and", "write `&&`"},
     {"", "or", "write `||`"},
     {"not", "", "write `!`"},
@@ -231,7 +231,7 @@ constexpr SyntaxHabit syntax[] = {
 };
 
 // Commands of other tracers, with the second word for those that have subcommands.
-struct CommandHabit {
+struct CommandHint {
     std::string_view word, next, ours;
 };
 constexpr std::string_view samples =
@@ -240,7 +240,7 @@ constexpr std::string_view counts =
     "`sonde syscount -c COMMAND` counts system calls; a script reads the kernel's counters with `perf.sw.*`";
 constexpr std::string_view calls =
     "`sonde trace PROGRAM:FUNCTION` prints calls of a function, without stopping the program";
-constexpr CommandHabit commands[] = {
+constexpr CommandHint commands[] = {
     {"record", "", samples},
     {"report", "", "`sonde profile -c COMMAND` samples where processor time goes, and prints it at the end"},
     {"stat", "", counts},
@@ -282,25 +282,25 @@ constexpr std::string_view tracers[] = {"bpftrace", "dtrace", "stap",      "stap
 } // namespace
 
 // The first matching row counts, so a row with a second word must come before the general row of the same command.
-std::string command_habit(std::string_view name, std::string_view next) {
+std::string command_hint(std::string_view name, std::string_view next) {
     const auto found = std::ranges::find_if(
-        commands, [&](const CommandHabit& one) { return one.word == name && (one.next.empty() || one.next == next); });
+        commands, [&](const CommandHint& one) { return one.word == name && (one.next.empty() || one.next == next); });
     return found == std::end(commands) ? "" : std::string(found->ours);
 }
 
 bool is_tracer(std::string_view name) { return std::ranges::find(tracers, name) != std::end(tracers); }
 
-std::string point_habit(std::string_view first) {
-    const auto found = std::ranges::find(points, first, &Habit::word);
+std::string point_hint(std::string_view first) {
+    const auto found = std::ranges::find(points, first, &Hint::word);
     return found == std::end(points) ? "" : std::string(found->ours);
 }
 
-std::string function_habit(std::string_view name) {
-    const auto found = std::ranges::find(functions, name, &Habit::word);
+std::string function_hint(std::string_view name) {
+    const auto found = std::ranges::find(functions, name, &Hint::word);
     return found == std::end(functions) ? "" : std::string(found->ours);
 }
 
-std::string name_habit(std::string_view name) {
+std::string name_hint(std::string_view name) {
     const bool argument = name.size() == 4 && name.starts_with("arg") && name[3] >= '0' && name[3] <= '9';
     if (argument)
         return fmt::format("`long_arg({})` is the function's argument by position, `$NAME` by name", name[3] - '0' + 1);
@@ -308,18 +308,18 @@ std::string name_habit(std::string_view name) {
         return "`$return` is the result in a .return probe, `retval` a system call's result";
     if (name == "args")
         return "`$NAME` is the argument of that name; `sonde -L POINT` lists them";
-    if (const auto word = std::ranges::find(words, name, &Habit::word); word != std::end(words))
+    if (const auto word = std::ranges::find(words, name, &Hint::word); word != std::end(words))
         return std::string(word->ours);
-    const auto found = std::ranges::find(names, name, &Habit::word);
+    const auto found = std::ranges::find(names, name, &Hint::word);
     return found == std::end(names) ? "" : fmt::format("write `{}`", found->ours);
 }
 
-std::string statement_habit(std::string_view name) {
-    const auto found = std::ranges::find(words, name, &Habit::word);
+std::string statement_hint(std::string_view name) {
+    const auto found = std::ranges::find(words, name, &Hint::word);
     return found == std::end(words) ? "" : std::string(found->ours);
 }
 
-std::string argument_habit(std::string_view name) {
+std::string argument_hint(std::string_view name) {
     if (name == "timer")
         return "`timer.s(1)`, `timer.ms(100)` fire at an interval";
     if (name == "profile")
@@ -327,22 +327,22 @@ std::string argument_habit(std::string_view name) {
     return "";
 }
 
-std::string component_habit(std::string_view name, const std::vector<std::string>& allowed) {
-    const auto found = std::ranges::find(components, name, &Habit::word);
+std::string component_hint(std::string_view name, const std::vector<std::string>& allowed) {
+    const auto found = std::ranges::find(components, name, &Hint::word);
     return found == std::end(components) || std::ranges::find(allowed, found->ours) == allowed.end()
                ? ""
                : std::string(found->ours);
 }
 
 // Rows with two words come before rows with one: the first match counts.
-std::string syntax_habit(std::string_view before, std::string_view got) {
-    const auto found = std::ranges::find_if(syntax, [&](const SyntaxHabit& one) {
+std::string syntax_hint(std::string_view before, std::string_view got) {
+    const auto found = std::ranges::find_if(syntax, [&](const SyntaxHint& one) {
         return (one.before.empty() || one.before == before) && (one.got.empty() || one.got == got);
     });
     return found == std::end(syntax) ? "" : std::string(found->help);
 }
 
-std::string operator_habit(std::string_view name, bool called) {
+std::string operator_hint(std::string_view name, bool called) {
     name.remove_prefix(name.starts_with("@"));
     if (name == "hist")
         return "`@hist_log(s)` and `@hist_linear(s, LOW, HIGH, STEP)` are histograms of a statistic";
@@ -362,4 +362,4 @@ std::string operator_habit(std::string_view name, bool called) {
         name);
 }
 
-} // namespace sonde::bridge
+} // namespace sonde::hints

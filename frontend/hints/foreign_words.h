@@ -6,25 +6,25 @@
 #include <string_view>
 #include <vector>
 
-namespace sonde::bridge {
+namespace sonde::hints {
 
 // For an unknown function, name or operator (`@x`); empty if no other language has it.
-std::string function_habit(std::string_view name);
-std::string name_habit(std::string_view name);
-std::string point_habit(std::string_view first); // of a point's first word
+std::string function_hint(std::string_view name);
+std::string name_hint(std::string_view name);
+std::string point_hint(std::string_view first); // of a point's first word
 // For a later word of a point (`.exit`); one of `allowed` is possible there.
-std::string component_habit(std::string_view name, const std::vector<std::string>& allowed);
+std::string component_hint(std::string_view name, const std::vector<std::string>& allowed);
 // `called`: arguments follow.
-std::string operator_habit(std::string_view name, bool called);
+std::string operator_hint(std::string_view name, bool called);
 // For a word that begins a statement in other languages, but not in ours: `int x`, `print "a"`.
-std::string statement_habit(std::string_view name);
+std::string statement_hint(std::string_view name);
 // For a word of a point that has an argument but takes none, or takes another one: `timer(1)`.
-std::string argument_habit(std::string_view name);
+std::string argument_hint(std::string_view name);
 // For a command line of another tracer: `perf stat`, `break f`. `next`: the following word. Empty if it is unknown.
-std::string command_habit(std::string_view name, std::string_view next);
+std::string command_hint(std::string_view name, std::string_view next);
 // Whether this is the name of a tracer, and could not be the name of anything else here.
 bool is_tracer(std::string_view name);
 // For a syntax error. `got`: the token that is wrong; `before`: the one before it.
-std::string syntax_habit(std::string_view before, std::string_view got);
+std::string syntax_hint(std::string_view before, std::string_view got);
 
-} // namespace sonde::bridge
+} // namespace sonde::hints

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace sonde::bridge {
+namespace sonde::hints {
 
 // `is_text`: the field is a string.
 struct TracepointField {
@@ -14,4 +14,4 @@ struct TracepointField {
 // The row of a field. Null if there is none; in most of these cases, the argument has the field's name.
 const TracepointField* find_field(std::string_view tracepoint, std::string_view field);
 
-} // namespace sonde::bridge
+} // namespace sonde::hints

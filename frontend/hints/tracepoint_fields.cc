@@ -3,12 +3,12 @@
 // repeats these assignments for the tracepoints that scripts use most. Source: include/trace/events/*.h in Linux.
 //
 // Without a row, the field's own name is used, which is right if the argument has the same name.
-#include "frontend/bridge/tracepoint_fields.h"
+#include "frontend/hints/tracepoint_fields.h"
 
 #include <algorithm>
 #include <array>
 
-namespace sonde::bridge {
+namespace sonde::hints {
 
 const TracepointField* find_field(std::string_view tracepoint, std::string_view field) {
     // A row applies to all tracepoints whose names begin with `tracepoint`; the first matching row counts. So a row of
@@ -124,4 +124,4 @@ const TracepointField* find_field(std::string_view tracepoint, std::string_view 
     return found == fields.end() ? nullptr : found;
 }
 
-} // namespace sonde::bridge
+} // namespace sonde::hints
