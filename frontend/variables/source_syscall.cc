@@ -1,7 +1,7 @@
 // `$filename`, `$return` and the summaries of a system call. Pointers point to memory of the calling program.
 //
-// The prototypes are in a table of sonde, as text, because the kernel's types describe the functions behind a system
-// call only with a pointer to the registers as their parameter. An entry such as
+// The prototypes are texts in a table of sonde. The kernel's types lack them: there, the function behind a system call
+// has one parameter, a pointer to the registers. An entry such as
 //
 //     const char *filename, int flags, umode_t mode
 //

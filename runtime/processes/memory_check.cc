@@ -170,7 +170,8 @@ class Checker {
         for (;;) {
             for (const ProbedCodeFile& file : files_)
                 compare(process, memory, file);
-            if (out_.changes() > changes || !memory.has_private_code() || !tracer_of(process) || now_ns() > end)
+            if (out_.changes() > changes || !memory.has_private_code() || !tracer_of(process) || now_ns() > end ||
+                stop_())
                 return;
             const timespec pause{0, 200'000};
             nanosleep(&pause, nullptr);
