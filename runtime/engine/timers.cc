@@ -28,7 +28,7 @@ Timers::Timers(const plan::Plan& plan) {
 void Timers::start() {
     const int64_t now = now_ns(); // one value for all, so timers with equal intervals stay in step
     for (Timer& timer : timers_)
-        timer.next = now + interval(*timer.probe);
+        timer.next = now + next_interval(*timer.probe);
 }
 
 int64_t Timers::until_next(int64_t most) const {
@@ -59,20 +59,20 @@ int64_t Timers::most_behind(int64_t interval) {
 }
 
 void Timers::schedule(Timer& timer, int64_t now) {
-    const int64_t between = interval(*timer.probe);
-    timer.next += between;
-    const int64_t behind = now - timer.next;
-    if (behind <= most_behind(between))
+    timer.next += next_interval(*timer.probe);
+    // One random interval may be a thousandth of the mean, and says nothing about how many runs are missing.
+    const int64_t mean = mean_interval(*timer.probe), behind = now - timer.next;
+    if (behind <= most_behind(mean))
         return;
-    const int64_t runs = behind / between;
+    const int64_t runs = behind / mean;
     timer.dropped += static_cast<uint64_t>(runs);
-    timer.next += runs * between;
+    timer.next += runs * mean;
 }
 
 void Timers::end(int64_t now) {
     for (Timer& timer : timers_)
         if (timer.next <= now)
-            timer.dropped += static_cast<uint64_t>(1 + (now - timer.next) / interval(*timer.probe));
+            timer.dropped += static_cast<uint64_t>(1 + (now - timer.next) / mean_interval(*timer.probe));
 }
 
 std::map<const plan::Probe*, uint64_t> Timers::dropped() const {
@@ -83,14 +83,14 @@ std::map<const plan::Probe*, uint64_t> Timers::dropped() const {
     return out;
 }
 
-// At least 1 us, so that a timer cannot occupy the session completely.
-int64_t Timers::interval(const plan::Probe& probe) {
-    auto base = static_cast<int64_t>(probe.timer.interval_ns);
-    if (probe.timer.random_ns) {
-        auto spread = static_cast<int64_t>(probe.timer.random_ns);
-        base += std::uniform_int_distribution<int64_t>(-spread, spread)(random_);
-    }
-    return std::max<int64_t>(base, 1000);
+int64_t Timers::mean_interval(const plan::Probe& probe) {
+    return std::max(static_cast<int64_t>(probe.timer.interval_ns), shortest);
+}
+
+int64_t Timers::next_interval(const plan::Probe& probe) {
+    const auto spread = static_cast<int64_t>(probe.timer.random_ns);
+    const int64_t difference = spread ? std::uniform_int_distribution<int64_t>(-spread, spread)(random_) : 0;
+    return std::max(static_cast<int64_t>(probe.timer.interval_ns) + difference, shortest);
 }
 
 } // namespace sonde

@@ -34,6 +34,8 @@ class Timers {
     // Returns how late a timer may be, in nanoseconds. It is the greatest of three: 100 ms, one interval, and
     // `few_runs` intervals (limited to 2 s).
     static int64_t most_behind(int64_t interval);
+    // No interval is shorter, in nanoseconds, so that a timer cannot occupy the session completely.
+    static constexpr int64_t shortest = 1000;
     struct Timer {
         const plan::Probe* probe;
         int64_t next; // now_ns()
@@ -41,8 +43,10 @@ class Timers {
     };
     // Sets the time of a timer's next run, and drops runs that are too late.
     void schedule(Timer& timer, int64_t now);
-    // Returns the probe's interval in nanoseconds. With `.randomize`, each call returns another value.
-    int64_t interval(const plan::Probe& probe);
+    // Returns the interval that the script states, in nanoseconds.
+    static int64_t mean_interval(const plan::Probe& probe);
+    // Returns the interval until the next run, in nanoseconds. With `.randomize`, each call returns another value.
+    int64_t next_interval(const plan::Probe& probe);
 
     std::vector<Timer> timers_;
     std::mt19937_64 random_{std::random_device{}()};

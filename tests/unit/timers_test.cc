@@ -63,5 +63,21 @@ TEST_F(TimersTest, SlowTimersDropWholeIntervals) {
     EXPECT_LE(runs, 3);
 }
 
+// A random interval may be nearly 0. The runs that are missing are those of the mean.
+TEST_F(TimersTest, RandomTimersDropByTheirMeanInterval) {
+    plan_.probes[0].timer.interval_ns = 50 * ms;
+    plan_.probes[0].timer.random_ns = 50 * ms;
+    for (int round = 0; round < 1000; round++) {
+        Timers timers(plan_);
+        const int64_t began = now_ns();
+        timers.start();
+        timers.take_due(began + 400 * ms); // 300 to 400 ms late, less than few_runs intervals
+        EXPECT_TRUE(timers.dropped().empty());
+        timers.take_due(began + 5400 * ms);
+        EXPECT_GE(timers.dropped()[&plan_.probes[0]], 101); // 5400 ms less three random intervals
+        EXPECT_LE(timers.dropped()[&plan_.probes[0]], 108);
+    }
+}
+
 } // namespace
 } // namespace sonde
