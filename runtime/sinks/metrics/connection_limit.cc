@@ -41,9 +41,9 @@ void ConnectionLimit::end() {
 bool ConnectionLimit::begin(event_base* base, evconnlistener* listener) {
     listener_ = listener;
     fd_ = evconnlistener_get_fd(listener);
-    // Use a quarter of the descriptors. One turn of the loop may accept a full backlog before the next count.
     rlimit files{};
     most_ = getrlimit(RLIMIT_NOFILE, &files) == 0 ? std::min<size_t>(most_ever, files.rlim_cur / 4) : most_ever;
+    room_ = most_;
     knock_ = event_new(
         base, fd_, EV_READ | EV_PERSIST,
         [](evutil_socket_t, short, void* limit) { static_cast<ConnectionLimit*>(limit)->look(); }, this);
@@ -66,17 +66,28 @@ size_t ConnectionLimit::count() const {
     return out;
 }
 
+void ConnectionLimit::set_closed(bool closed) {
+    if (closed == is_closed_)
+        return;
+    is_closed_ = closed;
+    static_cast<void>(closed ? evconnlistener_disable(listener_) : evconnlistener_enable(listener_));
+    event_del(knock_);
+    event_add(knock_, closed ? &moment : nullptr);
+}
+
+// libevent accepts connections until none is waiting or the listener is disabled.
+void ConnectionLimit::accepted() {
+    room_ -= room_ > 0;
+    if (room_ == 0)
+        set_closed(true);
+}
+
 // While the limit is reached, the listener is disabled, and connections that have arrived are accepted and closed. They
 // would otherwise wait in the backlog without an answer.
 void ConnectionLimit::look() {
-    const bool is_full = count() >= most_;
-    if (is_full != is_closed_) {
-        is_closed_ = is_full;
-        static_cast<void>(is_full ? evconnlistener_disable(listener_) : evconnlistener_enable(listener_));
-        event_del(knock_);
-        event_add(knock_, is_full ? &moment : nullptr);
-    }
-    for (int refused = 0; is_full && (refused = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
+    room_ = most_ - std::min(most_, count());
+    set_closed(room_ == 0);
+    for (int refused = 0; is_closed_ && (refused = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;)
         close(refused);
 }
 

@@ -3,7 +3,8 @@
 // ended meanwhile.
 //
 // libevent 2.1 has no such limit, and no callback for the end of a connection. So connections are counted in
-// /proc/self/fd, as sockets on the server's own port, whenever a new one arrives.
+// /proc/self/fd, as sockets on the server's own port, whenever a new one arrives. libevent may then accept any number
+// of connections before the next count, so accepted() counts these.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +19,21 @@ class ConnectionLimit {
   public:
     // Returns false if memory runs out. Call it before the event loop runs.
     bool begin(event_base* base, evconnlistener* listener);
+    // Call it for each connection that libevent accepts.
+    void accepted();
     // Call it before `base` is freed.
     void end();
 
   private:
     void look();
     size_t count() const;
+    void set_closed(bool closed);
 
     evconnlistener* listener_ = nullptr;
     event* knock_ = nullptr; // a connection has arrived, or the pause is over
     int fd_ = -1;            // of the listener
     size_t most_ = 0;
+    size_t room_ = 0; // for further connections
     bool is_closed_ = false;
 };
 

@@ -101,6 +101,13 @@ std::string url_of(int fd, const char* scheme) {
 MetricsServer::MetricsServer(const plan::Plan& plan, const MetricsRequest& request)
     : plan_(plan), request_(request), names_(name_metrics(plan)) {}
 
+bufferevent* MetricsServer::new_connection(event_base* base) {
+    limit_.accepted();
+    SSL* ssl = tls_ ? SSL_new(tls_.get()) : nullptr;
+    return ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE)
+               : nullptr;
+}
+
 // Binds the socket and prepares libevent. The thread does not run yet, so no locks are necessary.
 Result<void> MetricsServer::listen() {
     addrinfo hints{};
@@ -129,16 +136,9 @@ Result<void> MetricsServer::listen() {
     evhttp_bound_socket* door = http_ && owned >= 0 ? evhttp_accept_socket_with_handle(http_, owned) : nullptr;
     if (!door || !limit_.begin(base_, evhttp_bound_socket_get_listener(door)))
         return Error("no memory for a server");
-    if (tls_)
-        evhttp_set_bevcb(
-            http_,
-            [](event_base* base, void* server) -> bufferevent* {
-                SSL* ssl = SSL_new(static_cast<MetricsServer*>(server)->tls_.get());
-                return ssl ? bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
-                                                            BEV_OPT_CLOSE_ON_FREE)
-                           : nullptr;
-            },
-            this);
+    evhttp_set_bevcb(
+        http_, [](event_base* base, void* server) { return static_cast<MetricsServer*>(server)->new_connection(base); },
+        this);
     evhttp_set_timeout(http_, connection_seconds);
     evhttp_set_max_headers_size(http_, most_header_bytes);
     evhttp_set_max_body_size(http_, most_body_bytes);

@@ -28,6 +28,7 @@
 #include "runtime/sinks/metrics/request.h"
 
 struct event_base;
+struct bufferevent;
 struct evhttp;
 struct evhttp_request;
 struct evhttp_connection;
@@ -60,6 +61,8 @@ class MetricsServer {
     Result<void> listen();
     // The rest runs in the server's thread. run() executes the event loop until the destructor ends it.
     void run();
+    // Returns the connection's encryption. Null without --metrics-tls: libevent then makes a plain connection.
+    bufferevent* new_connection(event_base* base);
     // Checks a request and answers it, or puts it into waiting_ (answer_metrics).
     static void on_request(evhttp_request* request, void* server);
     void answer_metrics(evhttp_request* request);
