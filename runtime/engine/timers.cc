@@ -54,7 +54,7 @@ std::vector<const plan::Probe*> Timers::take_due(int64_t now) {
 }
 
 int64_t Timers::most_behind(int64_t interval) {
-    constexpr int64_t of_any = 100'000'000, of_slow = 2'000'000'000;
+    constexpr int64_t of_any = 500'000'000, of_slow = 2'000'000'000;
     return std::max({of_any, interval, std::min(few_runs * interval, of_slow)});
 }
 

@@ -31,7 +31,7 @@ class Timers {
     std::map<const plan::Probe*, uint64_t> dropped() const;
 
   private:
-    // Returns how late a timer may be, in nanoseconds. It is the greatest of three: 100 ms, one interval, and
+    // Returns how late a timer may be, in nanoseconds. It is the greatest of three: 500 ms, one interval, and
     // `few_runs` intervals (limited to 2 s).
     static int64_t most_behind(int64_t interval);
     // No interval is shorter, in nanoseconds, so that a timer cannot occupy the session completely.
