@@ -84,7 +84,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     const bool any_in_kernel = any_handler(program, [](const hir::Handler& handler) { return handler.in_kernel; });
     CodegenFacts facts;
     facts.groups = t.groups;
-    facts.may_goto = any_in_kernel && t.kernel_facts.may_goto();
+    facts.may_goto = any_in_kernel && translate.loops.empty() && t.env.kernel_facts->may_goto();
     // A perf event runs at most 64 programs, and all sessions on the machine share this limit.
     constexpr int most_at_event = 24;
     const auto at_syscalls =
@@ -94,7 +94,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
                             (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));
     facts.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
     facts.uprobe_session =
-        any_handler(program, fits_session) && translate.attach == "session" && t.kernel_facts.uprobe_session();
+        any_handler(program, fits_session) && translate.attach == "session" && t.env.kernel_facts->uprobe_session();
     facts.target_program = t.env.command_path;
     if (options.session.target_pid != 0 && options.session.command.empty())
         facts.target_program = process_program(options.session.target_pid);

@@ -280,10 +280,9 @@ Result<void> parse(Translation& t, const Options& options) {
     if (!options.driver.kernel.empty())
         if (Result<void> opened = open_other_kernel(t, options.driver.kernel); !opened)
             return opened;
-    t.kernel_facts = t.other_kernel ? read_kernel_facts(t.other_kernel->types) : running_kernel();
-    if (!options.translate.loops.empty())
-        t.kernel_facts.may_goto = false;
-    t.env.kernel_facts = &t.kernel_facts;
+    if (t.other_kernel)
+        t.other_facts = read_kernel_facts(t.other_kernel->types);
+    t.env.kernel_facts = t.other_kernel ? &t.other_facts : &running_kernel();
     if (Result<void> opened = open_library(t, options); !opened)
         return opened;
     Result<std::vector<FileId>> scripts = add_scripts(t, options);

@@ -42,7 +42,7 @@ struct Translation {
     std::optional<Library> library;
     std::vector<const ast::File*> files;     // the script, then the -E extras
     std::optional<KernelFiles> other_kernel; // -r
-    KernelFacts kernel_facts;                // about the script's kernel; set by parse()
+    KernelFacts other_facts;                 // about that kernel
     plan::Origin texts;                      // the texts that were read, for a saved plan
     size_t library_files = 0;
     std::vector<plan::GroupName>

@@ -391,7 +391,8 @@ class Handlers::OneProbe {
         constexpr int many_calls = 8;
         has_many_ =
             std::ranges::count_if(points, [](const auto& one) { return one.point.syscall != nullptr; }) > many_calls &&
-            in_.context.env.kernel_facts && in_.context.env.kernel_facts->may_goto();
+            in_.context.options.loops.empty() && in_.context.env.kernel_facts &&
+            in_.context.env.kernel_facts->may_goto();
     }
 
     void build() {
