@@ -6,7 +6,7 @@
 
 namespace sonde {
 
-// Whether the constant contains an address, which is known only after loading.
+// Whether the constant contains the address of a variable or function, which is known only after loading.
 bool holds_address(const llvm::Constant& value);
 
 // In a function, `const char *names[] = {"a", "b"}` is compiled to a copy of a constant. The constant contains

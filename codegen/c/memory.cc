@@ -635,9 +635,6 @@ class Securing {
                              body_.add_place("`__builtin_trap` is reached", body_.place(call), 0));
                 call.eraseFromParent();
             }
-        } else if (callee->getName() == "sonde_mark_work") {
-            call.replaceAllUsesWith(body_.function.getArg(body_.function.arg_size() - 1));
-            call.eraseFromParent();
         } else if (callee->getName() == "sonde_mark_read") {
             llvm::Value* address = pointers_.number_of(call.getArgOperand(1));
             ir_.SetInsertPoint(&call);

@@ -24,6 +24,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "codegen/c/clang_positions.h"
+#include "codegen/c/constants.h"
 #include "codegen/emit/c_code.h"
 
 namespace sonde {
@@ -111,14 +112,6 @@ Range place_of(const llvm::GlobalVariable& global, const Sources& sources, Range
             return find_name(*found, variable.getName().str(), sources);
     }
     return otherwise;
-}
-
-// Whether the constant contains the address of a variable or function.
-bool holds_address(const llvm::Constant& value) {
-    if (llvm::isa<llvm::GlobalValue>(value))
-        return true;
-    return llvm::any_of(value.operands(),
-                        [](const llvm::Use& part) { return holds_address(*llvm::cast<llvm::Constant>(part.get())); });
 }
 
 void report_kept(const llvm::GlobalVariable& global, Diagnostics& diags, Range whole) {

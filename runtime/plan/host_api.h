@@ -3,7 +3,7 @@
 //
 // A host handler is `void NAME(void* session, char* frame, char* data)`. `session` is opaque, `frame` has
 // Probe::frame_size zeroed bytes, and `data` is the data area: SessionWords, then the scalars. Functions of the script
-// have the parameters (session, frame top, ...) (codegen/host/target_host.cc).
+// have the parameters (session, frame top, ...) (codegen/lower/function.cc).
 //
 // All functions have C linkage and never throw. Functions that return a status return 0 for success, or a HostStatus.
 // The caller then raises the error at its position in the script.
