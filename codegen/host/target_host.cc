@@ -197,7 +197,7 @@ class HostMemory final : public Memory {
         return user ? e_.number(1)
                     : e_.routine("sonde_host_read_kernel_string", e_.i64(), {env.context, slot, size, address});
     }
-    // The session cannot read UTF-16 or UTF-32, so this faults for the kernel's memory, too.
+    // The lowering raises an error for the kernel's memory.
     llvm::Value* read_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*, bool) override {
         e_.CreateStore(e_.getInt8(0), slot);
         return e_.number(1);

@@ -80,6 +80,11 @@ llvm::Value* emit_user_wide(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* slot = l.new_slot();
     bool is_16 = expr.name.ends_with("utf16");
     llvm::Value* address = lower(l, *expr.args[0]);
+    if (expr.facts.of_kernel && !e.in_kernel())
+        raise_if(l, e.getTrue(),
+                 is_16 ? "a host handler cannot read the kernel's UTF-16 string at %#x"
+                       : "a host handler cannot read the kernel's UTF-32 string at %#x",
+                 expr.range, address);
     llvm::Value* status = l.target.memory().read_wide(l.env, slot, is_16 ? 2 : 4, address, !expr.facts.of_kernel);
     raise_if(l, e.CreateICmpEQ(status, e.number(1)), plan::ErrorId::CopyFault, expr.range, address);
     raise_if(l, e.CreateICmpNE(status, e.number(0)),
