@@ -171,13 +171,9 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
             }
             tables = {targets};
         }
-        bool any = false;
         for (const std::vector<Address>& targets : tables)
-            for (size_t i = 0; i < std::min(most, targets.size()); i++) {
+            for (size_t i = 0; i < std::min(most, targets.size()); i++)
                 add_edge(jump, targets[i]);
-                any = true;
-            }
-        unknown_jump_ = unknown_jump_ || !any;
     }
 }
 

@@ -57,8 +57,6 @@ class CodeFlow {
 
     // An instruction could not be decoded, so the graph lacks the rest of its part.
     bool is_cut() const { return cut_; }
-    // The targets of an indirect jump are not known, so the graph lacks edges.
-    bool has_unknown_jump() const { return unknown_jump_; }
 
     const std::vector<FlowNode>& nodes() const { return nodes_; }
     std::optional<size_t> index_of(Address address) const;
@@ -76,7 +74,7 @@ class CodeFlow {
     std::vector<std::pair<size_t, Address>> tables_;
     std::vector<std::pair<size_t, int64_t>> compared_; // an instruction that compares with a constant, and the constant
     std::vector<std::vector<size_t>> before_, after_;
-    bool cut_ = false, unknown_jump_ = false;
+    bool cut_ = false;
 };
 
 } // namespace sonde

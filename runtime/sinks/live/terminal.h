@@ -32,7 +32,6 @@ class Terminal {
     void enter();
     // Restores the terminal.
     void leave();
-    bool is_entered() const { return entered_; }
     // Draws lines from the top. They must not be wider than the screen. The rest of the screen is cleared.
     void draw(const std::vector<std::string>& lines);
     void write(std::string_view text);
