@@ -155,14 +155,9 @@ hir::Expr* to_long(Binding& b, const Place& original, Range range) {
         return nullptr;
     const Type* type = strip(place->type);
     std::string name = type_name(place->type);
-    switch (type ? type->kind : Type::Void) {
-    case Type::Integer:
-    case Type::Boolean:
-    case Type::Character:
-    case Type::Enum:
-    case Type::Pointer:
-    case Type::Reference:
+    if (is_scalar(type))
         return load(b, *place, range);
+    switch (type ? type->kind : Type::Void) {
     case Type::Array:
         if (hir::Expr* address = first_element(b, *place))
             return b.saved(address, place->at_entry);
