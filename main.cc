@@ -155,7 +155,7 @@ int translate(const Options& options) {
         return fail(c_code.error()), say_failed(3);
     if (!t.report(in_c))
         return say_failed(3);
-    if (Result<void> added = add_plan_facts(facts, t, options, *c_code ? &**c_code : nullptr); !added)
+    if (Result<void> added = add_plan_facts(facts, t, options, *program, *c_code ? &**c_code : nullptr); !added)
         return fail(added.error()), say_failed(3);
     CodegenDumps dumps;
     dumps.want_ir = options.driver.dump == "ir" || options.driver.last_pass == 3;

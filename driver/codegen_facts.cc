@@ -34,11 +34,16 @@ std::string module_of(const Options& options) {
 }
 
 // The kernel whose types are compiled into the handlers; empty if the handlers use no types of the kernel.
-Result<plan::KernelBuild> find_kernel_build(Translation& t, const CCode* c_code) {
+Result<plan::KernelBuild> find_kernel_build(Translation& t, const hir::Program& program, const CCode* c_code) {
     plan::KernelBuild out;
-    const KernelTypes* types = t.env.needed_kernel();
-    if (!types)
+    const auto needs_same_types = [](const auto* code) { return code->needs_same_types; };
+    if (!c_code && std::ranges::none_of(program.handlers, needs_same_types) &&
+        std::ranges::none_of(program.functions, needs_same_types))
         return out;
+    Result<KernelTypes*> kernel = t.env.kernel();
+    if (!kernel)
+        return std::move(kernel).error();
+    const KernelTypes* types = *kernel;
     const std::string& release = t.parse_options.kernel_release;
     out.release = t.other_kernel && release.empty() ? t.other_kernel->path : release;
     out.types = types->fingerprint();
@@ -59,21 +64,16 @@ CKernel kernel_for_c(Translation& t) {
     CKernel out;
     out.release = t.parse_options.kernel_release;
     out.compatible = t.parse_options.compatible;
-    auto bytes = [&t](const std::string& module) -> Result<std::string> {
+    out.modules.btf = [&t](const std::string& module) -> Result<std::string> {
         Result<KernelTypes*> kernel = t.env.kernel();
         if (!kernel)
             return kernel.error();
         return (*kernel)->btf_bytes(module);
     };
-    out.btf = [&t, bytes] {
-        t.env.relies_on_kernel = true;
-        return bytes("");
-    };
     out.modules.names = [&t] {
         Result<KernelTypes*> kernel = t.env.kernel();
         return kernel ? (*kernel)->modules() : std::vector<std::string>();
     };
-    out.modules.btf = bytes;
     if (t.other_kernel)
         out.modules.state = "installed";
     return out;
@@ -103,11 +103,12 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     return facts;
 }
 
-Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const CCode* c_code) {
+Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const hir::Program& program,
+                            const CCode* c_code) {
     facts.c_code = c_code;
     if (options.driver.last_pass != 4)
         return {};
-    Result<plan::KernelBuild> kernel = find_kernel_build(t, c_code);
+    Result<plan::KernelBuild> kernel = find_kernel_build(t, program, c_code);
     if (!kernel)
         return std::move(kernel).error();
     facts.kernel = *std::move(kernel);

@@ -19,6 +19,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
 // Adds the script's compiled C code, which must outlive `facts`; null if the script has no C code. For -p4, also adds
 // the parts of a saved plan: the texts, and the kernel that the plan fits. Errors: the types of a kernel module cannot
 // be read.
-Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const CCode* c_code);
+Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const hir::Program& program,
+                            const CCode* c_code);
 
 } // namespace sonde

@@ -402,7 +402,7 @@ Result<std::optional<CCode>> compile_c_code(const hir::Program& program, const T
     std::set<std::string> own;
     for (const hir::CText& block : program.c_blocks)
         collect_functions(block.text, own);
-    Result<std::string> btf = kernel.btf();
+    Result<std::string> btf = kernel.modules.btf("");
     if (!btf)
         return Error(fmt::format("C needs the types of the kernel: {}", btf.error().message));
     std::set<std::string> probed;

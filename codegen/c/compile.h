@@ -17,9 +17,8 @@ namespace sonde {
 
 // The kernel for which the script is compiled.
 struct CKernel {
-    std::string release;                      // as printed by uname -r
-    std::function<Result<std::string>()> btf; // its BTF; called only if the script has C
-    std::string compatible;                   // --compatible
+    std::string release;    // as printed by uname -r
+    std::string compatible; // --compatible
     CModules modules;
 };
 

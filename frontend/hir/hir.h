@@ -518,6 +518,7 @@ struct Function {
     // most two parameters, both numbers. It prints nothing, needs no memory that it would have to wait for, and uses
     // nothing of the probe hit except its parameters.
     bool compiled_once = false;
+    bool needs_same_types = false; // as in Handler
 };
 
 // A body, and all probe points for which it has the same meaning. Points share a handler if their variables live in the
@@ -533,10 +534,13 @@ struct Handler {
     std::vector<Expr*> entry_values; // Uretprobe: evaluated at the function's entry, read by EntryRead
     // Go: the entry is probed at a conditional jump; the hit counts only if the jump is not taken
     bool checks_stack = false;
-    bool at_return = false;          // Uretprobe: the points are instructions that leave the function
-    bool after_call = false;         // Uretprobe: the points are the instructions after a call of the function
-    bool is_go = false;              // entry values belong to the goroutine, not to the thread
-    bool reads_registers = false;    // Kprobe, Kretprobe: the handler needs the complete registers
+    bool at_return = false;       // Uretprobe: the points are instructions that leave the function
+    bool after_call = false;      // Uretprobe: the points are the instructions after a call of the function
+    bool is_go = false;           // entry values belong to the goroutine, not to the thread
+    bool reads_registers = false; // Kprobe, Kretprobe: the handler needs the complete registers
+    // It is correct only for a kernel with the same types: it contains an offset, an address or a constant from these
+    // types, or @defined has asked them.
+    bool needs_same_types = false;
     Expr* return_address = nullptr;  // with entry_values: the address of the return address, at the entry
     std::vector<plan::Point> points; // in the order in which they were resolved
     plan::TimerSpec timer;           // only for kind Timer

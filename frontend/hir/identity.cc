@@ -278,23 +278,24 @@ void Key::describe(const Global& global) {
 
 void Key::describe(const Function& function) {
     const auto& [name, range, params, locals, result, may_give_nothing, bare_return, body, c_code, c_calls, c_next,
-                 c_pure, recursive, bounded, compiled_once] = function;
+                 c_pure, recursive, bounded, compiled_once, needs_same_types] = function;
     all(name, range, params, locals, result, may_give_nothing, bare_return);
     add(static_cast<const Stmt*>(body));
     all(c_code.text, c_code.range, c_code.is_expression, c_calls.size(), c_next != nullptr, c_pure, recursive, bounded,
-        compiled_once);
+        compiled_once, needs_same_types);
     for (const CCall& one : c_calls)
         add(one.name);
 }
 
 void Key::describe(const Handler& handler) {
     const auto& [name, range, kind, in_kernel, locals, body, condition, entry_values, checks_stack, at_return,
-                 after_call, is_go, reads_registers, return_address, points, timer, order, lock, locked_for] = handler;
+                 after_call, is_go, reads_registers, needs_same_types, return_address, points, timer, order, lock,
+                 locked_for] = handler;
     all(name, range, kind, in_kernel, locals);
     add(static_cast<const Stmt*>(body));
     add(condition);
     add(entry_values);
-    all(checks_stack, at_return, after_call, is_go, reads_registers);
+    all(checks_stack, at_return, after_call, is_go, reads_registers, needs_same_types);
     add(return_address);
     all(points.size(), timer.interval_ns, timer.random_ns, order, lock, locked_for);
 }

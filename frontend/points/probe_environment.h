@@ -63,13 +63,8 @@ struct ProbeEnvironment {
     Result<HeaderTypes*> system_headers();
     // Returns the kernel's types. Fails like KernelTypes::open.
     Result<KernelTypes*> kernel();
-    // Returns the kernel's types if the translated code is only correct for kernels with the same types; else null.
-    const KernelTypes* needed_kernel() const {
-        return relies_on_kernel && kernel_ && *kernel_ ? (**kernel_).get() : nullptr;
-    }
     std::vector<Syscall> unimplemented_calls; // those of this kernel; filled when first needed
     std::set<std::string> told_no_variables;  // files about whose missing variables the user was warned
-    bool relies_on_kernel = false; // the code contains an offset or address that came from the kernel's types
     // Returns the debug information of exactly this build of the kernel, or an error.
     Result<DwarfModule*> kernel_debug_info();
     // The same for a kernel module. Addresses in it are relative to a section (base/linked_object.h).

@@ -136,7 +136,7 @@ bool Explanation::check_members() {
             there.address = row.low;
             break;
         }
-    return bind_target(expr_, there, binder_) != nullptr;
+    return bind_target(expr_, there, binder_).expr != nullptr;
 }
 
 // The name, the type and the function.

@@ -46,6 +46,8 @@ struct Body : Building {
     // Returns the handler, or the one that the function instance was built for. Returns null in functions that all
     // callers share.
     const hir::Handler* running() const { return instance ? instance->handler : handler; }
+    // Of the handler or function.
+    bool& needs_same_types() { return function() ? function()->needs_same_types : handler->needs_same_types; }
     // Expressions to be evaluated at the entry of the probed function.
     std::vector<hir::Expr*>& entry_values() { return instance ? instance->entry_values : handler->entry_values; }
 

@@ -71,6 +71,8 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
     Instance& instance = b.functions.instantiate(entry, *b.point, *b.running(), b.inside_entry, std::move(types));
     if (!b.context.diags.sources().is_tapset(range.file))
         b.context.diags.note_in_library(said, range, fmt::format("`{}()` is called here", function.name));
+    // A trial removes the instance, and its answer depends on the instance.
+    b.needs_same_types() |= instance.function->needs_same_types;
     auto* made = b.make<hir::Call>(range, instance.function, instance.function->result, std::move(args));
     // A recursive call, made while the instance is being built. finish_open_calls() completes it.
     if (!instance.complete)

@@ -86,7 +86,7 @@ EnumSource enum_source(Body& b, const ast::AtOperatorExpr& expr, size_t argument
     std::string why;
     if (name ? *name == "kernel" || name->starts_with("kernel<") : b.point && b.point->kernel && !b.point->module) {
         if (Result<KernelTypes*> kernel = b.context.env.kernel()) {
-            b.context.env.relies_on_kernel = true;
+            b.needs_same_types() = true;
             auto find_enum = [types = *kernel](const std::string& n) {
                 return types->find_type(n.starts_with("enum ") ? n : "enum " + n);
             };
@@ -142,7 +142,7 @@ hir::Expr* build_const(Body& b, const ast::AtOperatorExpr& expr) {
     std::string why;
     if (Result<KernelTypes*> kernel = b.context.env.kernel())
         if (std::optional<int64_t> value = (*kernel)->enumerator(text)) {
-            b.context.env.relies_on_kernel = true;
+            b.needs_same_types() = true;
             return b.make<hir::ConstLong>(expr.range, *value);
         }
     if (Result<HeaderTypes*> headers = b.context.env.system_headers(); !headers)

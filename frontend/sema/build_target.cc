@@ -5,7 +5,8 @@
 // so a recursive function works. Locals of the handler do not exist at the entry, so they are errors there.
 //
 // `@defined(e)` is answered by building `e` and counting the errors. The result is thrown away, together with
-// everything that building has added to the body. When you add a list to Body or SideTables, check whether is_defined()
+// everything that building has added to the body. Only needs_same_types() stays, because the answer is an answer about
+// these types. When you add a list to Body or SideTables, check whether is_defined()
 // must restore it.
 #include <algorithm>
 #include <utility>
@@ -162,9 +163,10 @@ hir::Expr* build_target(Body& b, const ast::TargetExpr& expr, bool address) {
     std::optional<Diagnostics::Suppress> quiet;
     if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts the errors
         quiet.emplace(b.context.diags);
-    hir::Expr* bound = address ? bind_address_of(expr, *b.point, with) : bind_target(expr, *b.point, with);
-    if (bound)
-        return bound;
+    Bound bound = address ? bind_address_of(expr, *b.point, with) : bind_target(expr, *b.point, with);
+    b.needs_same_types() |= bound.needs_same_types;
+    if (bound.expr)
+        return bound.expr;
     if (target_type(expr) == ValueType::String && !address)
         return b.make<hir::ConstString>(expr.range, "");
     return b.zero(expr.range);
@@ -184,8 +186,9 @@ hir::Expr* build_store(Body& b, const ast::Expr& target, const TargetAssignment&
     std::optional<Diagnostics::Suppress> quiet;
     if (b.context.options.skip_bad_variables && !b.context.trying) // @defined counts the errors
         quiet.emplace(b.context.diags);
-    hir::Expr* written = bind_store(whole, assignment, *b.point, with);
-    return written ? written : assignment.value;
+    Bound written = bind_store(whole, assignment, *b.point, with);
+    b.needs_same_types() |= written.needs_same_types;
+    return written.expr ? written.expr : assignment.value;
 }
 
 // `&` can only be applied to something in the traced program's memory.
@@ -242,7 +245,7 @@ bool is_defined(Body& b, const ast::Expr& expr) {
     size_t entries = b.entry_values().size(), locals = b.locals.size(), instances = b.functions.instance_count();
     if (expr.kind == ast::ExprKind::Target && b.point) {
         Binder with = make_binder(b, expr.range);
-        is_located(ast::as<ast::TargetExpr>(expr), *b.point, with);
+        b.needs_same_types() |= find_located(ast::as<ast::TargetExpr>(expr), *b.point, with).needs_same_types;
     } else {
         build_expr(b, expr);
     }

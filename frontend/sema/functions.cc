@@ -186,6 +186,7 @@ Instance& Functions::instantiate(NamedFunction& entry, const ResolvedPoint& poin
             key(have) == mine) {
             std::vector<hir::Function*>& functions = program_.functions;
             functions.erase(std::find(functions.begin(), functions.end(), instance.function));
+            have.function->needs_same_types |= instance.function->needs_same_types;
             instance.function = have.function;
             break;
         }

@@ -510,6 +510,7 @@ class Handlers::OneProbe {
             shared = &handler;
             handlers_.keep_handler(handler);
         }
+        shared->needs_same_types |= handler.needs_same_types;
         shared->points.push_back(point.point);
         return *shared;
     }

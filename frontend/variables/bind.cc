@@ -110,24 +110,27 @@ hir::ValueType target_type(const ast::TargetExpr& expr) {
     return hir::ValueType::Long;
 }
 
-hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+Bound bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
     Binding b(expr, point, binder);
-    return find_value(b);
+    hir::Expr* value = find_value(b);
+    return {value, b.needs_same_types};
 }
 
-bool is_located(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+Located find_located(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
     Binding b(expr, point, binder);
     const bool is_object = expr.base != ast::TargetExpr::Cast && target_type(expr) == hir::ValueType::Long &&
                            !(point.variables->text && expr.base == ast::TargetExpr::Variable);
     if (!is_object)
-        return find_value(b) != nullptr;
+        return {find_value(b) != nullptr, b.needs_same_types};
     std::optional<Place> place = referenced_place(b);
-    return place && (is_record(place->type) || to_long(b, *place, expr.range));
+    const bool found = place && (is_record(place->type) || to_long(b, *place, expr.range));
+    return {found, b.needs_same_types};
 }
 
-hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
+Bound bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder) {
     Binding b(expr, point, binder);
-    return find_address(b);
+    hir::Expr* address = find_address(b);
+    return {address, b.needs_same_types};
 }
 
 std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,

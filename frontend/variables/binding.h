@@ -18,8 +18,9 @@ struct Binding {
     const ast::TargetExpr& expr;
     const ResolvedPoint& point;
     Binder& binder;
-    bool wants_address = false; // only the address is needed, so the type does not matter
-    hir::Expr* held = nullptr;  // must be evaluated before everything else
+    bool wants_address = false;    // only the address is needed, so the type does not matter
+    hir::Expr* held = nullptr;     // must be evaluated before everything else
+    bool needs_same_types = false; // Bound::needs_same_types
 
     Binding(const ast::TargetExpr& target, const ResolvedPoint& where, Binder& with)
         : expr(target), point(where), binder(with) {}

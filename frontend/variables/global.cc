@@ -39,7 +39,7 @@ std::optional<Place> place_in_kernel(Binding& b, const std::string& name) {
     std::vector<KernelGlobal> found = kernel ? (*kernel)->globals(name) : std::vector<KernelGlobal>();
     if (found.size() != 1)
         return std::nullopt;
-    b.binder.env.relies_on_kernel = true;
+    b.needs_same_types = true;
     Place place;
     place.type = found[0].type;
     place.kernel = true;

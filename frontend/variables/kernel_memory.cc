@@ -24,13 +24,13 @@ hir::Expr* per_cpu_address(Binding& b, uint64_t offset) {
 // The kernel is loaded at another address after each boot. So addresses are computed relative to a symbol. Addresses in
 // a module are relative to a symbol of the same section, because each section of a module is loaded separately.
 hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
+    b.needs_same_types = true;
     if (const std::string& owner = b.point.point.module; &module == b.point.module && !owner.empty()) {
         std::optional<std::pair<std::string, Address>> symbol = module.symbols().unique_variable_before(linked);
         if (!symbol || !b.binder.symbol_address)
             return b.fail(DiagId::VariableUnavailable, b.base_range(),
                           fmt::format("the address of `{}` is not known: `{}` has no symbol for the variable",
                                       b.as_written(0), module.path()));
-        b.binder.env.relies_on_kernel = true;
         return b.plus(b.binder.symbol_address(fmt::format("{}\t[{}]", symbol->first, owner)),
                       static_cast<int64_t>(linked - symbol->second));
     }
@@ -45,7 +45,6 @@ hir::Expr* kernel_address(Binding& b, DwarfModule& module, Address linked) {
                            end = module.symbols().address_of("__per_cpu_end");
     if (copies && end && linked >= *copies && linked < *end)
         return per_cpu_address(b, linked - *copies);
-    b.binder.env.relies_on_kernel = true;
     return b.plus(b.binder.symbol_address(mark), static_cast<int64_t>(linked - *from));
 }
 

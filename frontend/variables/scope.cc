@@ -97,7 +97,7 @@ std::optional<TypeScope> type_scope(Binding& b) {
             b.fail(DiagId::NoDebugInfo, b.base_range(), kernel.error().message);
             return std::nullopt;
         }
-        b.binder.env.relies_on_kernel = true;
+        b.needs_same_types = true;
         return TypeScope{[types = *kernel](const std::string& name) { return types->find_type(name); },
                          [types = *kernel] { return types->type_names(); }, "the kernel"};
     }

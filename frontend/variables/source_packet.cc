@@ -19,7 +19,7 @@ constexpr PacketVariable packet_variables[] = {
 
 // nullopt without a report if the kernel's types lack it.
 std::optional<Place> packet_place(Binding& b, const PacketVariable& variable) {
-    b.binder.env.relies_on_kernel = true;
+    b.needs_same_types = true;
     auto argument = [&](int number) { return b.make<hir::Argument>(b.expr.range, number); };
     Place place;
     if (!variable.member) {

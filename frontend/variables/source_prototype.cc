@@ -50,7 +50,7 @@ std::vector<KernelVariable> kernel_variables(const ResolvedPoint& point) {
 }
 
 std::optional<Place> parameter_place(Binding& b, const KernelVariable& variable) {
-    b.binder.env.relies_on_kernel = true;
+    b.needs_same_types = true;
     Place place = value_place(variable.type, b.make<hir::Argument>(b.expr.range, variable.number));
     place.kernel = true;
     // At a return, a trampoline still has the arguments.

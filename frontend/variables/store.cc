@@ -200,10 +200,11 @@ hir::Expr* write(Binding& b, const TargetAssignment& assignment) {
 
 } // namespace
 
-hir::Expr* bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment, const ResolvedPoint& point,
-                      Binder& binder) {
+Bound bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment, const ResolvedPoint& point,
+                 Binder& binder) {
     Binding b(expr, point, binder);
-    return write(b, assignment);
+    hir::Expr* written = write(b, assignment);
+    return {written, b.needs_same_types};
 }
 
 } // namespace sonde

@@ -57,13 +57,21 @@ struct Binder {
 // `$` or `$$`, otherwise Long.
 hir::ValueType target_type(const ast::TargetExpr& expr);
 
-// Binds `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m` or `@var("g")` at `point`. Reports an error and returns
-// null for: an unknown variable (with the most similar names and visible ones), an unknown member, something that is
-// not a pointer, a value that is not available here (with the reason, and where it is available), `$return` outside of
-// .return, and missing debug information.
-hir::Expr* bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+// What a target expression means at a point.
+struct Bound {
+    hir::Expr* expr = nullptr; // null after a report
+    // The meaning is correct only for a kernel with the same types (hir::Handler::needs_same_types). This also holds
+    // for an error, because `@defined` can hide it.
+    bool needs_same_types = false;
+};
+
+// Binds `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m` or `@var("g")` at `point`. Reports an error for: an
+// unknown variable (with the most similar names and visible ones), an unknown member, something that is not a pointer,
+// a value that is not available here (with the reason, and where it is available), `$return` outside of .return, and
+// missing debug information.
+Bound bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Also an error: a value in a register, a bitfield.
-hir::Expr* bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
+Bound bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // The address of the return address at the entry of a .return probe; null: it is on top of the stack.
 hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env);
 // `$value = e` and `$value .= e` in a control file, and `$verdict = e` and `$return = e` if the handler decides
@@ -80,8 +88,8 @@ struct TargetAssignment {
 };
 // Writes the program's memory. Also an error: a value in a register, a value that is not a number, kernel memory, and a
 // handler that does not run in the program.
-hir::Expr* bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment, const ResolvedPoint& point,
-                      Binder& binder);
+Bound bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment, const ResolvedPoint& point,
+                 Binder& binder);
 
 // The condition that one of `point.callers` is the caller; null if any function may call.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);

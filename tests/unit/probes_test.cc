@@ -62,9 +62,10 @@ struct Session {
         hir::Expr* bound = nullptr;
         if (stmt.expr->kind == ast::ExprKind::AddressOf)
             bound = bind_address_of(ast::as<ast::TargetExpr>(*ast::as<ast::AddressOfExpr>(*stmt.expr).operand),
-                                    points[0], binder);
+                                    points[0], binder)
+                        .expr;
         else
-            bound = bind_target(ast::as<ast::TargetExpr>(*stmt.expr), points[0], binder);
+            bound = bind_target(ast::as<ast::TargetExpr>(*stmt.expr), points[0], binder).expr;
         if (!bound) {
             EXPECT_TRUE(diags.has_errors()) << expr << ": no value and no message";
             return messages();
@@ -231,6 +232,30 @@ TEST(Variables, Globals) {
     moved =
         hir_of(in("dwarf_basic-gcc-O0-5", "function(\"nothing\").return"), "@var(\"global_counter@dwarf_basic.c\")");
     EXPECT_TRUE(contains(moved, "entry0 = ")) << moved;
+}
+
+// An address in a kernel module is relative to a symbol of the module, so it fits only the same build.
+TEST(Variables, GlobalsOfKernelModules) {
+    Session session;
+    Result<KernelTypes*> kernel = session.env.kernel();
+    if (!kernel)
+        GTEST_SKIP() << kernel.error().message;
+    ResolvedPoint point = session.resolve(in("dwarf_basic-fixed", "function(\"nothing\")"))[0];
+    const ast::Probe& probe = *session.parse("probe never { @var(\"global_counter\") }")->probes[0];
+    const auto& expr = ast::as<ast::TargetExpr>(*ast::as<ast::ExprStmt>(*probe.body->body[0]).expr);
+    Binder binder{session.arena, session.diags, session.env, nullptr, nullptr};
+    std::string symbol;
+    binder.symbol_address = [&](const std::string& name) {
+        symbol = name;
+        return session.arena.make<hir::ConstLong>(Range(), 0);
+    };
+    Bound of_program = bind_target(expr, point, binder);
+    EXPECT_TRUE(of_program.expr && !of_program.needs_same_types && symbol.empty()) << session.messages();
+    point.kernel = *kernel;
+    point.point.module = "some";
+    Bound of_module = bind_target(expr, point, binder);
+    EXPECT_TRUE(of_module.expr && of_module.needs_same_types) << session.messages();
+    EXPECT_TRUE(symbol.ends_with("\t[some]")) << symbol;
 }
 
 TEST(Variables, References) {
