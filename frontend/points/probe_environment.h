@@ -27,7 +27,7 @@ namespace sonde {
 // The environment of one translation. It lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
     bool guru = false;
-    // The cache of facts from earlier sessions. Null, or returns null: there is no cache.
+    // Returns the cache of facts from earlier sessions. Without a cache, it is null or returns null.
     std::function<KeptTexts*()> kept_texts;
     const KernelFiles* other_kernel = nullptr; // -r: the kernel that the script is for; null: the running kernel
     std::string command_path; // -c: the command's program, used by `process` without an argument; empty without -c
@@ -35,8 +35,8 @@ struct ProbeEnvironment {
     std::string attach;       // --attach: the kind of link that the user wants; empty: the best one
     // The container-like groups that the session is limited to (--container and similar options). `option` is the
     // option and the name. `root` is the directory under which the group's file system is visible, such as
-    // "/proc/42/root", or "" if it is ours. `search_path` is the group's $PATH. The function is null if there is no
-    // limit.
+    // "/proc/42/root", or "" if it is ours. `search_path` is the group's $PATH. The function is null without such
+    // an option.
     struct GroupFiles {
         std::string option, root, search_path;
     };

@@ -5,9 +5,8 @@
 // so a recursive function works. Locals of the handler do not exist at the entry, so they are errors there.
 //
 // `@defined(e)` is answered by building `e` and counting the errors. The result is thrown away, together with
-// everything that building has added to the body. Only needs_same_types() stays, because the answer is an answer about
-// these types. When you add a list to Body or SideTables, check whether is_defined()
-// must restore it.
+// everything that building has added to the body. Only needs_same_types() stays, because the answer depends on these
+// types. When you add a list to Body or SideTables, check whether is_defined() must restore it.
 #include <algorithm>
 #include <utility>
 

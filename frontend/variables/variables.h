@@ -65,10 +65,12 @@ struct Bound {
     bool needs_same_types = false;
 };
 
-// Binds `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m` or `@var("g")` at `point`. Reports an error for: an
-// unknown variable (with the most similar names and visible ones), an unknown member, something that is not a pointer,
-// a value that is not available here (with the reason, and where it is available), `$return` outside of .return, and
-// missing debug information.
+// Binds `$x->y[i]`, `$return`, `$$parms`, `@cast(e, "type")->m` or `@var("g")` at `point`. Reports these errors:
+// * an unknown variable (with the most similar names and visible ones), or an unknown member;
+// * a value that is not available here (with the reason, and where it is available);
+// * something that is not a pointer;
+// * `$return` outside of .return;
+// * missing debug information.
 Bound bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Also an error: a value in a register, a bitfield.
 Bound bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
@@ -93,7 +95,8 @@ Bound bind_store(const ast::TargetExpr& expr, const TargetAssignment& assignment
 
 // The condition that one of `point.callers` is the caller; null if any function may call.
 hir::Expr* bind_callers(const ResolvedPoint& point, Range range, Binder& binder);
-// The condition that the jump that leaves the function is taken; null if it is always taken, or if there is no jump.
+// Returns the condition under which the jump at a function's end leaves the function. Null for an unconditional jump,
+// and for points that are not at a jump.
 hir::Expr* bind_jump_taken(const ResolvedPoint& point, Range range, Arena& arena);
 
 } // namespace sonde

@@ -238,8 +238,7 @@ TEST(Variables, Globals) {
 TEST(Variables, GlobalsOfKernelModules) {
     Session session;
     Result<KernelTypes*> kernel = session.env.kernel();
-    if (!kernel)
-        GTEST_SKIP() << kernel.error().message;
+    ASSERT_TRUE(kernel) << kernel.error().message;
     ResolvedPoint point = session.resolve(in("dwarf_basic-fixed", "function(\"nothing\")"))[0];
     const ast::Probe& probe = *session.parse("probe never { @var(\"global_counter\") }")->probes[0];
     const auto& expr = ast::as<ast::TargetExpr>(*ast::as<ast::ExprStmt>(*probe.body->body[0]).expr);
