@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <set>
@@ -44,6 +45,7 @@
 #include "driver/progress.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
+#include "driver/sysroot.h"
 #include "driver/translation.h"
 #include "frontend/ast/ast.h"
 #include "frontend/ast/listing.h"
@@ -106,8 +108,20 @@ int translate(const Options& options) {
     // Pass 1: texts to trees. With --relink, relative paths begin in the directory in which the plan was made.
     PassTimer pass1(1, options);
     std::optional<OriginFolder> folder(std::in_place, origin ? origin->folder : "");
+    Result<UserTexts> texts = read_user_texts(options);
+    if (!texts)
+        return fail(texts.error());
+    // Until the end of pass 2, files are those of the target.
+    std::unique_ptr<Sysroot> sysroot;
+    if (!options.driver.sysroot.empty()) {
+        Result<std::unique_ptr<Sysroot>> entered = Sysroot::enter(options.driver.sysroot);
+        if (!entered)
+            return fail(entered.error());
+        sysroot = *std::move(entered);
+    }
     Translation t(options);
-    if (Result<void> parsed = parse(t, options); !parsed)
+    t.sysroot = sysroot.get();
+    if (Result<void> parsed = parse(t, options, *std::move(texts)); !parsed)
         return fail(parsed.error());
     if (is_listing(options))
         return list(t, options);
@@ -144,6 +158,8 @@ int translate(const Options& options) {
     if (!files)
         return fail(files.error()), say_failed(2);
     program->files = *std::move(files);
+    if (sysroot)
+        sysroot->leave();
     folder.reset(); // from here on, relative paths begin in the current directory
 
     // Passes 3 and 4: HIR to machine code. Pass 5 uses only the Plan.

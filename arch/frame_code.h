@@ -2,26 +2,29 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
+#include <cstdint>
 
 namespace sonde {
 
-// The beginning of a function. Sizes are in bytes.
-struct FramePrologue {
-    size_t mark = 0; // a mark for the target of indirect jumps
-    size_t push = 0; // the instruction behind it, if it pushes the frame pointer
-    size_t move = 0; // the instruction behind that, if it sets the frame pointer to the stack pointer
-};
+// Where the caller is, from an instruction up to the next row. Distances are in words. The kinds are those of
+// sonde_rule_kind (runtime/plan/file_table.h).
+struct FrameRow {
+    enum Kind : uint8_t {
+        Unknown, // the frame pointer may be the function's or that of a caller
+        Frame,   // the frame pointer is the function's own
+        Stack,   // CFA = sp + cfa
+        Pointer, // CFA = fp + cfa
+        Link,    // CFA = sp + cfa; the return address is in the link register
+        Alone,   // CFA = sp + cfa; the return address is `saved` words below the CFA
+    };
+    size_t at = 0; // of the instruction, in bytes from the beginning
+    Kind kind = Unknown;
+    unsigned cfa = 0;
+    unsigned saved = 0; // Stack and Pointer: the caller's frame pointer is saved so far below the CFA; 0: unchanged
 
-// An instruction in the procedure linkage table.
-struct StubInstruction {
-    std::string_view bytes; // its beginning
-    size_t size;
-    unsigned pushed; // words
-    bool leaves;     // the stub ends here
-    // The first stub begins with such an instruction. It is reached by a jump from another stub, which has already
-    // pushed its index.
-    bool begins_first = false;
+    bool same_frame(const FrameRow& other) const {
+        return kind == other.kind && cfa == other.cfa && saved == other.saved;
+    }
 };
 
 } // namespace sonde

@@ -16,14 +16,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "arch/registers.h"
+
 namespace sonde {
 
 // Where execution continues after an instruction.
 enum class Flow : uint8_t {
     Next,            // at the next instruction
     Jump,            // at the target
-    ConditionalJump, // at the target or at the next instruction; the flags decide
-    CountingJump,    // at the target or at the next instruction; a register decides (x86-64: loop, jrcxz)
+    ConditionalJump, // at the target or at the next instruction; `condition` decides
+    CountingJump,    // the same, if something else decides (x86-64: loop, jrcxz)
     IndirectJump,    // at an address in a register or in memory
     FarJump,         // in another code segment (x86-64)
     Call,            // at the target, and at the next instruction when the function returns
@@ -50,15 +52,20 @@ struct MemoryOperand {
     int base = -1; // the base register; -1: none
     int64_t displacement = 0;
     bool is_fixed = false;    // a single place: neither a base nor an index
-    bool is_relative = false; // `displacement` counts from the next instruction
+    bool is_relative = false; // `displacement` counts from the next instruction or, if `page` is set, ...
+    uint64_t page = 0;        // ... from the beginning of the page of this size with the instruction
     bool has_index = false;
     // May be an element of a table: the encoding has room for an index. If the base is the stack pointer, x86-64 uses
     // that encoding without an index, too.
     bool may_be_element = false;
-    bool is_written = false; // rare instructions are missing
+    bool is_written = false;  // rare instructions are missing
+    uint8_t element_size = 0; // of a possible element, in bytes; 0: unknown, or no load
 
     // The address of a fixed operand. `next` is the address of the next instruction.
-    uint64_t address(uint64_t next) const { return (is_relative ? next : 0) + static_cast<uint64_t>(displacement); }
+    uint64_t address(uint64_t next) const {
+        const uint64_t origin = page ? (next - 1) & ~(page - 1) : next;
+        return (is_relative ? origin : 0) + static_cast<uint64_t>(displacement);
+    }
     // Whether the address is an element of a table whose address is `displacement`.
     bool is_element_of_constant_table() const { return may_be_element && base < 0; }
 };
@@ -67,14 +74,12 @@ struct Instruction {
     size_t length = 0; // in bytes
     Flow flow = Flow::Next;
     Operation operation = Operation::Other;
-    // Of a conditional jump: its number; RegisterFile::conditions explains it. Toggling the lowest bit gives the
-    // opposite condition.
-    uint8_t condition = 0;
-    bool moves_stack = false; // may change the stack pointer
-    bool is_filling = false;  // compilers put it between functions, and after calls that do not return
-    bool is_uncommon = false; // programs do not contain it, but data that looks like code does
-    bool is_move = false;     // only copies a register or a constant (also a constant address) to a register
-    bool is_packed = false;   // computes with several numbers in one vector register
+    JumpCondition condition = 0; // of a conditional jump
+    bool moves_stack = false;    // may change the stack pointer
+    bool is_filling = false;     // compilers put it between functions, and after calls that do not return
+    bool is_uncommon = false;    // programs do not contain it, but data that looks like code does
+    bool is_move = false;        // only copies a register or a constant (also a constant address) to a register
+    bool is_packed = false;      // computes with several numbers in one vector register
     // A number that is the same for all instructions that compute the same from other operands. 0: unknown.
     uint32_t shape = 0;
     int to = -1, from = -1; // registers of the operation; of an indirect jump, `from` has the target (-1: in memory)
@@ -106,18 +111,21 @@ struct Effect {
         Push,      // stores the register `from` (-1: a constant) in a new word at the end of the stack
         Pop,       // reads `to` from there
         Store,     // stores `size` bytes of the register `from` (-1: a constant) in the memory operand
-        Copy,      // copies the register `from` to `to`
+        StorePair, // the same, and stores as many bytes of the register `second` (-1: a constant) behind these
+        Copy,      // copies the register `from`, plus the constant `added`, to `to`
         MoveStack, // adds `distance` to the stack pointer
         Change,    // anything else: see `changes`
     };
     Kind kind = Change;
-    int from = -1, to = -1;
-    bool from_vector = false; // `from` is the number of a vector register
+    int from = -1, to = -1, second = -1;
+    bool from_vector = false; // `from` and `second` are numbers of vector registers
     bool whole = false;       // Copy: all bits
     uint64_t size = 0;
+    int64_t added = 0;
     std::optional<int64_t> distance = std::nullopt; // empty: unknown
-    // Change: sets of registers, with a bit for each number. In doubt, a register that the instruction names is
-    // changed.
+    int64_t then_moves_stack = 0;                   // added to the stack pointer after everything else
+    // Registers that change, also by another kind: sets with a bit for each number. In doubt, a register that the
+    // instruction names is changed.
     uint32_t changes = 0;
     uint32_t changes_vectors = 0;
     uint32_t may_change = 0; // general registers that the instruction perhaps names; never those of the frame

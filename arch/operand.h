@@ -18,7 +18,9 @@ struct AssemblyOperand {
         UnknownSymbol,   // memory at the symbol `name`, which the file does not have
         Constant,        // `number`
         Register,        // `part`
-        Memory,          // at the sum of `number`, the register `base`, and the register `index` times `scale`
+        // At the sum of `number`, the register `base`, and the register `index` times `scale`. Only the lower
+        // `index_size` bytes of the index count; `extends_sign` tells how they are extended.
+        Memory,
     };
     Kind kind = Unknown;
     int64_t number = 0;
@@ -26,6 +28,8 @@ struct AssemblyOperand {
     RegisterFile::Part part{};
     int base = -1, index = -1; // -1: none
     int64_t scale = 1;
+    uint32_t index_size = 8;
+    bool extends_sign = false;
     std::string_view name{};
 };
 

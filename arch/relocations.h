@@ -14,6 +14,8 @@ enum class DynamicRelocation : uint8_t {
     Pointer,        // the address of a symbol
     ThreadDistance, // the distance from the thread pointer to a thread-local variable
     ThreadModule,   // the module's index in the threads' tables of blocks
+    // Two words: a function that finds the distance to a thread-local variable, and the function's argument.
+    ThreadDescriptor,
 };
 
 // A relocation of an object file. The names in ABIs: S + A is the target, P the place, GOT the address of the table.
@@ -24,6 +26,7 @@ struct CodeRelocation {
     uint64_t symbol = 0;
     int64_t addend = 0;
     uint64_t table = 0; // of the global offset table
+    uint64_t stub = 0;  // code that jumps to the symbol, nearby; 0: none
 };
 
 enum class Relocated : uint8_t {

@@ -296,7 +296,7 @@ std::optional<ElfFile> open_packed_symbols(const ElfFile& file, const DebugSearc
             fmt::format("the packed symbols of `{}` (.gnu_debugdata): {}", file.path(), unpacked.error().message));
     if (!unpacked)
         return std::nullopt;
-    Result<ElfFile> opened = ElfFile::open(fmt::format("/proc/self/fd/{}", unpacked->get()));
+    Result<ElfFile> opened = ElfFile::open_in_memory(*std::move(unpacked), file.path());
     return opened ? std::optional(*std::move(opened)) : std::nullopt;
 }
 

@@ -24,7 +24,6 @@
 #include "base/byte_cursor.h"
 #include "base/check.h"
 #include "base/elf_notes.h"
-#include "base/linked_object.h"
 
 namespace sonde {
 namespace {
@@ -41,7 +40,10 @@ constexpr uint16_t host_machine = EM_S390;
 constexpr uint16_t host_machine = EM_PPC64;
 #endif
 
-std::string machine_name(uint16_t machine) {
+// The machine whose kernel also runs 32-bit programs that sonde can probe.
+constexpr uint16_t two_width_machine = EM_X86_64;
+
+std::string name_of(uint16_t machine) {
     switch (machine) {
     case EM_386:
         return "i386";
@@ -50,7 +52,7 @@ std::string machine_name(uint16_t machine) {
     case EM_ARM:
         return "arm";
     case EM_AARCH64:
-        return "aarch64";
+        return "arm64";
     case EM_RISCV:
         return "riscv";
     case EM_S390:
@@ -68,6 +70,14 @@ std::string machine_name(uint16_t machine) {
     default:
         return fmt::format("machine {}", machine);
     }
+}
+
+// `wanted`: the machine that will run the file.
+Error foreign_machine(uint16_t machine, uint16_t wanted) {
+    return Error(fmt::format("it is built for {}, but {} {}", name_of(machine),
+                             wanted == host_machine ? "this machine is" : "the script is translated for",
+                             name_of(wanted)),
+                 foreign_program);
 }
 
 // Whether [offset, offset + size) is within the file. Cannot overflow.
@@ -118,9 +128,7 @@ ElfFile& ElfFile::operator=(ElfFile&& other) noexcept {
 }
 
 Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
-    std::string context = fmt::format("cannot open `{}`", path);
-    CHECK(elf_version(EV_CURRENT) != EV_NONE);
-
+    const std::string context = fmt::format("cannot open `{}`", path);
     // Check the type first, because opening a pipe would block.
     struct stat status{};
     if (stat(path.c_str(), &status) != 0)
@@ -133,10 +141,21 @@ Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
     if (!fd)
         return std::move(fd).error();
 
+    // The file may have been replaced in between. From here on, only the descriptor is used.
+    return read(*std::move(fd), path, accepted);
+}
+
+Result<ElfFile> ElfFile::open_in_memory(Fd file, const std::string& name) {
+    return read(std::move(file), name, {.narrow = true, .object = true, .foreign = true});
+}
+
+Result<ElfFile> ElfFile::read(Fd fd, const std::string& path, Accepted accepted) {
+    CHECK(elf_version(EV_CURRENT) != EV_NONE);
+    const std::string context = fmt::format("cannot open `{}`", path);
     ElfFile file;
     file.path_ = path;
-    file.fd_ = *std::move(fd);
-    // The file may have been replaced in between. From here on, only the descriptor is used.
+    file.fd_ = std::move(fd);
+    struct stat status{};
     if (fstat(file.fd_.get(), &status) != 0)
         return errno_error(context, errno);
     auto size = static_cast<uint64_t>(status.st_size);
@@ -153,17 +172,15 @@ Result<ElfFile> ElfFile::open(const std::string& path, Accepted accepted) {
     return file;
 }
 
-Result<ElfFile> ElfFile::open_linked(const std::string& path) {
-    Result<Fd> linked = link_object(path);
+Result<ElfFile> ElfFile::open_linked(const std::string& path, const DescribeRelocation& describe) {
+    Result<Fd> linked = link_object(path, describe);
     if (!linked)
         return std::move(linked).error();
-    Result<ElfFile> file = open(fmt::format("/proc/self/fd/{}", linked->get()));
-    if (file)
-        file->path_ = path;
-    return file;
+    return open_in_memory(*std::move(linked), path);
 }
 
 Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
+    const uint16_t wanted = accepted.machine ? accepted.machine : host_machine;
     Elf64_Ehdr header{};
     ssize_t got = pread(fd_.get(), &header, sizeof header, 0);
     if (got < 0)
@@ -181,13 +198,14 @@ Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
     if (narrow_) {
         Elf32_Ehdr narrow{};
         std::memcpy(&narrow, &header, sizeof narrow);
-        if (!accepted.narrow || host_machine != EM_X86_64 || narrow.e_machine != EM_386)
+        const bool runs = accepted.foreign || wanted == two_width_machine;
+        if (!accepted.narrow || !runs || narrow.e_machine != EM_386)
             return Error("it is a 32-bit ELF file; only 64-bit programs can be probed", foreign_program);
         if (got < static_cast<ssize_t>(sizeof narrow))
             return truncated_error("it ends in the ELF header");
         got = sizeof header;
         header.e_type = narrow.e_type;
-        header.e_machine = host_machine;
+        header.e_machine = wanted;
         header.e_entry = narrow.e_entry;
         header.e_phoff = narrow.e_phoff, header.e_phnum = narrow.e_phnum;
         header.e_shoff = narrow.e_shoff, header.e_shnum = narrow.e_shnum;
@@ -199,10 +217,8 @@ Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
         return Error("its ELF header is corrupt", ENOEXEC);
     if (header.e_ident[EI_DATA] != host_order)
         return Error("its byte order is not this machine's", foreign_program);
-    if (header.e_machine != host_machine)
-        return Error(fmt::format("it is built for {}, but this machine is {}", machine_name(header.e_machine),
-                                 machine_name(host_machine)),
-                     foreign_program);
+    if (header.e_machine != wanted && !accepted.foreign)
+        return foreign_machine(header.e_machine, wanted);
     switch (header.e_type) {
     case ET_EXEC:
     case ET_DYN:
@@ -229,6 +245,14 @@ Result<void> ElfFile::check_header(uint64_t file_size, Accepted accepted) {
     entry_ = header.e_entry;
     machine_ = narrow_ ? EM_386 : header.e_machine;
     return {};
+}
+
+std::string ElfFile::machine_name() const { return name_of(machine_); }
+
+Result<void> ElfFile::runs_on(uint16_t machine) const {
+    if (machine_ == machine || (narrow_ && machine == two_width_machine))
+        return {};
+    return foreign_machine(machine_, machine).in(fmt::format("cannot open `{}`", path_));
 }
 
 Result<void> ElfFile::read_sections(uint64_t file_size) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/linked_object.h"
 #include "base/result.h"
 
 struct Elf;
@@ -68,15 +69,27 @@ class ElfFile {
     // missing, a folder or a device; it is not readable; it is not an ELF file, or truncated; it is an object or core
     // file; it is for another machine or word size.
     static Result<ElfFile> open(const std::string& path) { return open(path, {}); }
+    // The same for a machine (EM_*).
+    static Result<ElfFile> open_for(const std::string& path, uint16_t machine) {
+        return open(path, {.machine = machine});
+    }
     // Also accepts a 32-bit program that this machine can run.
     static Result<ElfFile> open_any_width(const std::string& path) { return open(path, {.narrow = true}); }
+    // Also accepts a program for another machine (see runs_on()).
+    static Result<ElfFile> open_any_machine(const std::string& path) {
+        return open(path, {.narrow = true, .foreign = true});
+    }
     // Also accepts an object file, in which debug information without a program is stored.
     static Result<ElfFile> open_debug_information(const std::string& path) {
-        return open(path, {.narrow = true, .object = true});
+        return open(path, {.narrow = true, .object = true, .foreign = true});
     }
 
-    // Opens an object file as if it were linked (base/linked_object.h).
-    static Result<ElfFile> open_linked(const std::string& path);
+    // The same for a file in memory, whose name is only for messages. A path in /proc would need that file system,
+    // which a translation for another root directory does not have.
+    static Result<ElfFile> open_in_memory(Fd file, const std::string& name);
+
+    // Opens an object file of any machine as if it were linked (base/linked_object.h).
+    static Result<ElfFile> open_linked(const std::string& path, const DescribeRelocation& describe);
 
     ElfFile(ElfFile&&) noexcept;
     ElfFile& operator=(ElfFile&&) noexcept;
@@ -94,6 +107,9 @@ class ElfFile {
     bool is_debug_only() const { return debug_only_; }
     uint64_t entry() const { return entry_; }
     uint16_t machine() const { return machine_; } // EM_*
+    std::string machine_name() const;
+    // Returns an error if the kernel of the machine (EM_*) does not run the file.
+    Result<void> runs_on(uint16_t machine) const;
     bool is_32_bit() const { return narrow_; }
 
     // In lower-case hexadecimal; empty if the file has none.
@@ -131,8 +147,11 @@ class ElfFile {
     struct Accepted {
         bool narrow = false;
         bool object = false;
+        bool foreign = false;
+        uint16_t machine = 0; // EM_*; 0: this machine
     };
     static Result<ElfFile> open(const std::string& path, Accepted accepted);
+    static Result<ElfFile> read(Fd fd, const std::string& path, Accepted accepted);
     Result<void> check_header(uint64_t file_size, Accepted accepted);
     Result<void> read_segments(uint64_t file_size);
     Result<void> read_sections(uint64_t file_size);

@@ -2,14 +2,15 @@
 //
 // The layout, since 1.18:
 //
-//     header       magic, size of a pointer, number of functions, address of .text, offsets of the parts
+//     header       magic, unit of lengths in lists, size of a pointer, number of functions, address of .text, offsets
+//                  of the parts
 //     names        strings, each ending with a NUL
 //     numbers      lists by address: line, height of the stack, and others
 //     functions    pairs: address relative to .text, offset of the function's record
 //
-// A list consists of pairs of differences: to the last number, and to the last address. Both are unsigned numbers of 7
-// bits per byte. The sign of the first is in its lowest bit (zigzag). For example, a function that moves the stack
-// pointer by 24 bytes after 4 bytes of code:
+// A list consists of pairs of differences: to the last number, and to the last address, in units of the shortest
+// instruction (arm64: 4 bytes). Both are unsigned numbers of 7 bits per byte. The sign of the first is in its lowest
+// bit (zigzag). For example, a function on x86-64 that moves the stack pointer by 24 bytes after 4 bytes of code:
 //
 //     bytes 02 04    +1 from -1: height 0 for 4 bytes
 //     bytes 30 ..    +24: height 24 for the rest
@@ -58,7 +59,9 @@ class Parts {
         magic_ = table.at<uint32_t>(0).value_or(0);
         constexpr uint8_t pointer_bytes = 8;
         counts_from_text_ = magic_ == magic_1_18 || magic_ == magic_1_20;
-        good_ = (magic_ == magic_1_16 || counts_from_text_) && table.at<uint8_t>(7) == pointer_bytes;
+        unit = table.at<uint8_t>(6).value_or(0);
+        good_ = (magic_ == magic_1_16 || counts_from_text_) && (unit == 1 || unit == 2 || unit == 4) &&
+                table.at<uint8_t>(7) == pointer_bytes;
         // Words of the header: number of functions, number of files, since 1.18 the code's address, and then the
         // offsets of the parts. These are: names, units, files, lines and other numbers by address, functions.
         size_t parts = counts_from_text_ ? 3 : 2;
@@ -88,6 +91,7 @@ class Parts {
 
     Table table;
     uint64_t count = 0, names = 0, numbers = 0; // number of functions; offsets of these parts
+    uint64_t unit = 0;                          // of lengths in lists, in bytes
 
   private:
     size_t field_size() const { return counts_from_text_ ? 4 : 8; }
@@ -129,7 +133,7 @@ void read_heights(const Parts& parts, uint64_t at, GoFrame& frame) {
         }
         value += (*change & 1) ? -static_cast<int64_t>(*change >> 1) - 1 : static_cast<int64_t>(*change >> 1);
         frame.heights.push_back({address, value});
-        address += *length; // x86-64 counts in bytes
+        address += *length * parts.unit;
     }
 }
 

@@ -11,15 +11,24 @@
 // The payload is an ELF image, compressed by one of the formats in base/unpack.h. It has no debug information, but the
 // section .BTF, because the kernel itself needs this.
 //
+// Other architectures boot a flat image, the kernel's memory without ELF headers
+// (Documentation/arch/arm64/booting.rst). It can be compressed as a whole, or be the payload of a program for EFI,
+// which has "zimg" and the payload's offset at its beginning (drivers/firmware/efi/libstub/zboot-header.S). The types
+// are found there by the header of BTF, whose sizes must fit the image. The kernel's notes, which contain its build-id,
+// come right before the types (include/asm-generic/vmlinux.lds.h).
+//
 // The kernel's release is not in a header. It is in the text that the kernel prints when it starts.
 #include "base/kernel_files.h"
 
+#include <elf.h>
 #include <linux/btf.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +37,7 @@
 #include "base/byte_cursor.h"
 #include "base/debug_file.h"
 #include "base/elf_file.h"
+#include "base/elf_notes.h"
 #include "base/fd.h"
 #include "base/unpack.h"
 
@@ -47,9 +57,8 @@ struct Contents {
 };
 
 // Reads the release from "Linux version RELEASE (..." (init/version-timestamp.c).
-std::string release_of(const ElfFile& image) {
+std::string release_of(string_view constants) {
     constexpr string_view banner = "Linux version ";
-    string_view constants = image.section_data(".rodata");
     for (size_t at = constants.find(banner); at != string_view::npos; at = constants.find(banner, at + 1)) {
         size_t begin = at + banner.size(), end = constants.find(' ', begin);
         if (end != string_view::npos && end > begin && end - begin < 65 && constants[begin] >= '0' &&
@@ -59,24 +68,58 @@ std::string release_of(const ElfFile& image) {
     return "";
 }
 
-Result<Contents> read_elf(const std::string& path, const std::string& name) {
-    Result<ElfFile> file = ElfFile::open_debug_information(path);
+Result<Contents> read_elf(const Result<ElfFile>& file, const std::string& name) {
     if (!file)
         return Error(fmt::format("`{}` is not an image of a kernel", name));
     string_view types = file->section_data(".BTF");
     if (types.empty())
         return Error(fmt::format("`{}` does not have the kernel's types (section .BTF)", name));
-    return Contents{std::string(types), release_of(*file), file->build_id()};
+    return Contents{std::string(types), release_of(file->section_data(".rodata")), file->build_id()};
 }
 
 // The offset of the compressed kernel in a bootable image; 0 if it is not such an image.
 uint64_t payload_offset(string_view image) {
+    if (image.size() > 16 && image.substr(4, 4) == "zimg")
+        return value_at<uint32_t>(image, 8).value_or(0);
     constexpr size_t setup_sectors = 0x1f1, magic = 0x202, version = 0x206, payload = 0x248;
     if (image.size() < 0x250 || image.substr(magic, 4) != "HdrS" || static_cast<uint8_t>(image[version]) < 8)
         return 0;
     const uint32_t offset = value_at<uint32_t>(image, payload).value_or(0);
     uint64_t sectors = static_cast<uint8_t>(image[setup_sectors]);
     return ((sectors ? sectors : 4) + 1) * 512 + offset;
+}
+
+// The BTF at this place of a flat image; empty if there is none.
+string_view btf_at(string_view image, size_t at) {
+    btf_header header{};
+    if (at % sizeof(uint32_t) != 0 || image.size() - at < sizeof header)
+        return {};
+    std::memcpy(&header, image.data() + at, sizeof header);
+    const uint64_t size = uint64_t{header.hdr_len} + header.str_off + header.str_len;
+    constexpr uint64_t least = 1 << 16; // the kernel has more types
+    return header.version == BTF_VERSION && header.hdr_len >= sizeof header && header.str_off >= header.type_len &&
+                   size >= least && size <= image.size() - at
+               ? image.substr(at, size)
+               : string_view();
+}
+
+// Reads a flat image. Empty if this is not one.
+std::optional<Contents> read_flat(string_view image) {
+    constexpr uint16_t magic = BTF_MAGIC;
+    const string_view wanted(reinterpret_cast<const char*>(&magic), sizeof magic);
+    for (size_t at = image.find(wanted); at != string_view::npos; at = image.find(wanted, at + 1)) {
+        const string_view types = btf_at(image, at);
+        if (types.empty())
+            continue;
+        // The notes of other programs, such as the vDSO, are farther away.
+        constexpr string_view build_id_note("\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0", 16);
+        constexpr size_t id_size = 20, most_before = 1 << 16;
+        const size_t note = image.substr(0, at).rfind(build_id_note);
+        const bool has_id = note != string_view::npos && at - note <= most_before;
+        return Contents{std::string(types), release_of(image),
+                        has_id ? to_hex(image.substr(note + build_id_note.size(), id_size)) : ""};
+    }
+    return std::nullopt;
 }
 
 // Reads an ELF file, a compressed one, a bootable image, or BTF.
@@ -88,12 +131,19 @@ Result<Contents> read_contents(const std::string& path) {
         return Contents{*std::move(bytes), "", ""};
     const uint64_t offset = is_packed(*bytes) ? 0 : payload_offset(*bytes);
     string_view packed = string_view(*bytes).substr(std::min<uint64_t>(offset, bytes->size()));
+    if (offset == 0 && !is_packed(packed) && !packed.starts_with(ELFMAG))
+        if (std::optional<Contents> flat = read_flat(packed))
+            return *std::move(flat);
     if (offset == 0 && !is_packed(packed))
-        return read_elf(path, path);
+        return read_elf(ElfFile::open_debug_information(path), path);
     Result<Fd> unpacked = unpack(packed, unpacked_limit(packed.size()));
     if (!unpacked)
         return std::move(unpacked).error().in(fmt::format("cannot unpack `{}`", path));
-    return read_elf(fmt::format("/proc/self/fd/{}", unpacked->get()), path);
+    lseek(unpacked->get(), 0, SEEK_SET);
+    if (const Result<std::string> image = read_all(unpacked->get(), path); image && !image->starts_with(ELFMAG))
+        if (std::optional<Contents> flat = read_flat(*image))
+            return *std::move(flat);
+    return read_elf(ElfFile::open_in_memory(*std::move(unpacked), path), path);
 }
 
 // "/x" for "/x/boot/vmlinuz-6.1": the part before a folder in which kernels are installed.
@@ -200,6 +250,20 @@ Result<KernelFiles> find_kernel_files(const std::string& given) {
     return Error(fmt::format("the types of kernel {} are not installed; searched{}\n  pass a file: `-r FILE`, where "
                              "FILE is that kernel's vmlinux, vmlinuz, or a copy of its /sys/kernel/btf/vmlinux",
                              given, looked));
+}
+
+std::vector<std::string> installed_kernels() {
+    std::set<std::string> found;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator("/boot", error))
+        for (string_view prefix : {"vmlinuz-", "vmlinux-"})
+            if (const std::string name = entry.path().filename().string(); name.starts_with(prefix))
+                found.insert(name.substr(prefix.size()));
+    for (const char* folder : {"/lib/modules", "/usr/lib/modules"})
+        for (const auto& entry : fs::directory_iterator(folder, error))
+            if (entry.is_directory(error))
+                found.insert(entry.path().filename().string());
+    return {found.begin(), found.end()};
 }
 
 } // namespace sonde

@@ -1,7 +1,7 @@
 // Finds the files of a kernel that is installed but need not be running, above all its types.
 //
 // A kernel's BTF is in the section .BTF of its image, and a module's BTF in the module's file. The image is an ELF file
-// (`vmlinux`), or is compressed in the bootable file (`vmlinuz`; Documentation/arch/x86/boot.rst).
+// (`vmlinux`), or the bootable file contains it (`vmlinuz`).
 #pragma once
 
 #include <map>
@@ -20,7 +20,10 @@ struct KernelFiles {
     std::string types;                          // BTF
     std::string root;                           // prefix of the paths of its other files (/boot, /lib/modules)
     std::map<std::string, std::string> modules; // name -> file with the module's BTF
+    std::string why_no_types;                   // why `types` is empty, if there is a reason
 
+    // A kernel without types: nobody has named it, or its image is not readable.
+    bool is_unknown() const { return types.empty(); }
     // A module's BTF, which extends `types`. Errors: the module does not exist, or has no BTF.
     Result<std::string> module_types(const std::string& name) const;
     // The build-id of a module, lower-case hexadecimal. Errors: as above.
@@ -36,5 +39,8 @@ struct KernelFiles {
 //
 // Errors: the places that were searched, or the problem with the file.
 Result<KernelFiles> find_kernel_files(const std::string& given);
+
+// The releases of all kernels that have an image in /boot or modules in /lib/modules, sorted.
+std::vector<std::string> installed_kernels();
 
 } // namespace sonde

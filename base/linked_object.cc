@@ -11,6 +11,9 @@
 //
 // Symbols are relative to their section in an object file, so their values are increased, too (move_symbols()).
 //
+// A jump that is not relocated seems to lead to the next instruction: in modules of x86-64, each `ret` is such a jump
+// to the kernel's return thunk. So jumps are relocated, too.
+//
 // What would break this: a relocation that is skipped. Debug information with a zero in place of an address is still
 // readable, but describes wrong code. So an unknown type of relocation is an error.
 #include "base/linked_object.h"
@@ -36,7 +39,7 @@ uint64_t align_up(uint64_t value, uint64_t alignment) {
 
 class Linker {
   public:
-    explicit Linker(std::string bytes) : bytes_(std::move(bytes)) {}
+    Linker(std::string bytes, const DescribeRelocation& describe) : bytes_(std::move(bytes)), describe_(describe) {}
 
     Result<std::string> link() {
         if (Result<void> read = read_headers(); !read)
@@ -70,8 +73,8 @@ class Linker {
         if (!has(0, sizeof header_) || std::memcmp(bytes_.data(), ELFMAG, SELFMAG) != 0)
             return Error("it is not an ELF file");
         header_ = get<Elf64_Ehdr>(0);
-        if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != EM_X86_64 || header_.e_type != ET_REL)
-            return Error("it is not an object file of this machine");
+        if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_type != ET_REL)
+            return Error("it is not a 64-bit object file");
         if (header_.e_shentsize != sizeof(Elf64_Shdr) || header_.e_shnum == 0)
             return Error("its section headers cannot be read");
         if (!has(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr)))
@@ -105,14 +108,18 @@ class Linker {
             section.sh_addr = align_up(at, section.sh_addralign);
             at = section.sh_addr + section.sh_size;
         }
+        outside_ = align_up(at, 16) + 16;
     }
 
     Result<void> move_symbols(const Elf64_Shdr& table) {
         for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
             auto symbol = get<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym));
-            if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections_.size())
+            if (symbol.st_shndx == SHN_UNDEF && symbol.st_name != 0)
+                symbol.st_value = outside_ + 16 * i;
+            else if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections_.size())
+                symbol.st_value += sections_[symbol.st_shndx].sh_addr;
+            else
                 continue;
-            symbol.st_value += sections_[symbol.st_shndx].sh_addr;
             put(table.sh_offset + i * sizeof(Elf64_Sym), symbol);
         }
         return {};
@@ -122,7 +129,8 @@ class Linker {
         if (table.sh_info >= sections_.size() || table.sh_link >= sections_.size())
             return Error("its relocations belong to no section");
         const Elf64_Shdr &target = sections_[table.sh_info], &symbols = sections_[table.sh_link];
-        if (target.sh_type == SHT_NOBITS || !is_debug_information(target))
+        const bool is_code = (target.sh_flags & SHF_EXECINSTR) && target.sh_addr != 0;
+        if (target.sh_type == SHT_NOBITS || (!is_code && !is_debug_information(target)))
             return {};
         if (target.sh_flags & SHF_COMPRESSED)
             return Error("its debug information is compressed, which cannot be read in object files");
@@ -132,39 +140,39 @@ class Linker {
             if (symbol_at + sizeof(Elf64_Sym) > symbols.sh_size)
                 return Error("its relocations name symbols that it does not have");
             auto symbol = get<Elf64_Sym>(symbols.sh_offset + symbol_at);
-            if (!write(target, entry, symbol.st_value + static_cast<uint64_t>(entry.r_addend)))
+            if (is_code) {
+                const ObjectRelocation kind = described(entry);
+                if (kind == ObjectRelocation::Relative32 || kind == ObjectRelocation::Jump26)
+                    write(target, entry, symbol.st_value + addend(entry));
+            } else if (!write(target, entry, symbol.st_value + addend(entry)))
                 return Error(fmt::format("its debug information has a relocation of the unknown type {} at {:#x}",
                                          ELF64_R_TYPE(entry.r_info), entry.r_offset));
         }
         return {};
     }
 
+    static uint64_t addend(const Elf64_Rela& entry) { return static_cast<uint64_t>(entry.r_addend); }
+    ObjectRelocation described(const Elf64_Rela& entry) const {
+        return describe_(header_.e_machine, static_cast<uint32_t>(ELF64_R_TYPE(entry.r_info)));
+    }
+
+    // Returns whether the type of relocation is known and the place is in the section.
     bool write(const Elf64_Shdr& target, const Elf64_Rela& entry, uint64_t value) {
-        size_t size = 8;
-        switch (ELF64_R_TYPE(entry.r_info)) {
-        case R_X86_64_NONE:
-        case R_X86_64_DTPOFF32: // for thread-local variables, which modules cannot have
-        case R_X86_64_DTPOFF64:
-            return true;
-        case R_X86_64_64:
-            break;
-        case R_X86_64_PC64:
+        using enum ObjectRelocation;
+        const ObjectRelocation kind = described(entry);
+        if (kind == Unknown || kind == Nothing)
+            return kind == Nothing;
+        if (kind == Relative32 || kind == Relative64 || kind == Jump26)
             value -= target.sh_addr + entry.r_offset;
-            break;
-        case R_X86_64_32:
-        case R_X86_64_32S:
-            size = 4;
-            break;
-        case R_X86_64_PC32:
-            value -= target.sh_addr + entry.r_offset;
-            size = 4;
-            break;
-        default:
-            return false;
-        }
+        const size_t size = kind == Absolute64 || kind == Relative64 ? 8 : 4;
         if (entry.r_offset > target.sh_size || size > target.sh_size - entry.r_offset)
             return false;
-        std::memcpy(bytes_.data() + target.sh_offset + entry.r_offset, &value, size);
+        const uint64_t at = target.sh_offset + entry.r_offset;
+        if (kind == Jump26) {
+            constexpr uint32_t distance = (1U << 26) - 1;
+            value = (get<uint32_t>(at) & ~distance) | (static_cast<uint32_t>(value >> 2) & distance);
+        }
+        std::memcpy(bytes_.data() + at, &value, size);
         return true;
     }
 
@@ -197,18 +205,20 @@ class Linker {
     }
 
     std::string bytes_;
+    const DescribeRelocation& describe_;
     Elf64_Ehdr header_{};
     std::vector<Elf64_Shdr> sections_;
+    uint64_t outside_ = 0; // symbols of other files have addresses from here on
 };
 
 } // namespace
 
-Result<Fd> link_object(const std::string& path) {
+Result<Fd> link_object(const std::string& path, const DescribeRelocation& describe) {
     std::string context = fmt::format("cannot open `{}`", path);
     Result<std::string> bytes = read_file(path);
     if (!bytes)
         return std::move(bytes).error();
-    Result<std::string> linked = Linker(*std::move(bytes)).link();
+    Result<std::string> linked = Linker(*std::move(bytes), describe).link();
     if (!linked)
         return std::move(linked).error().in(context);
     Fd out(memfd_create("linked", MFD_CLOEXEC));

@@ -44,8 +44,8 @@ std::string text_at(std::string_view strings, uint64_t offset) {
     return offset < strings.size() ? strings.data() + offset : std::string();
 }
 
-std::optional<Needs> read_needs(const std::string& path) {
-    Result<ElfFile> file = ElfFile::open(path);
+std::optional<Needs> read_needs(const std::string& path, uint16_t machine) {
+    Result<ElfFile> file = ElfFile::open_for(path, machine);
     if (!file)
         return std::nullopt;
     Needs out;
@@ -118,7 +118,7 @@ class Search {
         while (!todo.empty()) {
             auto [object, inherited] = todo.front();
             todo.pop_front();
-            std::optional<Needs> needs = read_needs(object);
+            std::optional<Needs> needs = read_needs(object, search.machine);
             if (!needs)
                 continue;
             if (!needs->interpreter.empty())
@@ -163,7 +163,8 @@ class Search {
     }
 
     bool opens(const std::string& path) const {
-        return ElfFile::open(root_.empty() ? path : path_below(root_, path.substr(root_.size()))).ok();
+        const std::string here = root_.empty() ? path : path_below(root_, path.substr(root_.size()));
+        return ElfFile::open_for(here, search_.machine).ok();
     }
 
     std::string find(const std::string& name, const std::string& object, const Needs& needs, const std::string& rpath) {

@@ -127,12 +127,14 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
                                    [&](const hir::Handler* handler) { return handler->in_kernel == kernel; });
     };
     plan::Plan plan;
+    plan.machine = facts.architecture->machine();
     plan.translate = translate;
     plan.origin = facts.origin;
     plan.kernel = facts.kernel;
     plan.script = facts.script;
     plan.module = facts.module;
     plan.counters = program.counters;
+    plan.pythons = program.pythons;
     plan.files = program.files;
     plan.max_string = translate.string_size();
     plan.groups = facts.groups;

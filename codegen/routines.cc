@@ -1,5 +1,5 @@
-// The routines are compiled from C to LLVM bitcode when sonde is built (codegen/rtlib), once for BPF and once for the
-// host. They are linked into the module of each script, and are optimized together with its handlers.
+// The routines are compiled from C to LLVM bitcode when sonde is built (codegen/rtlib), for BPF and for host code of
+// each architecture. They are linked into the module of each script, and are optimized together with its handlers.
 //
 // In BPF, three things about the routines depend on the script. That is why they are changed after they were linked:
 // - Walks over maps: kernels before 6.10 accept only one map for each call of a helper that walks over maps. A routine
@@ -22,6 +22,7 @@
 #include <llvm/Linker/Linker.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "base/check.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/rtlib/rtlib.h"
 #include "runtime/plan/watched_programs.h"
@@ -41,6 +42,12 @@ Result<void> link_bitcode(llvm::Module& module, std::span<const unsigned char> b
                                   only_needed ? llvm::Linker::LinkOnlyNeeded : llvm::Linker::None))
         return Error("internal: the routines cannot be linked");
     return {};
+}
+
+const Routines& routines_for(const Architecture& architecture) {
+    const auto found = std::ranges::find(all_routines(), architecture.names()[0], &Routines::architecture);
+    CHECK(found != all_routines().end());
+    return *found;
 }
 
 bool wants_routines(const llvm::Module& module) {
@@ -122,21 +129,21 @@ void describe_slots(llvm::Module& module, uint64_t bytes) {
 Result<void> link_routines(Emitter& e) {
     llvm::Module& module = e.module();
     const plan::Plan& plan = e.state().plan;
+    const Routines& routines = routines_for(e.state().architecture);
     if (wants_routines(module))
-        if (Result<void> linked =
-                link_bitcode(module, e.in_kernel() ? rtlib_bpf_bitcode() : rtlib_host_bitcode(), true);
+        if (Result<void> linked = link_bitcode(module, e.in_kernel() ? routines.rtlib_bpf : routines.rtlib_host, true);
             !linked)
             return linked;
     if (!e.in_kernel())
         return {};
     const std::pair<bool, std::span<const unsigned char>> programs[] = {
-        {e.state().plan.filter_target, follow_bpf_bitcode()},
-        {plan.names_groups || !e.state().plan.groups.empty(), groups_bpf_bitcode()},
-        {plan.tables & plan::looked_up, ask_bpf_bitcode()},
-        {plan.has_subjects(), tasks_bpf_bitcode()},
-        {!plan.counters.empty(), counters_bpf_bitcode()},
-        {watches_programs(plan), watch_bpf_bitcode()},
-        {plan.follows_moved_text(), moved_bpf_bitcode()},
+        {e.state().plan.filter_target, routines.follow_bpf},
+        {plan.names_groups || !e.state().plan.groups.empty(), routines.groups_bpf},
+        {plan.tables & plan::looked_up, routines.ask_bpf},
+        {plan.has_subjects(), routines.tasks_bpf},
+        {!plan.counters.empty(), routines.counters_bpf},
+        {watches_programs(plan), routines.watch_bpf},
+        {plan.follows_moved_text(), routines.moved_bpf},
     };
     for (const auto& [wanted, bitcode] : programs)
         if (wanted)
@@ -146,18 +153,20 @@ Result<void> link_routines(Emitter& e) {
 }
 
 void separate_waits(llvm::Module& module) {
-    for (const char* name :
-         {"sonde_rt_read_user", "sonde_rt_read_user_block", "sonde_rt_read_user_string", "sonde_rt_read_user_wide"}) {
+    for (const char* name : {"sonde_rt_read_user", "sonde_rt_read_user_block", "sonde_rt_read_user_string",
+                             "sonde_rt_read_user_wide", "sonde_rt_python_value"}) {
         llvm::Function* routine = module.getFunction(name);
         if (!routine || routine->isDeclaration())
             continue;
         llvm::Function* copy = nullptr;
+        bool always_waits = true; // all other calls
         const std::vector<llvm::User*> users(routine->user_begin(), routine->user_end());
         for (llvm::User* user : users) {
             auto* call = llvm::dyn_cast<llvm::CallInst>(user);
             if (!call || call->getCalledFunction() != routine)
                 continue;
             auto* wait = llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(call->arg_size() - 1));
+            always_waits = always_waits && wait;
             if (!wait || !wait->isZero())
                 continue;
             if (!copy) {
@@ -166,6 +175,10 @@ void separate_waits(llvm::Module& module) {
                 argument->replaceAllUsesWith(llvm::ConstantInt::get(argument->getType(), 0));
             }
             call->setCalledFunction(copy);
+        }
+        if (always_waits) {
+            llvm::Argument* argument = routine->getArg(static_cast<unsigned>(routine->arg_size() - 1));
+            argument->replaceAllUsesWith(llvm::ConstantInt::get(argument->getType(), 1));
         }
     }
 }

@@ -17,6 +17,7 @@
 #include "codegen/emit/session_split.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/kernel/preemption.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -40,6 +41,7 @@ Result<plan::KernelBuild> find_kernel_build(Translation& t, const hir::Program& 
     if (!c_code && std::ranges::none_of(program.handlers, needs_same_types) &&
         std::ranges::none_of(program.functions, needs_same_types))
         return out;
+    const InsideSysroot inside(t.sysroot); // for the types of modules
     Result<KernelTypes*> kernel = t.env.kernel();
     if (!kernel)
         return std::move(kernel).error();
@@ -68,6 +70,7 @@ CKernel kernel_for_c(Translation& t) {
         Result<KernelTypes*> kernel = t.env.kernel();
         if (!kernel)
             return kernel.error();
+        const InsideSysroot inside(t.sysroot);
         return (*kernel)->btf_bytes(module);
     };
     out.modules.names = [&t] {
@@ -83,6 +86,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     const Translate& translate = options.translate;
     const bool any_in_kernel = any_handler(program, [](const hir::Handler& handler) { return handler.in_kernel; });
     CodegenFacts facts;
+    facts.architecture = t.env.architecture;
     facts.groups = t.groups;
     facts.may_goto = any_in_kernel && translate.loops.empty() && t.env.kernel_facts->may_goto();
     // A perf event runs at most 64 programs, and all sessions on the machine share this limit.
@@ -92,7 +96,11 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     facts.syscall_events =
         at_syscalls > 0 && (translate.attach == "perf_event" ||
                             (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));
-    facts.kernel_types = t.other_kernel || access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+    facts.kernel_types = t.other_kernel ? !t.other_kernel->is_unknown() : access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+    facts.private_stacks =
+        any_handler(program,
+                    [](const hir::Handler& handler) { return handler.in_kernel && plan::is_uprobe(handler.kind); }) &&
+        t.env.kernel_facts->private_stacks();
     facts.uprobe_session =
         any_handler(program, fits_session) && translate.attach == "session" && t.env.kernel_facts->uprobe_session();
     facts.target_program = t.env.command_path;

@@ -234,8 +234,8 @@ class Search {
         print_library_functions();
         // Find a system call by the name of its tracepoint or of its function.
         for (std::string_view prefix : {std::string_view("sys_enter_"), std::string_view("sys_exit_"),
-                                        host_architecture().system_calls().function_prefix, std::string_view("sys_")})
-            if (!any_ && word_.starts_with(prefix) && is_syscall(word_.substr(prefix.size()))) {
+                                        t_.env.architecture->system_calls().function_prefix, std::string_view("sys_")})
+            if (!any_ && word_.starts_with(prefix) && is_syscall(word_.substr(prefix.size()), *t_.env.architecture)) {
                 word_.erase(0, prefix.size());
                 print_points("system calls", fmt::format("syscall.{}", word_));
             }
@@ -347,12 +347,12 @@ class Search {
             program = process_program(t_.env.target_pid);
             libraries = mapped_libraries(t_.env.target_pid);
         } else if (!program.empty()) {
-            libraries = shared_libraries(program, host_architecture().library_search());
-        } else if (Result<std::string> path = find_library_path("libc", {})) {
+            libraries = shared_libraries(program, t_.env.architecture->library_search());
+        } else if (Result<std::string> path = find_library_path("libc", {"", 0, t_.env.architecture})) {
             libraries.push_back(*path);
         }
         if (!program.empty()) {
-            if (Result<ElfFile> file = ElfFile::open_any_width(program); !file)
+            if (Result<ElfFile> file = ElfFile::open_any_machine(program); !file)
                 warn(fmt::format("the target's own functions are not searched: {}", file.error().message));
             print_points(fmt::format("functions of {}", program),
                          fmt::format("process({}).function(\"*{}*\")", in_quotes(program), word_));
@@ -373,7 +373,7 @@ class Search {
         if (!t_.env.command_path.empty() || t_.env.target_pid)
             return;
         std::map<std::string, std::vector<int64_t>> running;
-        for (int64_t process : all_processes())
+        for (int64_t process : t_.env.is_elsewhere ? std::vector<int64_t>() : all_processes())
             if (const std::string path = process_program(process); begins_so(file_name(path)))
                 running[path].push_back(process);
         std::vector<Named> found;
@@ -406,7 +406,7 @@ class Search {
         return fmt::format("sonde -l 'process({}).**' # {}{}", in_quotes(name), path, runs);
     }
     void print_symbols(const std::string& library) {
-        Result<ElfFile> file = ElfFile::open_any_width(library);
+        Result<ElfFile> file = ElfFile::open_any_machine(library);
         if (!file)
             return;
         std::set<std::string> names;

@@ -8,7 +8,6 @@
 
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cctype>
@@ -359,13 +358,6 @@ std::string add_verbosity_digits(Verbosity& verbose, const Given& given) {
     return "";
 }
 
-std::string set_kernel(std::string& kernel, const Given& given) {
-    utsname system{};
-    uname(&system);
-    kernel = given.value() == system.release ? "" : given.value();
-    return "";
-}
-
 std::string check_choice(const Given& given) {
     std::string ignored;
     return choice(ignored, given);
@@ -381,12 +373,12 @@ std::string check_download(const Given& given) {
     return "";
 }
 
-std::string check_machine(const Given& given) {
-    utsname system{};
-    uname(&system);
-    if (given.value().empty() || given.value() == system.machine)
-        return "";
-    return fmt::format("this is an {}, not {}: translate the script there", system.machine, given.value());
+std::string architecture(const Architecture*& member, const Given& given) {
+    std::vector<std::string> names;
+    for (const Architecture* machine : machines())
+        names.insert(names.end(), machine->names().begin(), machine->names().end());
+    member = find_machine(given.value());
+    return member ? "" : none_of(given.name, given.value(), names);
 }
 
 std::string check_privilege(const Given& given) {

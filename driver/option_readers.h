@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include "arch/architecture.h"
 #include "driver/option_table.h"
 #include "options/translate.h"
 #include "runtime/sinks/metrics/otlp_request.h"
@@ -90,6 +91,7 @@ std::string seconds_above_zero(double& member, const Given& given);
 // ---- for single options
 
 std::string version(std::string& member, const Given& given);
+std::string architecture(const Architecture*& member, const Given& given);
 std::string tool(std::string& member, const Given& given);
 std::string module_name(std::string& member, const Given& given);
 std::string process(int64_t& member, const Given& given);
@@ -115,13 +117,11 @@ std::string add_headers(HttpSettings& settings, const Given& given);
 std::string set_authorities(SinkOptions& sinks, const Given& given);
 std::string add_verbosity(Verbosity& verbose, const Given& given);
 std::string add_verbosity_digits(Verbosity& verbose, const Given& given);
-std::string set_kernel(std::string& kernel, const Given& given);
 
 // ---- options that check only
 
 std::string check_choice(const Given& given);
 std::string check_download(const Given& given);
-std::string check_machine(const Given& given);
 std::string check_privilege(const Given& given);
 std::string limit_resource(int resource, const Given& given);
 // Rejects the option, with the reason.

@@ -8,6 +8,7 @@
 // * derive_needs() runs last. It computes options that the user cannot give.
 #include "driver/options.h"
 
+#include <sys/utsname.h>
 #include <wordexp.h>
 
 #include <algorithm>
@@ -31,6 +32,7 @@
 #include "driver/option_table.h"
 #include "driver/tools.h"
 #include "frontend/parse/parser.h"
+#include "runtime/containers/groups.h"
 #include "runtime/plan/plan_file.h"
 
 namespace sonde {
@@ -41,6 +43,12 @@ constexpr int exit_failure = 1;
 int fail(const std::string& message) {
     fmt::print(stderr, "ERROR: {}\n", message);
     return exit_failure;
+}
+
+std::string running_release() {
+    utsname system{};
+    uname(&system);
+    return system.release;
 }
 
 // ---- from words to values -------------------------------------------------------------------------------------------
@@ -250,11 +258,39 @@ std::string check_export(const SinkOptions& sinks, const Words& words) {
     return "";
 }
 
+// Checks the options of a translation for another machine: its processes and its events are not here.
+std::string check_machine(const Options& o) {
+    const DriverOptions& driver = o.driver;
+    if (!o.name_other_machine())
+        return "";
+    const std::string option = driver.sysroot.empty() ? fmt::format("--arch {}", driver.architecture->names()[0])
+                                                      : "--sysroot " + driver.sysroot;
+    if (!driver.saved_plan.empty() && !driver.relink)
+        return fmt::format("{}: `{}` is translated already; run it on its machine", option, driver.saved_plan);
+    if (o.runs() && driver.sysroot.empty())
+        return fmt::format(
+            "{}: this machine is {}, so the script cannot run here; add `-p4 -m NAME` and run NAME.sonde "
+            "there",
+            option, host_architecture().name());
+    if (o.runs())
+        return fmt::format("{}: the script is for the machine with these files; add `-p4 -m NAME` and run NAME.sonde "
+                           "there",
+                           option);
+    if (o.session.target_pid != 0)
+        return fmt::format("{} and -x {} exclude each other: the process is on this machine", option,
+                           o.session.target_pid);
+    if (!o.translate.groups.empty())
+        return fmt::format("{} and {} {} exclude each other: sonde finds programs of a group only on its machine",
+                           option, option_of(o.translate.groups[0].kind), o.translate.groups[0].name);
+    return "";
+}
+
 std::string check_work(const Options& o) {
     const DriverOptions& driver = o.driver;
     const Translate& translate = o.translate;
-    if (!driver.kernel.empty() && driver.last_pass == 5 && driver.dump.empty() && !driver.list && driver.why.empty() &&
-        driver.inventory == Inventory::None)
+    if (std::string wrong = check_machine(o); !wrong.empty())
+        return wrong;
+    if (!driver.kernel.empty() && o.runs())
         return fmt::format("-r {}: this kernel does not run here; add `-p4 -m NAME` and run NAME.sonde there",
                            driver.kernel);
     if (driver.relink)
@@ -379,6 +415,9 @@ std::variant<Options, int> read_words(std::vector<std::string> given) {
         const Result<void> cleaned = CacheFolder::clean();
         return cleaned ? 0 : fail("--clean-cache: " + cleaned.error().message);
     }
+    // The running kernel needs no -r. That of another machine can have the same release.
+    if (!options.name_other_machine() && options.driver.kernel == running_release())
+        options.driver.kernel.clear();
     if (std::string wrong = check_together(options, words); !wrong.empty())
         return fail(wrong);
     derive_needs(options);

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "base/result.h"
 #include "options/translate.h"
 #include "runtime/engine/session_options.h"
@@ -54,6 +55,17 @@ struct Options {
     SessionOptions session;
     SinkOptions sinks;
     DriverOptions driver;
+
+    // Whether a session begins after the translation.
+    bool runs() const {
+        return driver.last_pass == 5 && driver.dump.empty() && !driver.list && driver.why.empty() &&
+               driver.inventory == Inventory::None;
+    }
+    // Whether the options name another machine than this one (--arch, --sysroot). A kernel of another architecture (-r)
+    // also does so, but that is known only after reading it.
+    bool name_other_machine() const {
+        return !driver.sysroot.empty() || (driver.architecture && driver.architecture != &host_architecture());
+    }
 };
 
 // Reads the command line, after the words of $SYSTEMTAP_DIR/rc (default ~/.systemtap/rc) as stap(1) describes it.

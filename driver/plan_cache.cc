@@ -81,15 +81,16 @@ std::string own_builds() {
 
 // The key is the whole input of pass 3 as bytes. Each text has its length in front, so that ("ab", "c") and ("a", "bc")
 // are different keys.
-std::string make_key(const Translate& translate, const hir::Program& program, const Sources& sources,
+std::string make_key(const Options& options, const hir::Program& program, const Sources& sources,
                      const CodegenFacts& facts, const std::string& builds) {
     KeyText key;
     key.add(builds);
+    key.add(options.driver.sysroot); // the machine is in the plan below
     // A new fact does not compile until it is named here. `module` is not part of the key: without -m it has the
     // process number, and with -m it is among the options.
-    const auto& [may_goto, kernel_types, syscall_events, uprobe_session, target_program, groups, script, module, c_code,
-                 kernel, origin] = facts;
-    for (bool flag : {may_goto, kernel_types, syscall_events, uprobe_session})
+    const auto& [architecture, may_goto, kernel_types, syscall_events, private_stacks, uprobe_session, target_program,
+                 groups, script, module, c_code, kernel, origin] = facts;
+    for (bool flag : {may_goto, kernel_types, syscall_events, private_stacks, uprobe_session})
         key.number(flag);
     key.add(target_program);
     key.add(c_code ? c_code->bitcode : ""); // contains the offsets of the kernel's types
@@ -102,7 +103,8 @@ std::string make_key(const Translate& translate, const hir::Program& program, co
     key.add(hir::identity(program));
     // Some parts get into a plan unchanged. Serialize them by saving a plan that has only these parts.
     plan::Plan rest;
-    rest.translate = translate;
+    rest.machine = architecture->machine();
+    rest.translate = options.translate;
     rest.groups = groups;
     rest.kernel = kernel;
     rest.origin = origin;
@@ -123,7 +125,7 @@ std::string make_key(const Translate& translate, const hir::Program& program, co
 PlanCache::PlanCache(const Options& options, const hir::Program& program, const Sources& sources,
                      const CodegenFacts& facts)
     : reads_(options.driver.cache == Cache::On), tells_(options.driver.verbose[2] > 0),
-      has_own_name_(!options.translate.module.empty()), module_(facts.module) {
+      has_own_name_(!options.translate.module.empty()), architecture_(facts.architecture), module_(facts.module) {
     // --dump and -p3 print the code, so it has to be generated.
     if (options.driver.cache == Cache::Off || !options.driver.dump.empty() || options.driver.last_pass == 3)
         return;
@@ -140,7 +142,7 @@ PlanCache::PlanCache(const Options& options, const hir::Program& program, const 
         return;
     }
     folder_ = *std::move(folder);
-    key_ = make_key(options.translate, program, sources, facts, builds);
+    key_ = make_key(options, program, sources, facts, builds);
     Hash hash;
     hash.add({reinterpret_cast<const uint8_t*>(key_.data()), key_.size()});
     name_ = fmt::format("{:016x}{}", hash.value(), CacheFolder::plan_suffix);
@@ -169,7 +171,7 @@ std::optional<plan::Plan> PlanCache::load() {
         rest.substr(key_at, key_size) != key_)
         return {}; // damaged, or another key with the same hash; store() replaces it
     rest.remove_prefix(key_at + key_size);
-    Result<plan::Plan> plan = plan::load({reinterpret_cast<const uint8_t*>(rest.data()), rest.size()});
+    Result<plan::Plan> plan = plan::load({reinterpret_cast<const uint8_t*>(rest.data()), rest.size()}, *architecture_);
     if (!plan) {
         tell(fmt::format("`{}`: {}", path(), plan.error().message));
         return {};

@@ -37,6 +37,7 @@ class PlanCache {
 
     const bool reads_, tells_;
     const bool has_own_name_; // -m
+    const Architecture* const architecture_;
     const std::string module_;
     std::string name_, key_;
     std::optional<CacheFolder> folder_; // nullopt: nothing is kept

@@ -13,8 +13,8 @@
 #include "arch/architecture.h"
 #include "base/glob.h"
 #include "base/shared_libraries.h"
+#include "base/started_by_script.h"
 #include "base/suggest.h"
-#include "driver/started_by_script.h"
 
 namespace sonde {
 namespace {
@@ -74,10 +74,10 @@ Result<std::string> find_library_path(const std::string& name, const PointTarget
         if (Result<std::string> program = find_in_path(target.command.substr(0, target.command.find(' ')))) {
             if (is_script(*program) && is_named(*program, name))
                 return behind_script(name, *program);
-            known = shared_libraries(*program, host_architecture().library_search());
+            known = shared_libraries(*program, target.architecture->library_search());
             known.push_back(*program);
         }
-    for (std::string& path : installed_libraries(host_architecture().library_search()))
+    for (std::string& path : installed_libraries(target.architecture->library_search()))
         known.push_back(std::move(path));
     for (const std::string& path : known)
         if (is_named(path, name))

@@ -4,14 +4,16 @@
 #include <cstdint>
 #include <string>
 
+#include "arch/architecture.h"
 #include "base/result.h"
 
 namespace sonde {
 
 // The target, whose libraries and programs are searched first.
 struct PointTarget {
-    std::string command; // -c
-    int64_t pid = 0;     // -x
+    std::string command;                                     // -c
+    int64_t pid = 0;                                         // -x
+    const Architecture* architecture = &host_architecture(); // of its programs
 };
 
 // Expands a short form to a probe point:

@@ -70,7 +70,7 @@ std::optional<double> read_time(const std::string& text, bool needs_unit) {
 // suggests the nearest one.
 Result<std::string> check_calls(const std::string& word) {
     const std::string first = word.substr(0, word.find(','));
-    if (has_wildcard(first) || is_syscall(first) || !find_in_path(first).ok())
+    if (has_wildcard(first) || is_syscall(first, host_architecture()) || !find_in_path(first).ok())
         return word;
     return Error(fmt::format("`{0}` is a program and no system call: -c {0} runs it under the tool, with its own words "
                              "in quotes (-c '{0} ...')",
@@ -130,7 +130,7 @@ class Reader {
                 return std::vector<std::string>();
         }
         for (const auto& [option, word] : given_) {
-            Result<std::string> value = convert(option->type, word, target_);
+            Result<std::string> value = value_of(option->type, word);
             // A number of lines or bytes whose default is above 0 must not be 0: the tool would print nothing, and hide
             // that.
             if (value && option->type == ToolValue::Number && is_above_0(option->initial) && !is_above_0(word))
@@ -200,7 +200,29 @@ class Reader {
             target_.command = value;
         if (option == "-x")
             target_.pid = std::strtoll(value.c_str(), nullptr, 10);
+        note_machine(option);
         return {};
+    }
+
+    void note_machine(const std::string& option) {
+        if (option == "--sysroot" || option == "--arch" || option == "-a")
+            other_machine_ = option;
+    }
+
+    // Converts a word. Names of programs and libraries are looked up on this machine, so they have no meaning for
+    // another one.
+    Result<std::string> value_of(ToolValue type, const std::string& word) const {
+        const bool is_path = type == ToolValue::Library || type == ToolValue::Database;
+        if (other_machine_.empty() || !(is_path || type == ToolValue::Point))
+            return convert(type, word, target_);
+        if (is_path && word.starts_with('/'))
+            return word;
+        Result<std::string> value = convert(type, word, target_);
+        if (value && (*value == word || value->find('/') == std::string::npos))
+            return value;
+        return Error(
+            fmt::format("`{}`: with {}, write {}", word, other_machine_,
+                        is_path ? "the absolute path" : "a whole probe point, `process(\"PATH\").function(\"NAME\")`"));
     }
 
     Result<void> read_long(const std::string& word) {
@@ -217,6 +239,7 @@ class Reader {
             return no_option(name);
         if (!option && (equals != std::string::npos || !find_option(name)->takes_next_word())) {
             out_.push_back(word);
+            note_machine(name);
             return {};
         }
         Result<std::string> value = equals != std::string::npos ? Result(word.substr(equals + 1))
@@ -287,7 +310,7 @@ class Reader {
             if (!argument.choices.empty() && std::ranges::find(argument.choices, word) == argument.choices.end())
                 return Error(fmt::format("{}: `{}` is none of `{}`", argument.placeholder, word,
                                          fmt::join(argument.choices, "`, `")));
-            Result<std::string> value = convert(argument.type, word, target_);
+            Result<std::string> value = value_of(argument.type, word);
             if (!value)
                 return std::move(value).error().in(argument.placeholder);
             out_.push_back(*std::move(value));
@@ -301,6 +324,7 @@ class Reader {
     size_t at_ = 0;
     Wanted wanted_ = Wanted::Session;
     PointTarget target_;
+    std::string other_machine_; // the option that names it: --sysroot, --arch
     std::vector<std::pair<const ToolOption*, std::string>> given_;
     std::vector<std::string> arguments_, out_;
 };

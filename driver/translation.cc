@@ -13,12 +13,17 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/btf.h>
 
+#include "base/btf_file.h"
+#include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/glob.h"
 #include "base/terminal_text.h"
@@ -59,7 +64,7 @@ void add_library_file(Translation& t, const std::string& name, std::string text,
         t.library->add(file);
 }
 
-Result<void> open_library(Translation& t, const Options& options) {
+void open_library(Translation& t, const Options& options, std::vector<plan::NamedText> files) {
     const std::optional<plan::Origin>& origin = options.driver.origin;
     t.library.emplace(t.sources, [&t](FileId file) {
         // The library is written in the newest language, even if --compatible names an older one. Its conditionals on
@@ -74,9 +79,18 @@ Result<void> open_library(Translation& t, const Options& options) {
     for (const StdlibFile& file : stdlib_files())
         add_library_file(t, std::string(file.name), std::string(file.text),
                          Library::Names{file.functions, file.globals, file.aliases});
-    for (const std::string& folder : options.translate.folders) {
-        if (origin)
-            break;
+    for (plan::NamedText& file : files) {
+        t.texts.library.push_back(file);
+        add_library_file(t, file.name, std::move(file.text));
+    }
+    if (origin)
+        for (const plan::NamedText& file : origin->library)
+            add_library_file(t, file.name, file.text);
+}
+
+Result<std::vector<plan::NamedText>> read_library(const Texts& folders) {
+    std::vector<plan::NamedText> out;
+    for (const std::string& folder : folders) {
         std::error_code error;
         std::vector<std::string> paths;
         for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
@@ -93,14 +107,10 @@ Result<void> open_library(Translation& t, const Options& options) {
             Result<std::string> text = read_trusted_file(path);
             if (!text)
                 return std::move(text).error();
-            t.texts.library.push_back({path, *text});
-            add_library_file(t, path, *std::move(text));
+            out.push_back({path, *std::move(text)});
         }
     }
-    if (origin)
-        for (const plan::NamedText& file : origin->library)
-            add_library_file(t, file.name, file.text);
-    return {};
+    return out;
 }
 
 Result<std::string> read_standard_input() {
@@ -134,8 +144,14 @@ Error explain_no_file(const std::string& word, Error error) {
     return error;
 }
 
+bool has_script_file(const Options& options) {
+    const Translate& translate = options.translate;
+    return !translate.has_script && translate.tool.empty() && !options.driver.list && options.driver.why.empty() &&
+           !translate.positional.empty();
+}
+
 // Adds the script (-e, FILE or -) and the -E extras, and sets the script's arguments.
-Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) {
+Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, const UserTexts& texts) {
     const std::optional<plan::Origin>& origin = options.driver.origin;
     std::vector<FileId> ids;
     size_t first_argument = 0;
@@ -146,12 +162,11 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options) 
         ids.push_back(
             t.sources.add(name, origin ? origin->scripts[0].text : std::string(find_tool(options.translate.tool))));
         t.texts.scripts.push_back({name, std::string(t.sources.text(ids[0]))});
-    } else if (!options.driver.list && options.driver.why.empty() && !options.translate.positional.empty()) {
+    } else if (has_script_file(options)) {
         const std::string& path = options.translate.positional[0];
-        Result<std::string> text = origin ? Result<std::string>(origin->scripts[0].text) : read_script(path);
+        Result<std::string> text = origin ? Result<std::string>(origin->scripts[0].text) : *texts.script;
         if (!text)
-            return text.error().os_error == ENOENT ? explain_no_file(path, std::move(text).error())
-                                                   : std::move(text).error();
+            return std::move(text).error();
         if (text->starts_with("\x7f"
                               "ELF"))
             return not_a_script(path);
@@ -200,19 +215,146 @@ Result<std::vector<ProbeEnvironment::GroupFiles>> find_group_files(std::vector<p
 }
 
 // -r: uses the types, functions and tracepoints of another kernel.
-Result<void> open_other_kernel(Translation& t, const std::string& given) {
+Result<KernelFiles> open_other_kernel(const std::string& given) {
     Result<KernelFiles> found = find_kernel_files(given);
     if (!found)
         return Error(fmt::format("-r {}: {}", given, found.error().message));
-    t.other_kernel = *std::move(found);
+    return found;
+}
+
+// --sysroot without -r: the kernel of that machine, if it has exactly one.
+Result<KernelFiles> open_only_kernel(const std::string& sysroot) {
+    const std::vector<std::string> releases = installed_kernels();
+    if (releases.size() > 1)
+        return Error(fmt::format("--sysroot {} has several kernels: {}; choose one of them with -r", sysroot,
+                                 fmt::join(releases, ", ")));
+    KernelFiles unknown;
+    if (releases.empty())
+        return unknown;
+    Result<KernelFiles> found = find_kernel_files(releases[0]);
+    if (found)
+        return found;
+    unknown.release = releases[0];
+    unknown.why_no_types = found.error().message;
+    return unknown;
+}
+
+// The architecture of a kernel, by the name of a function that every kernel has. Null if the types do not show it.
+const Architecture* architecture_of_kernel(const KernelFiles& kernel) {
+    const BtfFile types(kernel.types);
+    for (const Architecture* machine : machines())
+        if (types.find(fmt::format("{}read", machine->system_calls().function_prefix), BTF_KIND_FUNC) != 0)
+            return machine;
+    return nullptr;
+}
+
+// The architecture of the programs in a sysroot, which is the root directory now, or of its C library. Null if it has
+// none of these files.
+const Architecture* architecture_of_programs() {
+    std::vector<std::string> paths = {"/bin/sh",      "/usr/bin/env",   "/bin/ls",         "/sbin/init",
+                                      "/bin/busybox", "/sbin/ldconfig", "/lib64/libc.so.6"};
+    for (const Architecture* machine : machines())
+        for (const char* folder : {"/lib", "/usr/lib"})
+            paths.push_back(fmt::format("{}/{}/libc.so.6", folder, machine->library_search().folder));
+    for (const std::string& path : paths)
+        if (const Result<ElfFile> file = ElfFile::open_any_machine(path))
+            for (const Architecture* machine : machines())
+                if (file->runs_on(machine->machine()))
+                    return machine;
+    return nullptr;
+}
+
+// Decides for which architecture the script is: by --arch, by the kernel, and by the programs of the sysroot. They must
+// agree.
+Result<const Architecture*> choose_architecture(const Options& options, const KernelFiles* kernel) {
+    struct Source {
+        std::string name;
+        const Architecture* architecture;
+    };
+    std::vector<Source> sources;
+    const auto add = [&](std::string name, const Architecture* architecture) {
+        if (architecture)
+            sources.push_back({std::move(name), architecture});
+    };
+    const DriverOptions& driver = options.driver;
+    if (driver.architecture)
+        add(fmt::format("--arch {}", driver.architecture->names()[0]), driver.architecture);
+    if (kernel && !kernel->is_unknown())
+        add(fmt::format("the kernel `{}`", kernel->path), architecture_of_kernel(*kernel));
+    if (!driver.sysroot.empty())
+        add(fmt::format("--sysroot {}", driver.sysroot), architecture_of_programs());
+    for (const Source& other : sources)
+        if (other.architecture != sources[0].architecture)
+            return Error(fmt::format("{} is for {}, but {} is for {}", sources[0].name, sources[0].architecture->name(),
+                                     other.name, other.architecture->name()));
+    if (sources.empty() && !driver.sysroot.empty())
+        return Error(fmt::format("--sysroot {}: the folder has neither a shell nor a C library, which would show the "
+                                 "architecture; name the architecture with --arch",
+                                 driver.sysroot));
+    return sources.empty() ? &host_architecture() : sources[0].architecture;
+}
+
+// Finds the machine for which the script is: its architecture, and its kernel.
+Result<void> open_machine(Translation& t, const Options& options) {
+    const DriverOptions& driver = options.driver;
+    Result<KernelFiles> kernel = !driver.kernel.empty()    ? open_other_kernel(driver.kernel)
+                                 : !driver.sysroot.empty() ? open_only_kernel(driver.sysroot)
+                                                           : Result<KernelFiles>(KernelFiles());
+    if (!kernel)
+        return std::move(kernel).error();
+    Result<const Architecture*> architecture = choose_architecture(options, &*kernel);
+    if (!architecture)
+        return std::move(architecture).error();
+    const bool is_foreign = *architecture != &host_architecture();
+    t.env.architecture = *architecture;
+    t.env.is_elsewhere = is_foreign || !driver.sysroot.empty();
+    t.parse_options.arch = (*architecture)->names()[0];
+    if (t.env.is_elsewhere) {
+        t.env.header_target.triple = (*architecture)->llvm_triple();
+        t.env.header_target.root = driver.sysroot;
+        if (t.sysroot)
+            t.env.header_target.outside = [root = t.sysroot](const std::function<void()>& run) {
+                const OutsideSysroot outside(root);
+                run();
+            };
+    }
+    if (!t.env.is_elsewhere && driver.kernel.empty()) {
+        t.env.kernel_facts = &running_kernel();
+        return {};
+    }
+    t.other_kernel = *std::move(kernel);
     t.env.other_kernel = &*t.other_kernel;
     t.parse_options.kernel_release = t.other_kernel->release;
     // The counters of that machine are unknown. Accept all of them.
     t.env.try_counter = [](const plan::PerfSpec&) { return 0; };
+    if (t.other_kernel->is_unknown())
+        t.other_facts.why_no_decision = [](plan::ProbeKind, const std::string&) {
+            return std::string("it is not known: name it with -r");
+        };
+    else
+        t.other_facts = read_kernel_facts(t.other_kernel->types, (*architecture)->system_calls());
+    t.env.kernel_facts = &t.other_facts;
     return {};
 }
 
 } // namespace
+
+Result<UserTexts> read_user_texts(const Options& options) {
+    UserTexts out;
+    if (options.driver.origin)
+        return out;
+    Result<std::vector<plan::NamedText>> library = read_library(options.translate.folders);
+    if (!library)
+        return std::move(library).error();
+    out.library = *std::move(library);
+    if (has_script_file(options)) {
+        const std::string& path = options.translate.positional[0];
+        out.script = read_script(path);
+        if (!*out.script && out.script->error().os_error == ENOENT)
+            out.script = explain_no_file(path, out.script->error());
+    }
+    return out;
+}
 
 Result<std::string> read_script(const std::string& path) {
     return path == "-" ? read_standard_input() : read_file(path);
@@ -227,7 +369,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
     utsname system{};
     uname(&system);
     parse_options.kernel_release = system.release;
-    parse_options.arch = system.machine;
+    parse_options.arch = env.architecture->names()[0];
     if (!options.translate.compatible.empty())
         parse_options.compatible = options.translate.compatible;
     parse_options.guru = options.translate.guru;
@@ -251,7 +393,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
     groups = options.translate.groups;
     if (!groups.empty())
         env.find_group_files = [this] { return find_group_files(groups); };
-    if (options.driver.cache == Cache::On)
+    if (options.driver.cache == Cache::On && options.driver.sysroot.empty())
         env.kept_texts = [this]() -> KeptTexts* {
             if (!cache_folder_)
                 cache_folder_ = CacheFolder::open();
@@ -276,16 +418,11 @@ bool Translation::report(const Diagnostics& reported) {
     return !reported.has_errors();
 }
 
-Result<void> parse(Translation& t, const Options& options) {
-    if (!options.driver.kernel.empty())
-        if (Result<void> opened = open_other_kernel(t, options.driver.kernel); !opened)
-            return opened;
-    if (t.other_kernel)
-        t.other_facts = read_kernel_facts(t.other_kernel->types);
-    t.env.kernel_facts = t.other_kernel ? &t.other_facts : &running_kernel();
-    if (Result<void> opened = open_library(t, options); !opened)
+Result<void> parse(Translation& t, const Options& options, UserTexts texts) {
+    if (Result<void> opened = open_machine(t, options); !opened)
         return opened;
-    Result<std::vector<FileId>> scripts = add_scripts(t, options);
+    open_library(t, options, std::move(texts.library));
+    Result<std::vector<FileId>> scripts = add_scripts(t, options, texts);
     if (!scripts)
         return std::move(scripts).error();
     for (FileId file : *scripts)

@@ -14,6 +14,7 @@
 #include "base/source.h"
 #include "driver/cache_folder.h"
 #include "driver/options.h"
+#include "driver/sysroot.h"
 #include "frontend/ast/ast.h"
 #include "frontend/parse/parser.h"
 #include "frontend/parse/preprocess.h"
@@ -24,6 +25,12 @@
 
 namespace sonde {
 
+// The texts of the user, which are read before a sysroot is entered.
+struct UserTexts {
+    std::vector<plan::NamedText> library;      // the files of -I
+    std::optional<Result<std::string>> script; // of the script's file; nullopt: there is none
+};
+
 struct Translation {
     explicit Translation(const Options& options);
     Translation(const Translation&) = delete;
@@ -33,15 +40,16 @@ struct Translation {
     bool report() { return report(diags); }
     bool report(const Diagnostics& reported);
 
+    Sysroot* sysroot = nullptr; // --sysroot
     Sources sources;
     Arena arena;
     Diagnostics diags{sources};
     MacroTable macros; // of the library
     ParseOptions parse_options;
-    ProbeEnvironment env;
+    ProbeEnvironment env{host_architecture()}; // --arch, -r and --sysroot change the architecture
     std::optional<Library> library;
     std::vector<const ast::File*> files;     // the script, then the -E extras
-    std::optional<KernelFiles> other_kernel; // -r
+    std::optional<KernelFiles> other_kernel; // -r, or the kernel of another machine, which can be unknown
     KernelFacts other_facts;                 // about that kernel
     plan::Origin texts;                      // the texts that were read, for a saved plan
     size_t library_files = 0;
@@ -61,8 +69,11 @@ Result<std::string> read_script(const std::string& path);
 // Returns whether messages have colors (--color).
 bool in_color(const Options& options);
 
-// Pass 1: indexes the library (-I) and parses the script. With --relink the texts come from the plan instead of files.
-// Mistakes in the script are in the diagnostics. Errors: a file, a folder or a kernel cannot be read.
-Result<void> parse(Translation& t, const Options& options);
+// Reads the files of the library (-I) and the script. Errors: a folder or a file of the library cannot be read.
+Result<UserTexts> read_user_texts(const Options& options);
+// Pass 1: indexes the library and parses the script. With --relink the texts come from the plan instead of files.
+// Mistakes in the script are in the diagnostics. Errors: the script or a kernel cannot be read, or the options
+// contradict the machine for which they ask.
+Result<void> parse(Translation& t, const Options& options, UserTexts texts);
 
 } // namespace sonde

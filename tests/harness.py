@@ -10,6 +10,10 @@ import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_SHOWN = 40
+# Numbers of system calls.
+# The machine's architecture, as sonde's messages name it.
+ARCHITECTURE = {"x86_64": "x86-64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+PERF_EVENT_OPEN, BPF = {"arm64": (241, 280)}.get(ARCHITECTURE, (298, 321))
 os.environ["TERM"] = "xterm"  # of the pseudo-terminals
 
 
@@ -22,9 +26,9 @@ def has_watchpoints():
     """False if the processor's debug registers report nothing, as in virtual machines without them."""
     memory = ctypes.create_string_buffer(16)
     address = (ctypes.addressof(memory) + 7) // 8 * 8
-    exclude_kernel, write, breakpoint_event, perf_event_open = 1 << 5, 2, 5, 298
+    exclude_kernel, write, breakpoint_event = 1 << 5, 2, 5
     attributes = struct.pack("=IIQQQQQIIQQ", breakpoint_event, 128, 0, 1, 0, 0, exclude_kernel, 0, write, address, 8).ljust(128, b"\0")
-    event = ctypes.CDLL(None, use_errno=True).syscall(perf_event_open, attributes, 0, -1, -1, 0)
+    event = ctypes.CDLL(None, use_errno=True).syscall(PERF_EVENT_OPEN, attributes, 0, -1, -1, 0)
     if event < 0:
         return True  # the tests themselves report problems
     ctypes.c_uint64.from_address(address).value = 1
@@ -43,13 +47,13 @@ def has_register_writes():
     """Whether the kernel allows BPF programs at user code to change registers."""
     def instruction(code, registers, offset, number):
         return struct.pack("=BBhi", code, registers, offset, number)
-    ax = 80  # in struct pt_regs; r2 = *(u64 *)(r1 + ax); *(u64 *)(r1 + ax) = r2; r0 = 0; exit
+    ax = 80  # a register in struct pt_regs; r2 = *(u64 *)(r1 + ax); *(u64 *)(r1 + ax) = r2; r0 = 0; exit
     code = ctypes.create_string_buffer(instruction(0x79, 0x12, ax, 0) + instruction(0x7b, 0x21, ax, 0) +
                                        instruction(0xb7, 0, 0, 0) + instruction(0x95, 0, 0, 0))
     license = ctypes.create_string_buffer(b"GPL")
-    bpf, program_load, type_kprobe = 321, 5, 2
+    program_load, type_kprobe = 5, 2
     attributes = struct.pack("=IIQQ", type_kprobe, 4, ctypes.addressof(code), ctypes.addressof(license)).ljust(128, b"\0")
-    program = ctypes.CDLL(None, use_errno=True).syscall(bpf, program_load, attributes, 128)
+    program = ctypes.CDLL(None, use_errno=True).syscall(BPF, program_load, attributes, 128)
     if program >= 0:
         os.close(program)
     return program >= 0

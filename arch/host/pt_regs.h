@@ -2,4 +2,8 @@
  * them in arch/registers.h. */
 #pragma once
 
+#if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
+#include "../arm64/pt_regs.h"
+#else
 #include "../x86_64/pt_regs.h"
+#endif

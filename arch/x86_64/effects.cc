@@ -114,8 +114,8 @@ std::optional<Effect> stack_movement(const X86Instruction& one) {
 }
 
 // Any other instruction: assumes that it changes all registers that it names, and those that it changes implicitly.
-// `add %rsi,%rax` therefore counts as a change of both. An instruction without ModRM names no register, so it changes
-// everything, except for `mov $5,%eax`.
+// `imul %rsi,%rax` therefore counts as a change of both, but not `add %rsi,%rax`, whose form shows the target. An
+// instruction without ModRM names no register, so it changes everything, except for `mov $5,%eax`.
 Effect change_of(const X86Instruction& one) {
     Effect out;
     if (!one.has_modrm || one.is_vector) {
@@ -141,9 +141,11 @@ Effect change_of(const X86Instruction& one) {
     // mul, imul, div and idiv write to rax and rdx without naming them.
     if (one.map == 0 && (one.opcode == 0xf6 || one.opcode == 0xf7))
         out.changes = 1U << rax | 1U << rdx;
-    if (!names_operation(one))
+    // add, or, adc, sbb, and, sub and xor: a bit of the opcode selects which operand is the target.
+    const bool is_arithmetic = one.map == 0 && one.opcode < 0x40 && (one.opcode & 7) < 4, to_reg = one.opcode & 2;
+    if (!names_operation(one) && (!is_arithmetic || to_reg))
         change(reg_field(one));
-    if (!has_memory(one))
+    if (!has_memory(one) && (!is_arithmetic || !to_reg))
         change(rm_field(one));
     return out;
 }

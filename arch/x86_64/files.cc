@@ -16,7 +16,7 @@ namespace sonde::x86 {
 
 // With -fcf-protection, .plt has only the code for lazy binding, and .plt.sec has the entries.
 std::span<const PltSection> plt_sections() {
-    static constexpr PltSection sections[] = {{".plt", 16}, {".plt.sec", 16}, {".plt.got", 8}};
+    static constexpr PltSection sections[] = {{".plt", 16, 16}, {".plt.sec", 16, 16}, {".plt.got", 8, 8}};
     return sections;
 }
 
@@ -45,8 +45,31 @@ DynamicRelocation dynamic_relocation(uint32_t type) {
         return DynamicRelocation::ThreadDistance;
     case R_X86_64_DTPMOD64:
         return DynamicRelocation::ThreadModule;
+    case R_X86_64_TLSDESC:
+        return DynamicRelocation::ThreadDescriptor;
     default:
         return DynamicRelocation::Other;
+    }
+}
+
+ObjectRelocation object_relocation(uint32_t type) {
+    switch (type) {
+    case R_X86_64_NONE:
+    case R_X86_64_DTPOFF32: // for thread-local variables, which modules cannot have
+    case R_X86_64_DTPOFF64:
+        return ObjectRelocation::Nothing;
+    case R_X86_64_64:
+        return ObjectRelocation::Absolute64;
+    case R_X86_64_32:
+    case R_X86_64_32S:
+        return ObjectRelocation::Absolute32;
+    case R_X86_64_PC64:
+        return ObjectRelocation::Relative64;
+    case R_X86_64_PC32:
+    case R_X86_64_PLT32:
+        return ObjectRelocation::Relative32;
+    default:
+        return ObjectRelocation::Unknown;
     }
 }
 

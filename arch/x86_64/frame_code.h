@@ -1,16 +1,16 @@
 // Recognizes code of frames. See arch/architecture.h.
 #pragma once
 
-#include <span>
+#include <string_view>
+#include <vector>
 
 #include "arch/frame_code.h"
 #include "arch/x86_64/decode.h"
 
 namespace sonde::x86 {
 
-FramePrologue frame_prologue(std::string_view code, X86Mode mode);
-size_t frame_epilogue(std::string_view code);
-std::span<const StubInstruction> stub_instructions();
+std::vector<FrameRow> function_frames(std::string_view code, size_t size, X86Mode mode);
+std::vector<FrameRow> stub_frames(std::string_view code);
 bool is_signal_return(std::string_view code);
 
 } // namespace sonde::x86

@@ -108,7 +108,9 @@ X86Hazard two_byte_hazard(const X86Instruction& one) {
         return X86Hazard::SystemCall;
     case 0x00: // sldt, str
         return one.extension() <= 1 ? X86Hazard::DescriptorTable : X86Hazard::None;
-    case 0x01: // sgdt, sidt, smsw
+    case 0x01: // sgdt, sidt, smsw; vmcall, vmmcall
+        if (one.modrm == 0xc1 || one.modrm == 0xd9)
+            return X86Hazard::Hypercall;
         return one.extension() == 4 || (one.extension() <= 1 && one.modrm >> 6 != 3) ? X86Hazard::DescriptorTable
                                                                                      : X86Hazard::None;
     case 0xa2: // cpuid

@@ -39,14 +39,16 @@ enum {
     SONDE_REGS_ARGUMENT3 = SONDE_REGS_DX,
     SONDE_REGS_ARGUMENT4 = SONDE_REGS_CX,
     SONDE_REGS_ARGUMENT5 = SONDE_REGS_R8,
-    SONDE_REGS_CALL_RESULT = SONDE_REGS_AX, /* of system calls, after their instruction, which keeps arguments 1 to 3 */
+    SONDE_REGS_CALL_RESULT = SONDE_REGS_AX, /* of system calls, after their instruction */
+    SONDE_REGS_KEPT1 = SONDE_REGS_DI,       /* the first argument, which is still there */
     SONDE_REGS_NARROW1 = SONDE_REGS_BX,     /* of system calls in the 32-bit mode */
     SONDE_REGS_NARROW2 = SONDE_REGS_CX,
     SONDE_REGS_NARROW5 = SONDE_REGS_DI
 };
-/* Where the arguments of system calls in the 32-bit mode are. */
+/* Where the arguments of system calls are, also after the call: in the 32-bit mode, and in 64-bit programs. */
 #define SONDE_NARROW_ARGUMENTS SONDE_REGS_BX, SONDE_REGS_CX, SONDE_REGS_DX, SONDE_REGS_SI, SONDE_REGS_DI, SONDE_REGS_BP
-/* Where those of 64-bit programs are: words of the part of SONDE_CALL_REGISTERS_BYTES. */
+#define SONDE_WIDE_ARGUMENTS SONDE_REGS_DI, SONDE_REGS_SI, SONDE_REGS_DX, SONDE_REGS_R10, SONDE_REGS_R8, SONDE_REGS_R9
+/* Where those of 64-bit programs are before the call: words of the part of SONDE_CALL_REGISTERS_BYTES. */
 #define SONDE_CALL_WORD(offset) (((offset) - SONDE_REGS_R10) / 8)
 #define SONDE_CALL_ARGUMENTS                                                                                           \
     SONDE_CALL_WORD(SONDE_REGS_DI), SONDE_CALL_WORD(SONDE_REGS_SI), SONDE_CALL_WORD(SONDE_REGS_DX),                    \
@@ -78,10 +80,14 @@ static inline int sonde_is_exec(unsigned long long number, unsigned long long mo
 }
 
 /* Facts about the kernel for code that BPF programs share. */
-enum { SONDE_COMPAT_CALL = 2 };     /* TS_COMPAT in thread_info.status (arch/x86/include/asm/thread_info.h) */
-#define SONDE_THREAD_POINTER fsbase /* in struct thread_struct */
+static inline unsigned long long sonde_whole_address(unsigned long long address) { return address; }
+enum { SONDE_COMPAT_CALL = 2 }; /* TS_COMPAT in thread_info.status (arch/x86/include/asm/thread_info.h) */
+/* The thread pointer in struct thread_struct, and the members that lead to it. */
+#define SONDE_THREAD_POINTER fsbase
+#define SONDE_THREAD_MEMBERS unsigned long long fsbase
 /* The kernel's memory (Documentation/arch/x86/x86_64/mm.rst): the direct map of physical memory with 4-level page
- * tables, and modules and BPF programs. */
+ * tables, an address after its last place, and modules and BPF programs. */
 #define SONDE_DIRECT_MAP 0xffff888000000000ull
 #define SONDE_DIRECT_MAP_BYTES (1ull << 46)
+#define SONDE_DIRECT_MAP_END 0xffffc90000000000ull
 #define SONDE_MODULES 0xffffffffc0000000ull

@@ -37,14 +37,14 @@ constexpr StateRegister state[] = {
 // condition tests. The 16 conditions of `jcc` are 8 pairs: an odd number is the opposite of the even number before it.
 constexpr uint64_t carry = 1, parity = 4, zero = 0x40, sign = 0x80, overflow = 0x800;
 constexpr FlagsCondition conditions[] = {
-    {overflow},
-    {carry}, // below
-    {zero},  // equal
-    {carry | zero},
-    {sign},
-    {parity},
-    {0, {sign, overflow}}, // less
-    {zero, {sign, overflow}},
+    {.any_set = overflow},
+    {.any_set = carry}, // below
+    {.any_set = zero},  // equal
+    {.any_set = carry | zero},
+    {.any_set = sign},
+    {.any_set = parity},
+    {.differ = {sign, overflow}}, // less
+    {.any_set = zero, .differ = {sign, overflow}},
 };
 
 // Both modes save their registers in the same struct pt_regs. They differ in the registers of arguments and results,
@@ -58,12 +58,15 @@ constexpr RegisterFile file(std::span<const int> arguments, int vector_arguments
             .results = results,
             .arguments = arguments,
             .vector_arguments = vector_arguments,
+            .later_arguments_fit = true,
+            .memory_result = {.address = rdi, .is_returned = true},
             .saved_at = saved_at,
             .state = state,
             .in_user_mode = {code_segment_register, SONDE_CS_PRIVILEGE, SONDE_CS_PRIVILEGE},
             .in_wide_mode = {code_segment_register, SONDE_CS_BITS, SONDE_USER_CS},
             .in_32_bit_mode = {code_segment_register, SONDE_CS_BITS, SONDE_USER32_CS},
-            .call = {.pushed = word, .pushed_in_32_bit_mode = 4, .return_above_frame_pointer = word},
+            .behind_breakpoint = 1, // int3
+            .call = {.pushed = word, .pushed_in_32_bit_mode = 4, .entry_above_frame_pointer = word},
             .conditions = conditions};
 }
 
@@ -90,7 +93,8 @@ const GoConvention& go_convention() {
                                          .goroutine_in_assembly = rcx,
                                          .stack_is_used_up = below_or_equal,
                                          .integers = integers,
-                                         .floats = 15};
+                                         .floats = 15,
+                                         .stack_arguments = 8}; // the return address
     return out;
 }
 

@@ -2,6 +2,8 @@
 // mode decides about the rest. This file combines the topics, which are the other files of this folder.
 #include "arch/x86_64/x86_64.h"
 
+#include <elf.h>
+
 #include <cstring>
 #include <set>
 
@@ -11,8 +13,10 @@
 #include "arch/x86_64/frame_code.h"
 #include "arch/x86_64/hazards.h"
 #include "arch/x86_64/operands.h"
+#include "arch/x86_64/passing.h"
 #include "arch/x86_64/registers.h"
 #include "arch/x86_64/system_calls.h"
+#include "arch/x86_64/unwinding.h"
 #include "base/hash.h"
 
 namespace sonde {
@@ -43,6 +47,12 @@ class X86 : public Architecture {
     explicit X86(X86Mode mode) : mode_(mode) {}
 
     const char* name() const override { return mode_ == X86Mode::Long ? "x86-64" : "i386"; }
+    uint16_t machine() const override { return mode_ == X86Mode::Long ? EM_X86_64 : EM_386; }
+    std::span<const std::string_view> names() const override {
+        static constexpr std::string_view wide[] = {"x86_64", "amd64"}, narrow[] = {"i386"};
+        return mode_ == X86Mode::Long ? std::span<const std::string_view>(wide) : narrow;
+    }
+    const Architecture* narrow() const override { return mode_ == X86Mode::Long ? &i386_architecture() : nullptr; }
     int word_size() const override { return mode_ == X86Mode::Long ? 8 : 4; }
     const RegisterFile& registers() const override {
         return mode_ == X86Mode::Long ? wide_registers() : narrow_registers();
@@ -52,6 +62,7 @@ class X86 : public Architecture {
         return mode_ == X86Mode::Long ? number : register_of_i386(number);
     }
     std::string unreadable_register(uint64_t number) const override { return x86::unreadable_register(number); }
+    PassedValue passed(const ValueShape& shape) const override { return x86::passed(shape); }
     UnwindColumns unwind_columns() const override {
         return mode_ == X86Mode::Long ? UnwindColumns{rsp, rbp, rip} : UnwindColumns{4, 5, 8};
     }
@@ -82,7 +93,8 @@ class X86 : public Architecture {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
         return one ? use_of_result(*one, rdx) : ResultUse::End;
     }
-    bool is_padding(char byte) const override { return byte == '\xcc'; } // int3
+    size_t instruction_alignment() const override { return 1; }
+    std::string_view padding() const override { return "\xcc"; } // int3
 
     bool leaves_state(std::string_view code) const override {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
@@ -92,11 +104,15 @@ class X86 : public Architecture {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
         return one ? static_cast<Hazard>(hazard_of(*one)) : Hazard::Unknown;
     }
+    size_t hazard_context() const override { return 0; }
+    Hazard hazard_within(std::string_view code, size_t at) const override { return hazard(code.substr(at)); }
     std::span<const HazardTraits> hazards() const override { return x86_hazards(); }
     uint64_t encoding(std::string_view code) const override {
         const std::optional<X86Instruction> one = decode_x86(code, mode_);
         return one ? encoding_of(*one, code) : 0;
     }
+
+    uint64_t branch_distance() const override { return uint64_t{1} << 31; }
 
     // The kernel emulates nops, pushes of a register, direct jumps and direct calls (arch/x86/kernel/uprobes.c,
     // branch_setup_xol_ops() and push_setup_xol_ops()).
@@ -110,6 +126,7 @@ class X86 : public Architecture {
                              (first == 0x0f && within(second, 0x80, 0x8f));
         return !is_nop && !is_push && !is_jump;
     }
+    std::string_view uprobe_breakpoint() const override { return "\xcc"; } // int3
     AssemblyOperand parse_operand(std::string_view text, const FindSymbol& symbol) const override {
         return x86::parse_operand(text, registers(), static_cast<uint32_t>(word_size()), symbol);
     }
@@ -127,9 +144,11 @@ class X86 : public Architecture {
         }
     }
 
-    FramePrologue frame_prologue(std::string_view code) const override { return x86::frame_prologue(code, mode_); }
-    size_t frame_epilogue(std::string_view code) const override { return x86::frame_epilogue(code); }
-    std::span<const StubInstruction> stub_instructions() const override { return x86::stub_instructions(); }
+    const UnwindTraits& unwind_traits() const override { return x86::unwind_traits(mode_); }
+    std::vector<FrameRow> function_frames(std::string_view code, size_t size) const override {
+        return x86::function_frames(code, size, mode_);
+    }
+    std::vector<FrameRow> stub_frames(std::string_view code) const override { return x86::stub_frames(code); }
     std::span<const char* const> stub_sections() const override {
         static constexpr const char* sections[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};
         return sections;
@@ -150,13 +169,20 @@ class X86 : public Architecture {
     }
     // FLAG_ELF_LIBC6, for x86-64 with FLAG_X8664_LIB64.
     LibrarySearch library_search() const override {
-        return mode_ == X86Mode::Long ? LibrarySearch{0x303, "x86_64-linux-gnu"} : LibrarySearch{0x3, "i386-linux-gnu"};
+        return mode_ == X86Mode::Long ? LibrarySearch{0x303, "x86_64-linux-gnu", machine()}
+                                      : LibrarySearch{0x3, "i386-linux-gnu", machine()};
+    }
+    ThreadStorage thread_storage() const override {
+        return {.space = 0, .table = word_size(), .descriptor = x86::descriptor_code};
     }
     // No code reads the relocations of 32-bit programs.
     DynamicRelocation dynamic_relocation(uint32_t type) const override {
         return mode_ == X86Mode::Long ? x86::dynamic_relocation(type) : DynamicRelocation::Other;
     }
+    ObjectRelocation object_relocation(uint32_t type) const override { return x86::object_relocation(type); }
     Relocated relocate(const CodeRelocation& relocation) const override { return x86::relocate(relocation); }
+    size_t call_stub_size() const override { return 0; }
+    void write_call_stub(uint8_t*, uint64_t) const override {}
     const char* llvm_triple() const override { return "x86_64-pc-linux-gnu"; }
     const char* llvm_processor() const override { return "x86-64"; }
 

@@ -64,12 +64,14 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Architecture* host, cons
         LLVMInitializeBPFAsmPrinter();
         LLVMInitializeBPFAsmParser(); // for inline assembly
     } else {
-#define LLVM_TARGET(name)                                                                                              \
-    LLVMInitialize##name##TargetInfo();                                                                                \
-    LLVMInitialize##name##Target();                                                                                    \
-    LLVMInitialize##name##TargetMC();                                                                                  \
-    LLVMInitialize##name##AsmPrinter();
-#include "llvm_targets.def" // made by CMake from the list in arch/CMakeLists.txt
+#define LLVM_TARGET(name, architecture)                                                                                \
+    if (host->names()[0] == #architecture) {                                                                           \
+        LLVMInitialize##name##TargetInfo();                                                                            \
+        LLVMInitialize##name##Target();                                                                                \
+        LLVMInitialize##name##TargetMC();                                                                              \
+        LLVMInitialize##name##AsmPrinter();                                                                            \
+    }
+#include "llvm_targets.def" // made by CMake from arch/host/architecture.cmake
 #undef LLVM_TARGET
     }
     std::string triple = host ? host->llvm_triple() : "bpfel";

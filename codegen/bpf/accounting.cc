@@ -122,12 +122,12 @@ void BpfAccounting::count_full_returns() {
                  offsetof(plan::ProbeCounts, nested));
 }
 
-void BpfAccounting::go_if_saved(llvm::Value* element) {
+void BpfAccounting::go_if_saved(llvm::Value* is_saved, llvm::BasicBlock* unsaved) {
     llvm::BasicBlock *gone = e_.block("unsaved"), *go = e_.block("go");
-    e_.CreateCondBr(e_.CreateIsNotNull(element), go, gone);
+    e_.CreateCondBr(is_saved, go, gone);
     e_.SetInsertPoint(gone);
     count(offsetof(plan::ProbeCounts, unsaved));
-    e_.CreateBr(bpf_.out);
+    e_.CreateBr(unsaved);
     e_.SetInsertPoint(go);
 }
 

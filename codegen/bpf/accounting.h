@@ -29,9 +29,9 @@ class BpfAccounting {
     // Counts a call whose return the kernel does not report, because too many calls of the thread are pending. Works at
     // the entry and at the return.
     void count_full_returns();
-    // Goes on only if `element`, which the call's entry has saved, is not null. Otherwise counts an unsaved call and
-    // ends the handler.
-    void go_if_saved(llvm::Value* element);
+    // Goes on only if the call's entry has saved the values that its return needs. Otherwise counts an unsaved call and
+    // goes to `unsaved`.
+    void go_if_saved(llvm::Value* is_saved, llvm::BasicBlock* unsaved);
     // Counts a hit that the handler cannot handle. `field`: the offset in ProbeCounts that counts the reason.
     void count_skip(size_t field);
     // Counts a lost record if the condition (an i1) holds.

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/session_split.h"
@@ -24,6 +25,7 @@ enum Helper : uint64_t {
     get_current_uid_gid = 15,
     get_current_comm = 16,
     get_current_task = 35,
+    tail_call = 12,
     probe_read_kernel = 113,
     probe_read_kernel_str = 115,
     send_signal = 109,
@@ -53,6 +55,8 @@ struct BpfContext {
     llvm::GlobalVariable* data; // the session's data area
     // Some program reads user memory and may have to wait for its page.
     bool sleeps = false;
+    bool reads_python = false;      // some program needs the layouts of interpreters
+    std::vector<std::string> tails; // maps of tail calls, one for each program that has one
 
     // ---- state of the program that is being lowered
     plan::ProbeKind kind{}; // Begin
@@ -78,6 +82,8 @@ llvm::Value* u32_key(Emitter& e, uint32_t value);
 llvm::Constant* constant_words(Emitter& e, llvm::ArrayRef<uint64_t> words, const char* name);
 // Goes on only if the condition (an i1) holds; otherwise the handler ends.
 void go_if(BpfContext& bpf, llvm::Value* condition);
+// The value of a saved register, of which `word` has been read.
+llvm::Value* whole_register(Emitter& e, int number, llvm::Value* word);
 // The 64-bit word at byte offset `at` of the program's context.
 llvm::Value* context_word(Emitter& e, llvm::Value* context, uint64_t at);
 // Call it if a handler writes registers: prevents the optimizer from moving loads of the context across these writes.

@@ -6,7 +6,7 @@
 //
 // The key must be equal at both ends of a call, and different for all other pending calls, including recursive ones:
 //
-//     uprobes, kprobes     thread number, and the address of the return address
+//     uprobes, kprobes     thread number, and the stack pointer at the entry
 //     trampolines          thread number, and the address of the context
 //     system calls         the task's address, and the process number
 //     functions of Go      goroutine, process, and the distance from the upper end of the stack
@@ -18,9 +18,18 @@
 // that finds no values counts as unsaved. The report mentions these counts if the map was so full that values may have
 // been evicted.
 //
+// The kernel reuses an evicted element at once, even if a handler on another processor has just found it. The handler
+// would read another call's values, or a mixture. The same race lets an entry overwrite an element that has become
+// another call's. Therefore the values begin with a seal, which is a hash of all values and of the key's first word.
+// Only another thread can reuse the element meanwhile, so the rest of the key is not needed. A return copies the
+// values, and computes the seal of the copy. If it differs, the values count as not found. This does not depend on the
+// order in which processors see each other's stores.
+//
 // On kernels with session links, one value of 8 bytes needs no map at all: the kernel keeps a word for each call
 // (codegen/emit/session_split.h).
+#include "base/check.h"
 #include "codegen/bpf/parts.h"
+#include "codegen/rtlib/saved.h"
 #include "runtime/plan/kinds.h"
 
 namespace sonde {
@@ -28,7 +37,7 @@ namespace sonde {
 // The map is an LRU map: an update allocates a new element. If the same place in the same thread made a call before,
 // its element is still in the map under the same key. Overwriting that element in place takes a tenth of the time.
 void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::Value* values,
-                          llvm::Value* return_address) {
+                          llvm::Value* entry_stack) {
     if (bpf_.split.wanted)
         e_.CreateStore(e_.number(0), bpf_.refused);
     if (!handler.at_return)
@@ -43,8 +52,9 @@ void BpfEntryValues::save(Environment& env, const hir::Handler& handler, llvm::V
         e_.routine("sonde_rt_saves", e_.i64(), {});
     constexpr uint64_t most_bytes = 64; // above that, the kernel's copy is faster
     llvm::Value* saved = map_reference(e_, bpf_.state.plan.probes[bpf_.probe].entry_map);
-    llvm::Value* key = return_address ? saved_key(return_address) : key_at_entry(env, handler);
-    const uint64_t bytes = bpf_.state.entry_offset(handler, handler.entry_values.size());
+    llvm::Value* key = entry_stack ? saved_key(entry_stack) : key_at_entry(env, handler);
+    const uint64_t bytes = bpf_.state.entry_size(handler);
+    e_.CreateStore(seal(handler, values), values);
     llvm::BasicBlock *put = e_.block("put"), *end = e_.block("saved");
     if (bytes <= most_bytes) {
         llvm::Value* element = helper_pointer(e_, map_lookup_elem, {saved, key});
@@ -73,7 +83,7 @@ void BpfEntryValues::find(Environment& env, const hir::Handler& handler) {
     } else if (!map.empty()) {
         // A call that began before the session has saved nothing, and its return is not handled.
         element_ = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map), key_at_return(env, handler)});
-        accounting_.go_if_saved(element_);
+        accounting_.go_if_saved(e_.CreateIsNotNull(element_), bpf_.out);
     }
 }
 
@@ -84,6 +94,38 @@ void BpfEntryValues::forget(Environment& env, const hir::Handler& handler) {
     // A handler with a condition may be for a conditional jump, which leaves the function only if the condition holds.
     if (handler.at_return && !handler.condition && !bpf_.saves_entry && !map.empty())
         helper(e_, map_delete_elem, {map_reference(e_, map), key_at_return(env, handler)});
+}
+
+void BpfEntryValues::take(const hir::Handler& handler, llvm::Value* values, llvm::BasicBlock* lost) {
+    auto copy_word = [&](uint64_t at) {
+        auto* word = e_.CreateLoad(e_.i64(), e_.offset(element_, at));
+        word->setVolatile(true); // read once: a later load could see other values
+        e_.CreateStore(word, e_.offset(values, at));
+    };
+    copy_word(0);
+    for (size_t i = 0; i < handler.entry_values.size(); i++) {
+        const uint64_t at = bpf_.state.entry_offset(handler, i);
+        if (handler.entry_values[i]->type == hir::ValueType::String)
+            e_.routine("sonde_rt_take_text", e_.i64(), {e_.offset(values, at), e_.offset(element_, at)});
+        else
+            copy_word(at);
+    }
+    accounting_.go_if_saved(e_.CreateICmpEQ(seal(handler, values), e_.CreateLoad(e_.i64(), values)), lost);
+    element_ = values;
+}
+
+// The owner's part is separate from the others, so that a copy for another owner needs no other word (fork.bpf.c).
+llvm::Value* BpfEntryValues::seal(const hir::Handler& handler, llvm::Value* values) {
+    llvm::Value* factor = e_.number(static_cast<int64_t>(SONDE_SEAL_FACTOR));
+    llvm::Value* sum = e_.number(0);
+    for (size_t i = 0; i < handler.entry_values.size(); i++) {
+        llvm::Value* at = e_.offset(values, bpf_.state.entry_offset(handler, i));
+        if (handler.entry_values[i]->type == hir::ValueType::String)
+            sum = e_.routine("sonde_rt_seal_text", e_.i64(), {sum, at});
+        else
+            sum = e_.CreateMul(e_.CreateAdd(sum, e_.CreateLoad(e_.i64(), at)), factor);
+    }
+    return e_.CreateAdd(sum, e_.CreateMul(owner_, e_.number(static_cast<int64_t>(SONDE_SEAL_OWNER))));
 }
 
 llvm::Value* BpfEntryValues::load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) {
@@ -104,12 +146,14 @@ llvm::Value* BpfEntryValues::key_at_entry(Environment& env, const hir::Handler& 
         return task_key();
     if (handler.is_go) // after the check of the stack's size, when the return address is still on top
         return goroutine_key(env, registers_.read(env, e_.registers().stack_pointer));
-    // At the first instruction, the return address is on top of the stack. Once the frame pointer is set, it is above
-    // the frame pointer's target.
+    // The stack pointer at the first instruction: on x86-64, the return address is there. Once the frame pointer is
+    // set, that place is above the frame pointer's target.
     bool at_entry = handler.points.empty() || handler.points[0].entry_offset == handler.points[0].offset;
-    return saved_key(at_entry ? registers_.read(env, e_.registers().stack_pointer)
-                              : e_.CreateAdd(registers_.read(env, e_.registers().frame_pointer),
-                                             e_.number(e_.registers().call.return_above_frame_pointer)));
+    if (at_entry)
+        return saved_key(registers_.read(env, e_.registers().stack_pointer));
+    const std::optional<int64_t> above = e_.registers().call.entry_above_frame_pointer;
+    CHECK(above); // bind_entry_stack() has the place, or reports an error
+    return saved_key(e_.CreateAdd(registers_.read(env, e_.registers().frame_pointer), e_.number(*above)));
 }
 
 llvm::Value* BpfEntryValues::key_at_return(Environment& env, const hir::Handler& handler) {
@@ -149,7 +193,8 @@ llvm::Value* BpfEntryValues::task_key() {
 
 llvm::Value* BpfEntryValues::saved_key(llvm::Value* place, llvm::Value* owner) {
     llvm::Value* key = e_.scratch("saved", 16);
-    e_.CreateStore(owner ? owner : helper(e_, get_current_pid_tgid, {}), key);
+    owner_ = owner ? owner : helper(e_, get_current_pid_tgid, {});
+    e_.CreateStore(owner_, key);
     e_.CreateStore(place, e_.offset(key, 8));
     return key;
 }

@@ -19,7 +19,6 @@
 #include <map>
 #include <vector>
 
-#include "arch/host/pt_regs.h"
 #include "base/check.h"
 #include "codegen/bpf/parts.h"
 #include "frontend/hir/walk.h"
@@ -31,9 +30,9 @@ namespace sonde {
 namespace {
 
 // The kernel reports the return from rt_sigreturn as call number -1. The reason is that rt_sigreturn restores the
-// registers from before the signal (arch/x86/kernel/signal.c). 32-bit programs have two such calls, which cannot be
-// distinguished.
-constexpr int rt_sigreturn = 15, after_sigreturn = -1;
+// registers from before the signal. 32-bit programs have two such calls, which cannot be distinguished.
+constexpr const char* sigreturn = "rt_sigreturn";
+constexpr int after_sigreturn = -1;
 // Stands for all numbers above the kernel's table (frontend/probes/kind_syscall.cc).
 constexpr int beyond_table = 511;
 
@@ -42,7 +41,7 @@ constexpr int beyond_table = 511;
 struct SyscallCell {
     uint32_t wide = 0, narrow = 0;
 };
-// A value of `narrow` instead of a point: the call is identified by an argument, too (arch/host/calls_32.h).
+// A value of `narrow` instead of a point: the call is identified by an argument, too (arch/narrow_arguments.h).
 constexpr uint32_t has_inner_calls = 0xffff;
 constexpr unsigned half_cell = 16;
 
@@ -52,14 +51,14 @@ struct SyscallCells {
     uint32_t most = 0;           // largest value of `wide` and `narrow`
 };
 
-SyscallCells syscall_cells(const std::vector<plan::Point>& points, bool enters) {
+SyscallCells syscall_cells(const std::vector<plan::Point>& points, bool enters, const SystemCalls& calls) {
     SyscallCells cells;
     for (const plan::Point& point : points) {
         const uint32_t here = point.row - points[0].row + 1;
         cells.most = std::max(cells.most, here);
         if (point.number >= 0)
             cells.by_number[point.number].wide = here;
-        if (point.number == rt_sigreturn && !enters)
+        if (point.function == sigreturn && !enters)
             cells.by_number[after_sigreturn].wide = here;
         for (const plan::NarrowCall& call : point.narrow_calls) {
             if (call.number < SONDE_INNER_CALLS) {
@@ -72,7 +71,7 @@ SyscallCells syscall_cells(const std::vector<plan::Point>& points, bool enters) 
     }
     CHECK(cells.most < has_inner_calls);
     if (!cells.inner.empty())
-        for (int64_t outer : {SONDE_CALL_OLD_SELECT, SONDE_CALL_OLD_MMAP, SONDE_CALL_SOCKETCALL, SONDE_CALL_IPC})
+        for (int64_t outer : calls.outer_calls)
             cells.by_number[outer].narrow = has_inner_calls;
     return cells;
 }
@@ -139,12 +138,14 @@ bool reads_call_registers(const hir::Handler& handler) {
     return found;
 }
 
-// Copies the arguments of a 32-bit program to the stack, in the order of a 64-bit program's registers. Returns the
-// address of these or of the original registers.
-llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* called, llvm::Value* is_narrow) {
+// Copies the arguments of a 32-bit program to the stack, in the order of a 64-bit program's registers. The arguments of
+// a 64-bit program are also copied if the result has overwritten one of them. Returns the address of these or of the
+// original registers.
+llvm::Value* call_registers(BpfContext& bpf, llvm::Value* regs, llvm::Value* called, llvm::Value* is_narrow,
+                            bool is_overwritten) {
     Emitter& e = bpf.e;
-    llvm::Value *place = e.stack(8), *copy = e.scratch("call_registers", SONDE_CALL_REGISTERS_BYTES);
-    e.CreateStore(regs, place);
+    llvm::Value *place = e.stack(8), *copy = e.scratch("call_registers", e.system_calls().argument_bytes);
+    e.CreateStore(is_overwritten ? e.routine("sonde_rt_kept_registers", e.i64(), {regs, copy}) : regs, place);
     llvm::BasicBlock *narrow = e.block("narrow_call"), *ready = e.block("registers");
     e.CreateCondBr(is_narrow, narrow, ready);
     e.SetInsertPoint(narrow);
@@ -161,15 +162,15 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
     Emitter& e = bpf.e;
     const RegisterFile& file = e.registers();
     llvm::Value* regs = registers.argument(env, 0);
-    auto field = [&](int64_t at) {
+    auto field = [&](int number) {
         llvm::Value* value = e.scratch("load", 8);
         e.CreateStore(e.number(0), value);
-        helper(e, probe_read_kernel, {value, e.number(8), e.CreateAdd(regs, e.number(at))});
-        return e.CreateLoad(e.i64(), value);
+        helper(e, probe_read_kernel, {value, e.number(8), e.CreateAdd(regs, e.number(file.offset(number)))});
+        return whole_register(e, number, e.CreateLoad(e.i64(), value));
     };
     const bool enters = points[0].symbol == "sys_enter" || bpf.saves_entry;
-    const SyscallCells cells = syscall_cells(points, enters);
-    llvm::Value* called = enters ? registers.argument(env, 1) : field(file.offset(syscall_number_register));
+    const SyscallCells cells = syscall_cells(points, enters, e.system_calls());
+    llvm::Value* called = enters ? registers.argument(env, 1) : field(syscall_number_register);
     if (cells.by_number.contains(beyond_table))
         called = e.CreateSelect(e.CreateICmpSGT(called, e.number(beyond_table)), e.number(beyond_table), called);
     llvm::Value* cell = syscall_cell(bpf, called, cells);
@@ -177,7 +178,7 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
     llvm::Value *wide = e.CreateAnd(cell, e.number(has_inner_calls)), *here = wide;
     // Without the kernel's types, a 32-bit call can only be recognized by its registers, and is skipped.
     if (!bpf.state.facts.kernel_types) {
-        go_if(bpf, holds(e, file.in_wide_mode, field(file.offset(file.in_wide_mode.number))));
+        go_if(bpf, holds(e, file.in_wide_mode, field(file.in_wide_mode.number)));
     } else {
         env.in_32_bit_call = e.routine("sonde_rt_in_compat_call", e.i64(), {regs});
         llvm::Value* is_narrow = e.CreateICmpNE(env.in_32_bit_call, e.number(0));
@@ -199,8 +200,12 @@ llvm::Value* find_syscall(BpfContext& bpf, Registers& registers, Environment& en
     go_if(bpf, e.CreateICmpNE(here, e.number(0)));
     const bool has_narrow =
         std::ranges::any_of(points, [](const plan::Point& point) { return !point.narrow_calls.empty(); });
-    if (env.in_32_bit_call && has_narrow && reads_call_registers(handler))
-        env.call_registers = call_registers(bpf, regs, called, e.CreateICmpNE(env.in_32_bit_call, e.number(0)));
+    const bool is_overwritten = !enters && e.system_calls().overwrites_argument();
+    if (((env.in_32_bit_call && has_narrow) || is_overwritten) && reads_call_registers(handler)) {
+        llvm::Value* is_narrow = env.in_32_bit_call && has_narrow ? e.CreateICmpNE(env.in_32_bit_call, e.number(0))
+                                                                  : static_cast<llvm::Value*>(e.getFalse());
+        env.call_registers = call_registers(bpf, regs, called, is_narrow, is_overwritten);
+    }
     if (points.size() == 1)
         return e.getInt32(points[0].row);
     return e.CreateTrunc(e.CreateAdd(here, e.number(static_cast<int64_t>(points[0].row) - 1)), e.getInt32Ty());

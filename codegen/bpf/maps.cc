@@ -34,6 +34,7 @@
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
+#include "runtime/plan/python.h"
 #include "runtime/plan/saved_calls.h"
 #include "runtime/plan/stack.h"
 #include "runtime/plan/watch_events.h"
@@ -45,9 +46,17 @@ namespace {
 
 // enum bpf_map_type (include/uapi/linux/bpf.h). The constants are repeated here, so that sonde compiles with old
 // headers.
-enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
+enum MapType : uint32_t {
+    Hash = 1,
+    Array = 2,
+    ProgArray = 3,
+    PerfEventArray = 4,
+    LruHash = 9,
+    HashOfMaps = 13,
+    Ringbuf = 27
+};
 
-constexpr uint32_t smallest_ring = 4096;      // one page
+constexpr uint32_t smallest_ring = 64 << 10;  // the largest page of all kernels
 constexpr uint64_t few_errors = 16;           // messages of that many errors fit
 constexpr uint64_t largest_element = 4 << 20; // of an array map, before 6.7
 constexpr uint64_t largest_walk = 256 << 20;  // half of the verifier's largest offset (BPF_MAX_VAR_OFF)
@@ -104,9 +113,17 @@ std::string Maps::declare() {
     if (bpf_.state.plan.tables & plan::looked_up) {
         declare(plan::maps::files, HashOfMaps, 8, 4, 4096);
         declare(plan::maps::mapped, LruHash, sizeof(sonde_mapping), 8, 16384);
+        declare(plan::maps::python_names, Hash, 4, sizeof(sonde_python_name),
+                bpf_.state.plan.tables & plan::UnwindTable ? SONDE_PYTHON_NAMES : 1);
         declare(plan::maps::rules, Array, 4, sizeof(sonde_rules), 1);
         declare(plan::maps::known, LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
+    }
+    if ((bpf_.state.plan.tables & plan::UnwindTable) || bpf_.reads_python)
+        declare(plan::maps::python, Array, 4, sizeof(sonde_python), SONDE_PYTHON_MOST);
+    if (bpf_.state.plan.tables & plan::UnwindTable) {
+        declare(plan::maps::python_cache, Array, 4, sizeof(sonde_python_cache), 1);
+        e_.zeros(sizeof(sonde_python_name));
     }
     if (const uint32_t stacks = bpf_.state.plan.tables & plan::UnwindTable ? shared_stacks(bpf_.state.plan) : 0) {
         declare(plan::maps::shared, Hash, sizeof(sonde_identity),
@@ -143,9 +160,9 @@ std::string Maps::declare() {
     for (size_t i = 0; i < bpf_.state.plan.probes.size(); i++)
         if (!bpf_.state.plan.probes[i].entry_map.empty())
             declare(bpf_.state.plan.probes[i].entry_map, LruHash, 16,
-                    bpf_.state.entry_offset(*bpf_.state.program.handlers[i],
-                                            bpf_.state.program.handlers[i]->entry_values.size()),
-                    65536);
+                    bpf_.state.entry_size(*bpf_.state.program.handlers[i]), 65536);
+    for (const std::string& name : bpf_.tails)
+        declare(name, ProgArray, 4, 4, 1);
     if (plan::saves_calls(bpf_.state.plan))
         declare(plan::maps::savers, Array, 4, 1, SONDE_SAVERS);
     describe_data();

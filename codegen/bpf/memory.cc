@@ -7,7 +7,10 @@
 // User memory may be on disk. Only a sleepable program may wait for the page, and the same function of a script can be
 // inlined into handlers of both kinds. So each read gets the argument Environment::can_wait, which becomes a constant
 // after inlining (separate_waits() in codegen/routines.h).
+#include <cstddef>
+
 #include "codegen/bpf/parts.h"
+#include "codegen/rtlib/python_value.h"
 #include "runtime/plan/kinds.h"
 
 namespace sonde {
@@ -58,6 +61,14 @@ void BpfMemory::symbol(Environment&, llvm::Value* slot, llvm::Value* address, ll
 void BpfMemory::kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
                               llvm::Value* work) {
     e_.routine("sonde_rt_kernel_symbol", e_.i64(), {slot, address, style, work});
+}
+
+llvm::Value* BpfMemory::python_value(Environment& env, llvm::Value* slot, llvm::Value* work, llvm::Value* steps,
+                                     llvm::Value* address) {
+    bpf_.reads_python = true;
+    constexpr size_t size = sizeof(sonde_python_work::steps) + sizeof(sonde_python_work::names);
+    helper(e_, probe_read_kernel, {e_.offset(work, offsetof(sonde_python_work, steps)), e_.number(size), steps});
+    return e_.routine("sonde_rt_python_value", e_.i64(), {slot, work, address, may_wait(env)});
 }
 
 llvm::Value* BpfMemory::node(llvm::Value* address) { return e_.routine("sonde_rt_memory_node", e_.i64(), {address}); }

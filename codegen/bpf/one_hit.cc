@@ -111,22 +111,50 @@ llvm::Value* OneHit::is_of_hit() {
     return e_.CreateAnd(same_thread, same_place);
 }
 
+// Where a hit ends if the session does not run. Contains a tail call that does nothing, because its map is empty.
+//
+// The problem: a kernel with private stacks gives a program a stack for each processor, without a lock. It relies on
+// the mechanisms that run a program on a processor only once at a time. Uprobes do not do this. Their programs can be
+// preempted, and the same program then runs for another thread, on the same stack:
+//
+//     thread 1   stores a key on the stack
+//     thread 2   preempts it, stores another key at this place
+//     thread 1   saves its values under the wrong key
+//
+// The idea: programs with a tail call do not get such a stack (kernel/bpf/verifier.c, check_max_stack_depth()). Each
+// program has a map of its own, because a map accepts only programs with the same properties.
+llvm::BasicBlock* OneHit::end_of_stopped() {
+    if (!bpf_.state.facts.private_stacks || !plan::is_uprobe(bpf_.kind))
+        return bpf_.out;
+    llvm::BasicBlock *here = e_.GetInsertBlock(), *end = e_.block("not_running");
+    e_.SetInsertPoint(end);
+    bpf_.tails.push_back(here->getParent()->getName().str() + "_tail");
+    helper(e_, tail_call, {bpf_.argument, map_reference(e_, bpf_.tails.back()), e_.number(0)});
+    e_.CreateBr(bpf_.out);
+    e_.SetInsertPoint(here);
+    return end;
+}
+
 void OneHit::go_if_running() {
     llvm::Value* runs = e_.CreateICmpEQ(e_.CreateLoad(e_.i64(), bpf_.data), e_.number(plan::Running));
     const Neighbours near = neighbours();
-    if (!near.before && !near.after)
-        return go_if(bpf_, runs);
-    llvm::BasicBlock *go = e_.block("go"), *stopped = e_.block("stopped"), *same = e_.block("same_hit");
+    llvm::BasicBlock *go = e_.block("go"), *end = end_of_stopped();
+    if (!near.before && !near.after) {
+        e_.CreateCondBr(runs, go, end);
+        e_.SetInsertPoint(go);
+        return;
+    }
+    llvm::BasicBlock *stopped = e_.block("stopped"), *same = e_.block("same_hit");
     e_.CreateCondBr(runs, go, stopped);
     e_.SetInsertPoint(stopped);
-    e_.CreateCondBr(is_of_hit(), same, bpf_.out);
+    e_.CreateCondBr(is_of_hit(), same, end);
     e_.SetInsertPoint(same);
     llvm::Value* note = e_.CreateLoad(e_.i64(), field(offsetof(HitNote, probe)), true);
     llvm::Value* noted = e_.CreateAnd(note, e_.number(told - 1));
     llvm::BasicBlock* late = e_.block("late");
     llvm::Value* is_before =
         e_.CreateAnd(e_.CreateICmpNE(noted, e_.number(0)), e_.CreateICmpULE(noted, e_.number(int64_t{bpf_.probe})));
-    e_.CreateCondBr(is_before, late, bpf_.out);
+    e_.CreateCondBr(is_before, late, end);
     e_.SetInsertPoint(late);
     e_.CreateStore(e_.CreateOr(e_.CreateAnd(note, e_.number(told)), e_.number(int64_t{bpf_.probe} + 1)),
                    field(offsetof(HitNote, probe)));

@@ -54,6 +54,7 @@ class OneHit {
     llvm::Value* has_failed();
 
   private:
+    llvm::BasicBlock* end_of_stopped();
     struct Neighbours {
         bool before = false, after = false; // in the script, at one of the handler's places
     };

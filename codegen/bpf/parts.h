@@ -72,6 +72,8 @@ class BpfMemory final : public Memory {
     void symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style, llvm::Value* work) override;
     void kernel_symbol(Environment&, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
                        llvm::Value* work) override;
+    llvm::Value* python_value(Environment& env, llvm::Value* slot, llvm::Value* work, llvm::Value* steps,
+                              llvm::Value* address) override;
     llvm::Value* node(llvm::Value* address) override;
 
   private:
@@ -111,6 +113,7 @@ class BpfRegisters final : public Registers {
     llvm::Value* numbered_argument(Environment& env, llvm::Value* number, llvm::Value*& fault) override;
     llvm::Value* argument_words(Environment& env) override;
     llvm::Value* kernel_function(Environment& env) override;
+    llvm::Value* kernel_caller(Environment& env) override;
     llvm::Value* user_mode(Environment& env) override;
     llvm::Value* user_address(Environment& env) override;
 
@@ -129,7 +132,8 @@ class BpfEntryValues final : public EntryValues {
   public:
     BpfEntryValues(BpfContext& bpf, Memory& memory, Registers& registers, BpfAccounting& accounting)
         : bpf_(bpf), e_(bpf.e), memory_(memory), registers_(registers), accounting_(accounting) {}
-    void save(Environment& env, const hir::Handler& handler, llvm::Value* values, llvm::Value* return_address) override;
+    void save(Environment& env, const hir::Handler& handler, llvm::Value* values, llvm::Value* entry_stack) override;
+    void take(const hir::Handler& handler, llvm::Value* values, llvm::BasicBlock* lost) override;
     llvm::Value* load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) override;
     void are_at(llvm::Value* values) override { element_ = values; }
     // At a function's return: goes on only if the values that the handler needs were saved.
@@ -148,6 +152,8 @@ class BpfEntryValues final : public EntryValues {
     llvm::Value* task_key();
     // `owner`: null means the current thread.
     llvm::Value* saved_key(llvm::Value* place, llvm::Value* owner = nullptr);
+    // The seal of values under the newest key.
+    llvm::Value* seal(const hir::Handler& handler, llvm::Value* values);
 
     BpfContext& bpf_;
     Emitter& e_;
@@ -155,6 +161,7 @@ class BpfEntryValues final : public EntryValues {
     Registers& registers_;
     BpfAccounting& accounting_;
     llvm::Value* element_ = nullptr;
+    llvm::Value* owner_ = nullptr; // the first word of the newest key
 };
 
 // Begins and ends programs, and chooses their types (programs.cc).

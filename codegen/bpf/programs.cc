@@ -37,7 +37,13 @@ llvm::Value* is_jump_taken(Emitter& e, const FlagsCondition& condition, llvm::Va
     auto is_set = [&](uint64_t any) {
         return e.CreateICmpNE(e.CreateAnd(flags, e.number(static_cast<int64_t>(any))), e.number(0));
     };
-    return e.CreateOr(is_set(condition.any_set), e.CreateXor(is_set(condition.differ[0]), is_set(condition.differ[1])));
+    auto is_any_clear = [&](uint64_t any) {
+        llvm::Value* bits = e.number(static_cast<int64_t>(any));
+        return e.CreateICmpNE(e.CreateAnd(flags, bits), bits);
+    };
+    llvm::Value* differs = e.CreateXor(is_set(condition.differ[0]), is_set(condition.differ[1]));
+    llvm::Value* holds = e.CreateOr(e.CreateOr(is_set(condition.any_set), is_any_clear(condition.any_clear)), differs);
+    return condition.opposite ? e.CreateNot(holds) : holds;
 }
 
 } // namespace

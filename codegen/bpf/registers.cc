@@ -30,6 +30,11 @@ static_assert(hir::Register::syscall_number == syscall_number_register);
 
 } // namespace
 
+llvm::Value* whole_register(Emitter& e, int number, llvm::Value* word) {
+    const unsigned bits = 8 * e.registers().size(number);
+    return bits == 64 ? word : e.CreateSExt(e.CreateTrunc(word, e.getIntNTy(bits)), e.i64());
+}
+
 llvm::Value* BpfRegisters::read(Environment& env, int number) {
     if (number == hir::Register::thread_pointer)
         return e_.routine("sonde_rt_thread_pointer", e_.i64(), {});
@@ -38,9 +43,9 @@ llvm::Value* BpfRegisters::read(Environment& env, int number) {
         llvm::Value* value = e_.scratch("register", 8);
         llvm::Value* saved = bpf_.at_syscall_event ? syscall_word(env, 0) : context_word(e_, env.context, 0);
         helper(e_, probe_read_kernel, {value, e_.number(8), e_.CreateAdd(saved, e_.number(at))});
-        return e_.CreateLoad(e_.i64(), value);
+        return whole_register(e_, number, e_.CreateLoad(e_.i64(), value));
     }
-    return context_word(e_, env.context, static_cast<uint64_t>(at));
+    return whole_register(e_, number, context_word(e_, env.context, static_cast<uint64_t>(at)));
 }
 
 // A store to the context itself, at a constant offset (see context_word()).
@@ -129,7 +134,17 @@ llvm::Value* BpfRegisters::kernel_function(Environment& env) {
         return function;
     llvm::Value* behind_breakpoint = read(env, e_.registers().instruction_pointer);
     return e_.CreateSelect(e_.CreateICmpNE(function, e_.number(0)), function,
-                           e_.CreateSub(behind_breakpoint, e_.number(1)));
+                           e_.CreateSub(behind_breakpoint, e_.number(e_.registers().behind_breakpoint)));
+}
+
+llvm::Value* BpfRegisters::kernel_caller(Environment& env) {
+    const int link = e_.registers().call.return_register;
+    const bool at_return = plan::traits(bpf_.kind).at_return && !bpf_.saves_entry;
+    if (link < 0 || at_return || !plan::is_kernel_breakpoint(bpf_.kind))
+        return e_.number(0);
+    // Not signed yet: a function that signs its return address does so after its first instruction.
+    llvm::Value* is_entry = e_.CreateICmpNE(helper(e_, get_func_ip, {env.context}), e_.number(0));
+    return e_.CreateSelect(is_entry, read(env, link), e_.number(0));
 }
 
 llvm::Value* BpfRegisters::user_mode(Environment& env) {

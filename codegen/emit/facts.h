@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 
@@ -12,11 +13,14 @@ namespace sonde {
 struct CCode;
 
 struct CodegenFacts {
+    // That of the machine that will run the plan.
+    const Architecture* architecture = nullptr;
     // The kernel has may_goto (6.9, bpf: Introduce may_goto instruction). Otherwise loops use bpf_loop().
     bool may_goto = true;
     bool kernel_types = true; // the kernel has BTF, so its structures can be read with plain loads
     // System calls are probed at perf events of their tracepoints (runtime/kernel/preemption.h).
     bool syscall_events = false;
+    bool private_stacks = false; // see KernelFacts
     // The kernel has session links. `target_program`: the target's own program, for which a session link has no
     // advantage.
     bool uprobe_session = false;

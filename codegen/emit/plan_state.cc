@@ -61,7 +61,7 @@ uint64_t hit_note_offset(const plan::Plan& plan) {
 }
 
 uint64_t PlanState::entry_offset(const hir::Handler& handler, size_t index) const {
-    uint64_t at = 0;
+    uint64_t at = 8;
     for (size_t i = 0; i < index; i++)
         at += handler.entry_values[i]->type == hir::ValueType::String ? plan.max_string : 8;
     return at;

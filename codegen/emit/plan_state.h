@@ -30,8 +30,7 @@ struct PlanState {
     const Translate& translate;
     const CodegenFacts& facts;
     plan::Plan& plan;
-    // The processor of the machine that will run the plan.
-    const Architecture& architecture = host_architecture();
+    const Architecture& architecture = *facts.architecture;
 
     // Adds the format to the plan and returns its number there.
     uint32_t add_format(const plan::Format& format);
@@ -42,9 +41,12 @@ struct PlanState {
     uint32_t add_call(const std::string& callee, Range range);
     // Requests tables for look-ups in handlers; `tables` are bits of plan::FileTables.
     void need_tables(uint8_t tables) { plan.tables |= tables; }
-    // The offset of Handler::entry_values[index] in the memory that saves them. For index = the number of values: the
-    // size of that memory.
+    // The offset of Handler::entry_values[index] in the memory that saves them, and the size of that memory. It begins
+    // with a word for the seal (codegen/bpf/entry_values.cc).
     uint64_t entry_offset(const hir::Handler& handler, size_t index) const;
+    uint64_t entry_size(const hir::Handler& handler) const {
+        return entry_offset(handler, handler.entry_values.size());
+    }
 
     std::map<std::string, uint32_t> calls = {};   // the numbers that add_call() returned, by place
     std::set<const void*> holders_of_shared = {}; // find_holders_of_shared()

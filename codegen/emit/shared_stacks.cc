@@ -33,7 +33,7 @@ bool is_user_stack(const hir::Expr& expr) {
     if (expr.kind != ExprKind::Intrinsic)
         return false;
     const hir::Primitive& facts = hir::as<hir::Intrinsic>(expr).facts;
-    return facts.gives_stack && !facts.of_kernel;
+    return facts.gives_stack && !facts.of_kernel && !facts.of_python; // those are equal in all processes anyway
 }
 
 class Holders {

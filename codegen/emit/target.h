@@ -145,6 +145,10 @@ class Memory {
     // The same for a kernel address.
     virtual void kernel_symbol(Environment& env, llvm::Value* slot, llvm::Value* address, llvm::Value* style,
                                llvm::Value* work) = 0;
+    // Reads a value of Python (codegen/rtlib/python_value.h). `steps`: read-only memory with the steps and names in
+    // `work`, whose other input is filled. Returns a python_value_status. Only for handlers in the kernel.
+    virtual llvm::Value* python_value(Environment& env, llvm::Value* slot, llvm::Value* work, llvm::Value* steps,
+                                      llvm::Value* address) = 0;
     // The NUMA node of a kernel address; negative if there is none or it is unknown.
     virtual llvm::Value* node(llvm::Value* address) = 0;
 };
@@ -184,6 +188,8 @@ class Registers {
     virtual llvm::Value* argument_words(Environment& env) = 0;
     // The address of the probed kernel function.
     virtual llvm::Value* kernel_function(Environment& env) = 0;
+    // At a breakpoint at a function's first instruction: the return address, if it is in a register. Otherwise 0.
+    virtual llvm::Value* kernel_caller(Environment& env) = 0;
     // 1 if the probe was hit in user space.
     virtual llvm::Value* user_mode(Environment& env) = 0;
     // The user-space address where the current task is, or entered the kernel; 0 if it has none.
@@ -195,8 +201,9 @@ class EntryValues {
   public:
     virtual ~EntryValues() = default;
     // Saves values. Each is at its PlanState::entry_offset() in `values`.
-    virtual void save(Environment& env, const hir::Handler& handler, llvm::Value* values,
-                      llvm::Value* return_address) = 0;
+    virtual void save(Environment& env, const hir::Handler& handler, llvm::Value* values, llvm::Value* entry_stack) = 0;
+    // At the return: copies the saved values to `values`, and goes to `lost` if they belong to another call.
+    virtual void take(const hir::Handler& handler, llvm::Value* values, llvm::BasicBlock* lost) = 0;
     // The value that Handler::entry_values[index] had at the function's entry. A string is copied to the slot.
     virtual llvm::Value* load(const hir::Handler& handler, uint32_t index, llvm::Value* slot) = 0;
     // Sets where load() finds the values while the entry's own program runs.

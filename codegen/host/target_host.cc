@@ -210,6 +210,10 @@ class HostMemory final : public Memory {
                        llvm::Value* work) override {
         symbol(env, slot, address, style, work);
     }
+    llvm::Value* python_value(Environment&, llvm::Value* slot, llvm::Value*, llvm::Value*, llvm::Value*) override {
+        e_.CreateStore(e_.getInt8(0), slot);
+        return e_.number(1);
+    }
     llvm::Value* node(llvm::Value* address) override {
         return e_.routine("sonde_host_memory_node", e_.i64(), {address});
     }
@@ -266,6 +270,7 @@ class HostRegisters final : public Registers {
     }
     llvm::Value* argument_words(Environment&) override { return e_.number(0); }
     llvm::Value* kernel_function(Environment&) override { return e_.number(0); }
+    llvm::Value* kernel_caller(Environment&) override { return e_.number(0); }
     llvm::Value* user_mode(Environment&) override { return e_.number(0); }
     llvm::Value* user_address(Environment&) override { return e_.number(0); }
 
@@ -278,6 +283,7 @@ class HostEntryValues final : public EntryValues {
   public:
     explicit HostEntryValues(Emitter& emitter) : e_(emitter) {}
     void save(Environment&, const hir::Handler&, llvm::Value*, llvm::Value*) override {}
+    void take(const hir::Handler&, llvm::Value*, llvm::BasicBlock*) override {}
     llvm::Value* load(const hir::Handler&, uint32_t, llvm::Value*) override { return e_.number(0); }
     void are_at(llvm::Value*) override {}
 

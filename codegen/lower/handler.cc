@@ -143,9 +143,9 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionS
     begin_program(l, handler, handler.name + "_entry", probe, need, true);
     llvm::Value* buffer = nullptr;
     if (need.frame)
-        buffer = l.new_bytes(e.state().entry_offset(handler, handler.entry_values.size()) + l.max_string());
+        buffer = l.new_bytes(e.state().entry_size(handler) + l.max_string());
     else
-        buffer = e.stack(e.state().entry_offset(handler, handler.entry_values.size()));
+        buffer = e.stack(e.state().entry_size(handler));
     for (size_t i = 0; i < handler.entry_values.size(); i++) {
         const hir::Expr& value = *handler.entry_values[i];
         llvm::Value* at = e.offset(buffer, e.state().entry_offset(handler, i));
@@ -158,7 +158,7 @@ void lower_entry_program(Lowerer& l, const hir::Handler& handler, const SessionS
     l.target.entry_values().are_at(buffer);
     require(l, split.at_entry);
     bool in_map = !e.state().plan.probes[probe].entry_map.empty();
-    llvm::Value* place = in_map && handler.return_address ? lower(l, *handler.return_address) : nullptr;
+    llvm::Value* place = in_map && handler.entry_stack ? lower(l, *handler.entry_stack) : nullptr;
     l.target.entry_values().save(l.env, handler, buffer, place);
     end_program(l);
 }
@@ -188,7 +188,13 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
         out.entry_map = handler.name + "_saved";
     l.target.programs().use_session(split);
     l.frame = l.scan = {};
+    constexpr uint64_t most_on_stack = 64; // bytes
+    const uint64_t saved = out.entry_map.empty() ? 0 : e.state().entry_size(handler);
+    need.frame = need.frame || saved > most_on_stack;
     begin_program(l, handler, handler.name, probe, need, false);
+    if (saved)
+        l.target.entry_values().take(
+            handler, saved > most_on_stack ? l.new_bytes(saved + l.max_string()) : e.stack(saved), l.leave);
     begin_locals(l, handler.locals);
     require(l, split.at_return);
     out.has_condition = handler.condition != nullptr;

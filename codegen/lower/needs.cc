@@ -87,6 +87,7 @@ class NeedsWalk {
         out_.counter = out_.counter || facts_of(expr).needs_counter;
         out_.stacks = out_.stacks || (in_kernel_ && facts_of(expr).needs_stacks);
         out_.matches = out_.matches || uses_matches(expr);
+        out_.frame = out_.frame || facts_of(expr).needs_frame;
         out_.frame = out_.frame || (expr.type == ValueType::String && !in_keys_.count(&expr)) ||
                      expr.kind == hir::ExprKind::Regex || out_.matches || out_.stacks;
         if (expr.kind == hir::ExprKind::Call && seen_.insert(hir::as<hir::Call>(expr).callee).second)

@@ -53,7 +53,8 @@ llvm::Value* syscall_register(Lowerer& l, int reg) {
     return e.CreateLoad(e.i64(), value);
 }
 
-llvm::Value* syscall_argument(Lowerer& l, int reg) {
+llvm::Value* syscall_argument(Lowerer& l, int argument) {
+    const int reg = l.e.system_calls().kept(argument);
     return at_syscall(l) ? syscall_register(l, reg) : l.target.registers().read(l.env, reg);
 }
 
@@ -137,8 +138,8 @@ llvm::Value* named_register(Lowerer& l, const hir::Intrinsic& expr) {
 
 } // namespace
 
-// At a kernel breakpoint, the instruction pointer is after the breakpoint instruction, so the probed address is taken
-// instead.
+// At a kernel breakpoint, the instruction pointer can be after the breakpoint instruction, so the probed address is
+// taken instead.
 llvm::Value* read_register(Lowerer& l, int dwarf) {
     const int instruction_pointer = l.e.registers().instruction_pointer;
     const bool breakpoint = plan::is_kernel_breakpoint(l.root->kind) && !plan::traits(l.root->kind).at_return;
@@ -155,7 +156,9 @@ llvm::Value* is_64_bit(Lowerer& l) {
 
 llvm::Value* return_address(Lowerer& l) {
     Emitter& e = l.e;
-    const int stack_pointer = l.e.registers().stack_pointer;
+    const int stack_pointer = l.e.registers().stack_pointer, return_register = l.e.registers().call.return_register;
+    if (return_register >= 0)
+        return l.target.registers().read(l.env, return_register);
     llvm::Value* word = e.scratch("load", 8);
     e.CreateStore(e.number(0), word);
     l.target.memory().read(l.env, word, 8, l.target.registers().read(l.env, stack_pointer), true);

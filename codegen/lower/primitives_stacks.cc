@@ -56,17 +56,28 @@ sonde_stack_origin user_stack_origin(const Lowerer& l) {
     return SONDE_FROM_ENTRY;
 }
 
-// Unwinds the kernel's or the user's stack. Returns a struct sonde_stack.
-llvm::Value* unwind(Lowerer& l, bool of_kernel) {
+enum class StackOf : uint8_t { User, Kernel, Python };
+StackOf stack_of(const hir::Intrinsic& expr) {
+    return expr.facts.of_kernel ? StackOf::Kernel : expr.facts.of_python ? StackOf::Python : StackOf::User;
+}
+
+// Unwinds a stack. Returns a struct sonde_stack.
+llvm::Value* unwind(Lowerer& l, StackOf whose) {
     Emitter& e = l.e;
     auto most = static_cast<int64_t>(e.state().translate.max_backtrace());
-    if (!of_kernel) {
+    if (whose != StackOf::Kernel) {
         e.state().need_tables(plan::UnwindTable);
         if (user_stack_origin(l) == SONDE_FROM_NOWHERE) { // programs for packets cannot even ask for the process
             e.CreateStore(e.number(SONDE_STACK_NO_PROCESS), e.offset(l.env.stacks, offsetof(sonde_stack, state)));
             return l.env.stacks;
         }
+        if (whose == StackOf::Python) {
+            e.routine("sonde_rt_find_python", e.getInt32Ty(), {l.env.stacks});
+            e.routine("sonde_rt_python_stack", e.getInt32Ty(), {l.env.stacks, e.number(most)});
+            return e.offset(l.env.stacks, offsetof(sonde_stacks, python));
+        }
         e.routine("sonde_rt_unwind", e.getInt32Ty(), {l.env.stacks, e.number(most)});
+        e.routine("sonde_rt_merge_python", e.getInt32Ty(), {l.env.stacks, e.number(most)});
         return l.env.stacks;
     }
     if (!probes_kernel(l)) // a stack without frames, as it was initialized
@@ -79,14 +90,15 @@ llvm::Value* unwind(Lowerer& l, bool of_kernel) {
 
 // The same for primitives that return text or numbers. If the stack is missing or incomplete, no line of the output
 // shows that, so it is counted.
-llvm::Value* unwind_and_count(Lowerer& l, bool of_kernel) {
+llvm::Value* unwind_and_count(Lowerer& l, StackOf whose) {
     Emitter& e = l.e;
-    llvm::Value* stack = unwind(l, of_kernel);
-    if (stack != l.env.stacks)
+    llvm::Value* stack = unwind(l, whose);
+    if (whose == StackOf::Kernel)
         return stack;
     llvm::Value* state = e.CreateLoad(e.i64(), e.offset(stack, offsetof(sonde_stack, state)));
     llvm::BasicBlock *none = e.block("nostack"), *end = e.block("stack");
-    e.CreateCondBr(e.CreateICmpUGE(state, e.number(SONDE_STACK_COUNTED)), none, end);
+    llvm::Value* why = e.CreateSub(state, e.number(SONDE_STACK_COUNTED));
+    e.CreateCondBr(e.CreateICmpULT(why, e.number(SONDE_STACK_NO_PYTHON - SONDE_STACK_COUNTED)), none, end);
     e.SetInsertPoint(none);
     l.target.output().count_no_stack(stack);
     e.CreateBr(end);
@@ -145,7 +157,7 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     set(offsetof(sonde_stack, depth), e.number(0));
     // For the kernel's stack, the fields have other meanings. `pc` is the probed function. `sp` is 0 if the kernel has
     // no stack of interest, the address of a trampoline's words plus 2, and otherwise 1. `fp` tells that the function
-    // has returned (codegen/rtlib/kernel_stack.bpf.c).
+    // has returned. `from` is the caller's address if it is not on the stack yet (codegen/rtlib/kernel_stack.bpf.c).
     auto kernel = [&](size_t field, llvm::Value* value) { set(offsetof(sonde_stacks, kernel) + field, value); };
     const plan::KindTraits& kind = plan::traits(l.handler ? l.handler->kind : plan::ProbeKind::Begin);
     const bool function = kind.subject == plan::Subject::KernelFunction, at_return = kind.at_return && !at_entry;
@@ -154,8 +166,11 @@ void begin_stacks(Lowerer& l, bool at_entry) {
     kernel(offsetof(sonde_stack, sp), trampoline ? e.CreateAdd(l.target.registers().argument_words(l.env), e.number(2))
                                                  : e.number(kind.in_kernel_code));
     kernel(offsetof(sonde_stack, fp), e.number(function && at_return));
+    kernel(offsetof(sonde_stack, from),
+           function && !at_return ? l.target.registers().kernel_caller(l.env) : e.number(0));
     kernel(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), e.number(0));
+    set(offsetof(sonde_stacks, python) + offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stacks, left), e.number(kind.subject == plan::Subject::UserCode && at_return));
 }
 
@@ -177,7 +192,7 @@ llvm::Value* emit_stack_address(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* index = lower(l, *expr.args[0]);
     if (!e.in_kernel())
         return e.number(0);
-    return e.routine("sonde_rt_stack_at", e.i64(), {unwind_and_count(l, expr.facts.of_kernel), index});
+    return e.routine("sonde_rt_stack_at", e.i64(), {unwind_and_count(l, stack_of(expr)), index});
 }
 
 // `count` addresses as text (-1: all), beginning with the one at index `first`.
@@ -187,7 +202,7 @@ llvm::Value* emit_stack_text(Lowerer& l, const hir::Intrinsic& expr) {
     llvm::Value* count = lower(l, *expr.args[1]);
     if (!e.in_kernel())
         return e.literal("");
-    llvm::Value* stack = unwind_and_count(l, expr.facts.of_kernel);
+    llvm::Value* stack = unwind_and_count(l, stack_of(expr));
     llvm::Value* slot = l.new_slot();
     e.routine("sonde_rt_stack_text", e.i64(), {slot, stack, first, count});
     return slot;
@@ -197,7 +212,7 @@ llvm::Value* emit_shared_stack(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* first = lower(l, *expr.args[0]);
     llvm::Value* count = lower(l, *expr.args[1]);
-    llvm::Value* stacks = unwind_and_count(l, false);
+    llvm::Value* stacks = unwind_and_count(l, StackOf::User);
     e.zeros(l.max_string());
     return e.routine("sonde_rt_shared_stack", e.ptr(), {l.new_slot(), stacks, first, count});
 }
@@ -210,7 +225,7 @@ llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
             print_no_stack(l, *expr.args[0]);
         return e.number(0);
     }
-    llvm::Value* stack = unwind(l, expr.facts.of_kernel);
+    llvm::Value* stack = unwind(l, stack_of(expr));
     auto field = [&](size_t at) { return e.CreateLoad(e.i64(), e.offset(stack, at)); };
     send_print(l, stack_format(l, plan::Directive::Stack, *expr.args[0]),
                {l.target.task().number(l.env, hir::TaskNumber::KernelPid), field(offsetof(sonde_stack, state)),

@@ -129,6 +129,10 @@ llvm::Value* emit_names(Lowerer& l, const hir::Intrinsic& expr) {
     return e.CreateGEP(e.getInt8Ty(), table, e.CreateMul(index, e.number(name_cell)));
 }
 
+llvm::Value* emit_call_names(Lowerer& l, const hir::Intrinsic&) {
+    return l.e.literal(std::string(l.e.system_calls().names));
+}
+
 // A prefix and the names of a number's bits.
 llvm::Value* emit_flags(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;

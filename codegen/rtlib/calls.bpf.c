@@ -1,7 +1,7 @@
 /* System calls of 32-bit programs: identifies the call, and stores its arguments where 64-bit programs have them.
  *
  * The problem: a script says `probe syscall.read { println(fd) }`, and means reads of all programs. But a 32-bit
- * program passes its arguments in other registers (ebx, ecx, edx, esi, edi, ebp), and its calls have other numbers.
+ * program passes its arguments in other registers (on x86-64 ebx, ecx, edx, esi, edi, ebp), and its calls have other numbers.
  * Some old calls pass the address of an array with the arguments instead, and socketcall() and ipc() stand for many
  * calls, by their first argument.
  *
@@ -88,11 +88,31 @@ RT s64 sonde_rt_inner_call(u64 regs, u64 number)
     return read_call(regs, number, words) - SONDE_INNER_CALLS;
 }
 
-/* Fills `out`, which has the layout of the 64-bit struct pt_regs from r10 to rdi. Returns the address where that
- * structure would begin. `tables`: the sizes of each call's arguments, by its number in plans. */
+/* Returns the address where a struct pt_regs would begin whose part with the arguments is `out`. The address is a
+ * number. The verifier would check the rest of the handler twice otherwise, once with a pointer and once without. */
+static s64 registers_around(u64* out)
+{
+    u64 address = 0;
+    bpf_probe_read_kernel(&address, sizeof address, &out);
+    return (s64)(address - SONDE_CALL_REGISTERS);
+}
+
+/* The same for the arguments of a 64-bit program after the call, where the result overwrites one of them. */
+RT s64 sonde_rt_kept_registers(u64 regs, u64* out)
+{
+    static const unsigned short kept[8] = {SONDE_WIDE_ARGUMENTS};
+    static const u8 wide[8] = {SONDE_CALL_ARGUMENTS};
+    for (int i = 0; i < 6; i++)
+        bpf_probe_read_kernel(&out[wide[i]], sizeof *out, (const void*)(regs + kept[i]));
+    return registers_around(out);
+}
+
+/* Fills `out`, which has the layout of a part of the 64-bit struct pt_regs. Returns the address where that structure
+ * would begin. `tables`: the sizes of each call's arguments, by its number in plans. */
 RT s64 sonde_rt_call_registers(u64 regs, u64 number, const u64* tables, u64* out)
 {
-    static const u8 narrow[8] = {SONDE_NARROW_ARGUMENTS}, wide[8] = {SONDE_CALL_ARGUMENTS};
+    static const unsigned short narrow[8] = {SONDE_NARROW_ARGUMENTS};
+    static const u8 wide[8] = {SONDE_CALL_ARGUMENTS};
     u32 words[WORDS] = {0};
     u64 values[8] = {0};
     u64 call = (u64)read_call(regs, number, words);
@@ -125,10 +145,5 @@ RT s64 sonde_rt_call_registers(u64 regs, u64 number, const u64* tables, u64* out
         }
         out[wide[i]] = value;
     }
-    /* Returns the address as a number. The verifier would check the rest of the handler twice otherwise, once with a
-     * pointer and once without. */
-    u64* self = out;
-    u64 address = 0;
-    bpf_probe_read_kernel(&address, sizeof address, &self);
-    return (s64)(address - SONDE_CALL_REGISTERS);
+    return registers_around(out);
 }

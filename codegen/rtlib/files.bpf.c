@@ -155,7 +155,7 @@ static long read_mapping(struct vm_area_struct* vma, struct wanted* w)
     READ(m->at.offset, vma->vm_pgoff);
     READ(m->code, vma->vm_flags);
     READ(word, vma->vm_file);
-    m->at.offset <<= 12;
+    m->at.offset *= sonde_data.page_size;
     m->code &= VM_EXEC;
     if (word) {
         READ(m->at.inode, ((struct file*)word)->f_inode);
@@ -234,9 +234,16 @@ static inline void identify_vdso(struct sonde_found* m)
     READ(vdso, ((struct mm_struct*)mm)->context.vdso);
     if ((u64)vdso != m->at.start)
         return;
-    READ(image, ((struct mm_struct*)mm)->context.vdso_image);
-    READ(data, image->data);
-    bpf_probe_read_kernel(&class, 1, (u8*)data + 4 /* EI_CLASS */);
+    /* Kernels that do not store the image have one for 32-bit programs, too. */
+    if (HAS(mm_context, vdso_image)) {
+        READ(image, ((struct mm_struct*)mm)->context.vdso_image);
+        READ(data, image->data);
+        bpf_probe_read_kernel(&class, 1, (u8*)data + 4 /* EI_CLASS */);
+    } else {
+        u64 mode = 0;
+        bpf_probe_read_kernel(&mode, 8, (const u8*)bpf_task_pt_regs(bpf_get_current_task_btf()) + SONDE_REGS_MODE);
+        class = sonde_is_32_bit_mode(mode) ? 1 : 2;
+    }
     m->at.inode = class == 1 ? SONDE_VDSO_FILE_32 : SONDE_VDSO_FILE;
     m->at.offset = 0;
     m->dentry = 0;

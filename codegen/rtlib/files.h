@@ -7,6 +7,7 @@
 #include "kernel_task.h"
 
 #include "../../runtime/plan/file_table.h"
+#include "../../runtime/plan/session_words.h"
 #include "../../runtime/plan/stack.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -28,6 +29,7 @@ struct maple_arange_64 {
 #pragma clang attribute pop
 
 extern u8 sonde_files, sonde_mapped, sonde_known, sonde_events; /* maps, defined by the script's module */
+extern struct sonde_session_words sonde_data;
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 /* 5.17, bpf: Introduce helper bpf_find_vma */
@@ -64,7 +66,7 @@ static inline long take_mapping(struct task_struct* task, struct vm_area_struct*
     struct file* file = vma->vm_file;
     m->at.start = vma->vm_start;
     m->at.end = vma->vm_end;
-    m->at.offset = vma->vm_pgoff << 12;
+    m->at.offset = vma->vm_pgoff * sonde_data.page_size;
     m->code = vma->vm_flags & VM_EXEC;
     if (file) {
         struct inode* inode = file->f_inode;

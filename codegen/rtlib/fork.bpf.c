@@ -12,6 +12,7 @@
  * Addresses below the stack pointer belong to calls that have returned, and are not copied. */
 #include "fork.h"
 #include "kernel_task.h"
+#include "saved.h"
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
@@ -57,8 +58,12 @@ RT u64 sonde_rt_forks(u64* context, struct sonde_fork* f)
 static long copy_call(void* map, const u64* key, const u8* value, struct sonde_fork* f)
 {
     u64 copy[2] = {f->child, key[1]};
-    if (key[0] == f->parent && key[1] >= f->stack)
-        bpf_map_update_elem(map, copy, value, 0);
+    if (key[0] != f->parent || key[1] < f->stack)
+        return 0;
+    bpf_map_update_elem(map, copy, value, 0);
+    u64* seal = bpf_map_lookup_elem(map, copy);
+    if (seal) /* the first word of the values; the child does not run yet */
+        *seal += (f->child - f->parent) * SONDE_SEAL_OWNER;
     return 0;
 }
 

@@ -14,7 +14,16 @@
  * (struct sonde_dispatch).
  *
  * The first element of the array is left free. At a function's return, the function itself is no longer on the stack,
- * and its address is put there. */
+ * and its address is put there.
+ *
+ * With a link register, a breakpoint at a function's first instruction lacks a frame: the return address is in the
+ * register, and the kernel unwinds by frame pointers. The second address is then that of the caller's caller:
+ *
+ *     vfs_read+0x0
+ *     (ksys_read)         missing
+ *     __arm64_sys_read
+ *
+ * The handler passes the register, and it is inserted: the probed function moves to the free element. */
 #include "rt.h"
 
 #include "../../arch/host/pt_regs.h"
@@ -25,6 +34,8 @@ static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1
 static long (*const bpf_get_stack)(void* context, void* buffer, u32 size, u64 flags) = (void*)67;
 
 extern u8 sonde_dispatch; /* a map, defined by the script's module */
+
+enum { SONDE_FUNCTION_MOST = 64 << 10 }; /* bytes: larger functions do not call themselves */
 
 struct search {
     struct sonde_stack* stack;
@@ -72,6 +83,18 @@ static inline void read_frame(struct search* s, void* context)
     bpf_probe_read_kernel(s->word, sizeof s->word, (void*)(frame + 8 * (words + 1)));
 }
 
+/* Inserts the caller after the probed function, unless the kernel has found it already. Both addresses are equal
+ * without that, too, if a function calls itself at one place only. */
+static inline void insert_caller(struct search* s, u64 caller)
+{
+    u64 first = masked(s->first, SONDE_DISPATCH_MOST);
+    u64 function = s->stack->pc, calls_itself = caller - function < SONDE_FUNCTION_MOST;
+    if (!caller || first == 0 || (s->stack->address[first + 1] == caller && !calls_itself))
+        return;
+    s->stack->address[first] = caller;
+    s->first = first - 1;
+}
+
 /* The stack with at most `most` addresses. Unwinds it unless that has happened already. */
 RT struct sonde_stack* sonde_rt_kernel_stack(void* context, struct sonde_stack* stack, u64 most, u64 row)
 {
@@ -90,7 +113,8 @@ RT struct sonde_stack* sonde_rt_kernel_stack(void* context, struct sonde_stack* 
          * are right. */
         if (stack->sp > 1 && !s.found && s.own)
             s.first = s.own - 1;
-        u64 first = s.first & SONDE_DISPATCH_MOST;
+        insert_caller(&s, stack->from);
+        u64 first = masked(s.first, SONDE_DISPATCH_MOST);
         if (stack->pc && count > first)
             stack->address[first] = stack->pc;
         u64 depth = count > first ? count - first : 0;

@@ -57,6 +57,9 @@ struct mm_struct {
     struct file* exe_file;
     struct mm_context context;
     u64 start_code, end_code; /* of the program */
+    u64 task_size;            /* addresses of the program are below */
+    u64 exec_vm;              /* pages of code */
+    u64 saved_auxv[1];        /* pairs of numbers that the program got at its start (getauxval(3)) */
 };
 struct vm_area_struct {
     u64 vm_start, vm_end, vm_pgoff, vm_flags;
@@ -110,7 +113,7 @@ struct css_set {
     struct cgroup* dfl_cgrp;
 };
 struct thread_struct {
-    u64 SONDE_THREAD_POINTER;
+    SONDE_THREAD_MEMBERS;
 };
 struct thread_info {
     u32 status;

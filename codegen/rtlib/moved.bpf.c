@@ -94,10 +94,11 @@ static inline int describe(volatile u64* context, u64 at, struct sonde_moved* mo
     enum { writable = 2, executable = 4, fixed = 2 };    /* PROT_WRITE, PROT_EXEC, MREMAP_FIXED */
     enum { dont_need = 4, dont_need_locked = 24 };       /* MADV_DONTNEED, MADV_DONTNEED_LOCKED */
     /* Volatile, because the verifier refuses a load through an address that depends on `at`. */
-    u64 first = context[SONDE_REGS_ARGUMENT1 / 8], second = context[SONDE_REGS_ARGUMENT2 / 8],
+    u64 before = context[SONDE_REGS_ARGUMENT1 / 8], kept = context[SONDE_REGS_KEPT1 / 8], second = context[SONDE_REGS_ARGUMENT2 / 8],
         third = context[SONDE_REGS_ARGUMENT3 / 8], fourth = context[SONDE_REGS_ARGUMENT4 / 8],
         fifth = context[SONDE_REGS_ARGUMENT5 / 8], result = context[SONDE_REGS_CALL_RESULT / 8], end = 0;
     int is_before = at == SONDE_AT_MPROTECT || at == SONDE_AT_MREMAP;
+    u64 first = is_before ? before : kept;
     struct mm_struct* mm = 0;
     if (at == SONDE_AT_BEGIN)
         return !is_stopping();

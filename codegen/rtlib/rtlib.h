@@ -3,17 +3,23 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 namespace sonde {
 
-std::span<const unsigned char> rtlib_bpf_bitcode();
-std::span<const unsigned char> rtlib_host_bitcode();
-std::span<const unsigned char> follow_bpf_bitcode();   // keeps the target's process tree
-std::span<const unsigned char> groups_bpf_bitcode();   // keep the maps of control groups
-std::span<const unsigned char> ask_bpf_bitcode();      // tells the runtime the inode of a file
-std::span<const unsigned char> counters_bpf_bitcode(); // counts for threads
-std::span<const unsigned char> tasks_bpf_bitcode();    // keep the subjects of process probes
-std::span<const unsigned char> watch_bpf_bitcode();    // hold processes until they are watched
-std::span<const unsigned char> moved_bpf_bitcode();    // stops processes that move their code
+// The routines of an architecture.
+struct Routines {
+    using Bitcode = std::span<const unsigned char>;
+    std::string_view architecture; // the first of Architecture::names()
+    Bitcode rtlib_bpf, rtlib_host;
+    Bitcode follow_bpf;   // keeps the target's process tree
+    Bitcode groups_bpf;   // keep the maps of control groups
+    Bitcode ask_bpf;      // tells the runtime the inode of a file
+    Bitcode counters_bpf; // counts for threads
+    Bitcode tasks_bpf;    // keep the subjects of process probes
+    Bitcode watch_bpf;    // hold processes until they are watched
+    Bitcode moved_bpf;    // stops processes that move their code
+};
+std::span<const Routines> all_routines();
 
 } // namespace sonde

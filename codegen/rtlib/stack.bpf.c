@@ -11,6 +11,10 @@
  *    pc -> mapping -> file and offset -> rule (rule_of())
  *    cfa = sp + n or fp + n;  return address at cfa - 8;  caller's sp = cfa;  caller's fp at cfa - m
  *
+ * Some processors have a link register: a call stores the return address there, and functions that call others save it
+ * beside fp (at cfa - m + 8). It is valid for the innermost function, and for one that a signal has interrupted. Some
+ * processors also sign return addresses in bits that no address uses. The walk removes these bits from each one.
+ *
  * Some rules need more: an expression (run_steps()) or other registers (restore()). Registers are followed only if a
  * rule needs them: then they are computed from the innermost function up to that one (work_out()). Without a rule, the
  * next instructions may lead straight to a `ret` (leave_by()). Otherwise the walk assumes that the code has frame
@@ -21,10 +25,7 @@
  *
  * What would break this: the verifier must not follow every path through every iteration. So all state that changes
  * is in struct sonde_machine, in map memory, whose contents the verifier does not track. */
-#include "files.h"
-
-static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
-static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
+#include "user_stack.h"
 
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
@@ -108,15 +109,6 @@ static long find_return(u64 i, struct returning* r)
     return 0;
 }
 
-/* Identifies the process and the program that it runs. */
-static inline u64 who_runs(void)
-{
-    struct task_struct* task = bpf_get_current_task_btf();
-    u64 process = (u32)(bpf_get_current_pid_tgid() >> 32), mm = 0, program = 0;
-    READ(mm, task->mm);
-    READ(program, task->self_exec_id);
-    return sonde_mix(sonde_mix(mm, process, 0xff51afd7ed558ccdull), program, 0xff51afd7ed558ccdull) | 1;
-}
 /* Stores the file and offset of function i, which are the same in all processes. Not inlined, because the caller has
  * little stack. */
 RT u64 sonde_rt_note_place(struct walk* w, u64 i)
@@ -146,6 +138,7 @@ static inline void note_doubt(struct walk* w, u64 rule)
 }
 
 #include "../../arch/host/leaving_code.h"
+#include "../../arch/host/stack_start.h"
 
 /* Returns 1 if the code leads straight to a return. Then the machine's `cfa` and `kept` (address of the caller's fp,
  * or 0) are valid. */
@@ -153,6 +146,8 @@ RT u64 sonde_rt_leaves(struct walk* w, u64 word)
 {
     struct sonde_machine* m = &w->stacks->machine;
     m->code_at = m->kept = m->leaves = 0;
+    if (SONDE_HAS_LINK)
+        m->back_at = 0;
     m->word = word;
     m->cfa = w->sp;
     m->own_fp = w->fp;
@@ -213,7 +208,7 @@ static long take_step(u64 i, struct run* r)
 {
     (void)i;
     struct sonde_machine* m = r->m;
-    u64 step = element(r->table, (u32)m->step), reg = SONDE_STEP_REGISTER_OF(step);
+    u64 step = element(r->table, (u32)m->step), reg = SONDE_STEP_REGISTER_OF(step) & (SONDE_REGISTERS - 1);
     u64 number = (u64)SONDE_STEP_NUMBER_OF(step), kind = SONDE_STEP_KIND(step);
     u64* top = &m->words[(m->depth - 1) & (SONDE_STEP_WORDS - 1)];
     u64* second = &m->words[(m->depth - 2) & (SONDE_STEP_WORDS - 1)];
@@ -298,7 +293,7 @@ static long take_step(u64 i, struct run* r)
         m->given[reg] = *top;
         if (reg == SONDE_PC)
             m->return_at = m->read_at;
-        m->set |= !m->failed << reg;
+        m->set |= (u64)!m->failed << reg;
         m->forgotten |= m->failed << reg;
         m->failed = 0;
         return 0;
@@ -315,8 +310,8 @@ static long take_step(u64 i, struct run* r)
 }
 /* Runs a rule's program for the function whose pc, sp and fp are in `registers`. Returns 1 if the program
  * succeeds. `fresh`: all registers are valid and become those of the caller. */
-enum { BASIC = 1u << SONDE_PC | 1u << SONDE_SP | 1u << SONDE_FP };
-enum { OTHERS = 15 };
+#define BIT(reg) (1ull << (reg))
+#define BASIC (BIT(SONDE_PC) | BIT(SONDE_SP) | BIT(SONDE_FP))
 RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
 {
     struct sonde_machine* m = &w->stacks->machine;
@@ -329,11 +324,16 @@ RT u64 sonde_rt_run_steps(struct walk* w, u64 rule, u64 fresh)
     m->depth = m->set = m->forgotten = m->exact = m->cfa = m->failed = 0;
     m->fresh = fresh;
     m->usable = (fresh ? m->known : 0) | BASIC;
+    if (SONDE_HAS_LINK) {
+        m->registers[SONDE_LINK] = m->link;
+        m->usable &= ~(BIT(SONDE_LINK) | m->is_loose << SONDE_SP);
+        m->usable |= m->has_link << SONDE_LINK;
+    }
     LOOP(SONDE_STEPS_MOST, take_step, &r);
     if (m->ended != 1)
         return 0;
     if (fresh) {
-        for (u32 n = 0; n < OTHERS; n++) {
+        for (u32 n = 0; n < SONDE_REGISTERS_SET; n++) {
             u64 given = 0 - (m->set >> n & 1);
             m->registers[n] = (m->given[n] & given) | (m->registers[n] & ~given);
         }
@@ -366,7 +366,7 @@ static inline void load_registers(struct walk* w)
 {
     struct sonde_machine* m = &w->stacks->machine;
     const u8* registers = bpf_task_pt_regs(bpf_get_current_task_btf());
-    bpf_probe_read_kernel(m->registers, 8 * (SONDE_SP + 1), registers);
+    bpf_probe_read_kernel(m->registers, 8 * SONDE_REGISTERS_READ, registers);
     m->known = m->registers[SONDE_PC] == w->stacks->user.address[0] && m->registers[SONDE_SP] == m->sp[0] ? ~0ull : 0;
     m->loaded = 1;
 }
@@ -374,7 +374,12 @@ static inline u64 rule_of(struct walk* w, u64 looked, u64* is_code)
 {
     struct sonde_machine* m = &w->stacks->machine;
     *is_code = sonde_rt_find_mapping(looked, &m->in) && m->in.code;
-    return (*is_code ? rule_at(looked, &m->in) : SONDE_RULE(SONDE_RULE_SP, 1, 0)) | (u32)m->narrow;
+    u64 as_called = SONDE_HAS_LINK ? SONDE_RULE(SONDE_RULE_LINK, 0, 0) : SONDE_RULE(SONDE_RULE_SP, 1, 0);
+    return (*is_code ? rule_at(looked, &m->in) : as_called) | (u32)m->narrow;
+}
+static inline int is_for_link(u64 kind)
+{
+    return SONDE_HAS_LINK && (kind == SONDE_RULE_LINK || kind == SONDE_RULE_ALONE);
 }
 /* Computes the caller's registers from those of a function. */
 static inline void work_out(struct walk* w)
@@ -385,17 +390,20 @@ static inline void work_out(struct walk* w)
     m->registers[SONDE_PC] = w->stacks->user.address[i];
     m->registers[SONDE_SP] = m->sp[i];
     m->registers[SONDE_FP] = m->fp[i];
-    if (kind == SONDE_RULE_SP || kind == SONDE_RULE_FP) {
+    if (kind == SONDE_RULE_SP || kind == SONDE_RULE_FP || is_for_link(kind)) {
         m->saves = (u32)sonde_rt_row_value(&m->in, SAVES_ROWS, place_of(m->looked[i], &m->in));
         m->cfa = m->sp[(i + 1) & (SONDE_STACK_MOST - 1)];
         m->word = rule & SONDE_RULE_NARROW ? 4 : 8;
         LOOP(SONDE_SAVED_MOST, restore, w);
+        if (SONDE_BEYOND_SAVES)
+            m->known &= m->saves & SONDE_SAVED_BEYOND ? ~SONDE_BEYOND_SAVES : ~0ull;
     } else if (kind != SONDE_RULE_STEPS || !sonde_rt_run_steps(w, rule, 1))
         m->known = 0;
     m->since++;
 }
 
-/* The return address, or the original if a uretprobe has replaced it. */
+/* The return address, or the original if a uretprobe has replaced it. `place` is the value of sp at the function's
+ * first instruction: where the return address is, if calls store it on the stack. */
 static inline u64 return_address(struct walk* w, u64 place, u64 back)
 {
     struct returning r = {w->stacks->machine.returns, place, 0};
@@ -403,6 +411,10 @@ static inline u64 return_address(struct walk* w, u64 place, u64 back)
         return back;
     LOOP(64, find_return, &r);
     return r.address ? r.address : back;
+}
+static inline u64 without_signature(struct sonde_machine* m, u64 address)
+{
+    return SONDE_HAS_LINK ? address & m->address_bits : address;
 }
 /* Finds the caller of function i by the rule's program. */
 static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
@@ -428,10 +440,58 @@ static inline long climb_by_steps(struct walk* w, u64 i, u64 rule)
         w->fp = 0;
     w->sp = m->set >> SONDE_SP & 1 ? m->given[SONDE_SP] : m->cfa;
     w->stacks->machine.exact_now = m->exact;
+    if (SONDE_HAS_LINK) {
+        m->has_link = m->set >> SONDE_LINK & 1;
+        m->link = m->given[SONDE_LINK];
+        m->is_loose = 0;
+        m->return_at = w->sp;
+    }
     w->pc = m->exact ? m->given[SONDE_PC] : return_address(w, m->return_at, m->given[SONDE_PC]);
+    w->pc = without_signature(m, w->pc);
     m->at++;
     m->state = w->pc ? 0 : SONDE_STACK_WHOLE;
     return w->pc == 0;
+}
+
+/* The same by a rule of a processor with a link register: the return address is at `place`; 0: in the link register.
+ * `is_loose`: the caller's frame is above `cfa`, but it is unknown how far. */
+static inline long climb_by_link(struct walk* w, u64 cfa, u64 saved, u64 place, u64 is_loose)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    u64 back = m->link;
+    /* Only the innermost function can have an empty frame: a function that calls others has saved the return address. */
+    if (cfa < w->sp || (place == 0 && !m->has_link) || (place && cfa == w->sp))
+        return 1;
+    if ((saved && !read_word(&w->stacks->user, cfa - saved, 8, &w->fp)) ||
+        (place && !read_word(&w->stacks->user, place, 8, &back)))
+        return 1;
+    w->sp = cfa;
+    m->is_loose = is_loose;
+    m->has_link = 0;
+    w->pc = without_signature(m, return_address(w, cfa, back));
+    m->at++;
+    m->state = w->pc ? 0 : SONDE_STACK_WHOLE;
+    return w->pc == 0;
+}
+
+/* Notes that function i is the loop of a Python interpreter, which sonde_rt_merge_python() replaces. */
+RT u64 sonde_rt_note_loop(struct walk* w, u64 i)
+{
+    struct sonde_python_walk* python = &w->stacks->walk;
+    const struct sonde_mapping* in = &w->stacks->machine.in.at;
+    if (!python->inode) {
+        u64 inode = in->inode;
+        void* table = bpf_map_lookup_elem(&sonde_files, &inode);
+        u64 number = table ? (u32)element(table, SONDE_TABLE_PYTHON) : 0;
+        if (!number)
+            return 0;
+        python->inode = in->inode;
+        python->element = number - 1;
+        python->base = in->start - in->offset;
+    }
+    if (python->inode == in->inode)
+        python->loops[masked(i >> 6, 1)] |= 1ull << (i & 63);
+    return 0;
 }
 
 /* One step: finds the next caller, or if this needs registers that were not followed, follows them by one function. */
@@ -468,15 +528,23 @@ static long climb(u64 n, struct walk* w)
     m->sp[i] = w->sp;
     m->fp[i] = w->fp;
     sonde_rt_note_place(w, i);
+    if (rule & SONDE_RULE_PYTHON && SONDE_RULE_KIND(rule) != SONDE_RULE_STEPS)
+        sonde_rt_note_loop(w, i);
+    /* The link register of a new thread is its parent's. Nothing describes the frames of 32-bit programs. */
+    if (SONDE_HAS_LINK && (m->narrow || (m->born && i == 0)))
+        return 1;
 
     /* Words of 8 or 4 bytes, computed so that the verifier knows the bounds. */
     u64 word = 8 - ((rule & SONDE_RULE_NARROW) >> 1);
     u64 cfa = SONDE_RULE_CFA(rule) * word, saved = SONDE_RULE_SAVED_FP(rule) * word, fp = w->fp, back = 0;
+    /* With a link register: where the return address is; 0: in the link register, 1: above the caller's fp. */
+    u64 place = 1, is_loose = 0;
     switch (SONDE_RULE_KIND(rule)) {
     case SONDE_RULE_NONE:
         if (cfa == 0 && sonde_rt_leaves(w, word)) {
-            cfa = m->cfa + word;
+            cfa = m->cfa + (SONDE_HAS_LINK ? 0 : word);
             saved = m->kept ? cfa - m->kept : 0;
+            place = m->back_at;
             break;
         }
         if (cfa == 0)
@@ -488,9 +556,27 @@ static long climb(u64 n, struct walk* w)
         }
         cfa = fp + 2 * word;
         saved = 2 * word;
+        is_loose = 1;
         break;
     case SONDE_RULE_SP:
+        if (SONDE_HAS_LINK && saved == SONDE_RULE_FP_OF_GO * word) {
+            place = m->is_loose ? fp + word : w->sp;
+            saved = fp == place - word ? cfa + word : 0;
+            cfa += place;
+            break;
+        }
         cfa += w->sp;
+        /* If sp is not known, trust that the function has set fp to where the caller's fp is saved. */
+        if (SONDE_HAS_LINK && m->is_loose)
+            cfa = fp + saved;
+        break;
+    case SONDE_RULE_LINK:
+    case SONDE_RULE_ALONE:
+        if (!SONDE_HAS_LINK || m->is_loose)
+            return 1;
+        cfa += w->sp;
+        place = saved ? cfa - saved : 0;
+        saved = 0;
         break;
     case SONDE_RULE_FP:
         cfa += fp;
@@ -504,6 +590,8 @@ static long climb(u64 n, struct walk* w)
         return 1;
     }
     m->exact_now = 0;
+    if (SONDE_HAS_LINK)
+        return climb_by_link(w, cfa, saved, place == 1 ? cfa - saved + word : place, is_loose);
     if (saved == SONDE_RULE_FP_OF_GO * word)
         saved = fp == cfa - 2 * word ? 2 * word : 0;
     if (cfa <= w->sp || (saved && !read_word(stack, cfa - saved, word, &w->fp)) ||
@@ -514,34 +602,6 @@ static long climb(u64 n, struct walk* w)
     m->at++;
     m->state = back ? 0 : SONDE_STACK_WHOLE;
     return back == 0;
-}
-
-/* Whether an exiting task still owns its stack. The kernel clears the thread's id in the process' memory, which wakes
- * pthread_join(). Then other threads may use or unmap the stack (set_tid_address(2)). */
-static inline u64 owns_stack(struct task_struct* task)
-{
-    int* id_at = 0;
-    u32 id = 0;
-    READ(id_at, task->clear_child_tid);
-    return id_at && bpf_probe_read_user(&id, sizeof id, id_at) == 0 && id;
-}
-/* The reason why a task in the kernel has no user stack; 0 if it has one. */
-static inline u64 why_none(struct sonde_stack* stack, struct task_struct* task)
-{
-    enum { PF_EXITING = 4, PF_KTHREAD = 0x200000 };
-    struct mm_struct* mm = 0;
-    u32 flags = 0;
-    if (stack->from == SONDE_FROM_NOWHERE)
-        return SONDE_STACK_NO_PROCESS;
-    if (stack->sp && stack->sp != (u64)bpf_get_current_task())
-        return SONDE_STACK_OTHER_TASK;
-    READ(flags, task->flags);
-    READ(mm, task->mm);
-    if (flags & PF_KTHREAD)
-        return SONDE_STACK_KERNEL_THREAD;
-    if (flags & PF_EXITING)
-        return mm && owns_stack(task) ? 0 : SONDE_STACK_GONE;
-    return !mm ? SONDE_STACK_KERNEL_THREAD : stack->from == SONDE_FROM_END ? SONDE_STACK_GONE : 0;
 }
 
 /* While the kernel single-steps a probed instruction, perhaps one of another session, the processor executes a copy in
@@ -563,20 +623,27 @@ static inline u64 outside_of_copy(struct uprobe_task* probes, u64 pc)
 /* Begins where the current task entered the kernel. Not inlined, as above. */
 RT u64 sonde_rt_begin_at_entry(struct walk* w)
 {
-    enum { NUMBER, PC, MODE, FLAGS, SP, SAVED }; /* in the order of pt_regs, from SONDE_REGS_SYSCALL on */
+    enum { NUMBER = SONDE_ENTRY_NUMBER, MODE = SONDE_ENTRY_MODE, SAVED = SONDE_ENTRY_WORDS };
     struct task_struct* task = bpf_get_current_task_btf();
     u64* saved = w->stacks->user.address; /* not used yet */
     w->stacks->machine.state = why_none(&w->stacks->user, task);
     if (w->stacks->machine.state)
         return 0;
     const u8* registers = bpf_task_pt_regs(task);
-    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_REGS_SYSCALL);
+    bpf_probe_read_kernel(saved, SAVED * sizeof *saved, registers + SONDE_ENTRY_FIRST);
     bpf_probe_read_kernel(&w->fp, sizeof w->fp, registers + SONDE_REGS_FP);
     bpf_probe_read_kernel(&saved[SAVED], sizeof *saved, registers + SONDE_REGS_CALL_RESULT);
-    w->stacks->machine.born = saved[SAVED] == 0 && sonde_is_clone(saved[NUMBER], saved[MODE]);
-    w->stacks->machine.execs = sonde_is_exec(saved[NUMBER], saved[MODE]);
-    w->pc = saved[PC];
-    w->sp = saved[SP];
+    s64 number = sonde_entry_number(saved[NUMBER]);
+    w->stacks->machine.born = saved[SAVED] == 0 && sonde_is_clone((u64)number, saved[MODE]);
+    if (SONDE_HAS_LINK && w->stacks->machine.born)
+        w->stacks->machine.born = sonde_has_new_stack(saved, registers);
+    w->stacks->machine.execs = sonde_is_exec((u64)number, saved[MODE]);
+    w->pc = saved[SONDE_ENTRY_PC];
+    w->sp = saved[SONDE_ENTRY_SP];
+    if (SONDE_HAS_LINK) {
+        w->stacks->machine.link = saved[SONDE_ENTRY_LINK];
+        w->stacks->machine.has_link = 1;
+    }
     /* A kernel thread in a process (for example of io_uring) has registers that never were in user space. */
     if (!sonde_is_user_mode(saved[MODE]) || (w->pc | w->sp) == 0)
         w->stacks->machine.state = SONDE_STACK_KERNEL_THREAD;
@@ -586,9 +653,28 @@ RT u64 sonde_rt_begin_at_entry(struct walk* w)
      * does not show this: execve() and the delivery of a signal keep it, but set pc to the first instruction of other
      * code. Such code may not have run yet, so its page may not be in memory. */
     unsigned short before = 0;
-    w->stacks->machine.exact_now = (s64)saved[NUMBER] < 0 ||
+    w->stacks->machine.exact_now = number < 0 ||
                                    bpf_probe_read_user(&before, sizeof before, (const void*)(w->pc - 2)) != 0 ||
                                    !sonde_is_system_call(before);
+    return 0;
+}
+
+/* The start for a processor with a link register. The register belongs to the start if pc and sp do. */
+RT u64 sonde_rt_begin_link(struct walk* w)
+{
+    struct task_struct* task = bpf_get_current_task_btf();
+    struct sonde_machine* m = &w->stacks->machine;
+    const u8* registers = bpf_task_pt_regs(task);
+    u64 pc = 0, sp = 0, size = 0;
+    struct mm_struct* mm = 0;
+    bpf_probe_read_kernel(&m->link, 8, registers + 8 * SONDE_LINK);
+    bpf_probe_read_kernel(&pc, 8, registers + SONDE_REGS_PC);
+    bpf_probe_read_kernel(&sp, 8, registers + SONDE_REGS_SP);
+    READ(mm, task->mm);
+    READ(size, mm->task_size);
+    m->has_link = pc == w->pc && sp == w->sp;
+    m->is_loose = 0;
+    m->address_bits = size - 1;
     return 0;
 }
 
@@ -604,6 +690,9 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = 0;
     m->most = most;
     m->in = (struct sonde_found){};
+    stacks->walk.inode = stacks->walk.loops[0] = stacks->walk.loops[1] = 0;
+    if (SONDE_HAS_LINK)
+        sonde_rt_begin_link(&w);
     if (stack->from != SONDE_FROM_REGISTERS)
         sonde_rt_begin_at_entry(&w);
     stack->depth = 0;

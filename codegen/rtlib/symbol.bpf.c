@@ -172,11 +172,57 @@ static u64 add_file_name(u8* slot, struct symbol* s)
     READ(name, dentry->d_name.name);
     return copy_bounded(slot, sonde_rt_max, name);
 }
+/* Describes a frame of Python, which stands in a stack instead of an address (runtime/plan/python_stack.h). */
+extern u8 sonde_python_names; /* a map, defined by the script's module */
+RT s64 sonde_rt_python_symbol(u8* slot, u64 frame, u64 style)
+{
+    static const u8 unreadable[] = SONDE_PYTHON_UNREADABLE_TEXT, unnamed[] = SONDE_PYTHON_UNNAMED_TEXT;
+    u32 number = sonde_python_name_of(frame), line = sonde_python_line_of(frame);
+    const struct sonde_python_name* name = bpf_map_lookup_elem(&sonde_python_names, &number);
+    u64 len = opaque(slot, 0), with_folder = 0;
+    slot[0] = 0;
+    style &= SONDE_SYMBOL_STYLE;
+    if (style >= SONDE_SYMBOL_PLACE)
+        return 0;
+    if (!name) {
+        if (style <= SONDE_SYMBOL_BRIEF)
+            sonde_rt_append(slot, len, number == SONDE_PYTHON_UNREADABLE ? unreadable : unnamed);
+        else if (style >= SONDE_SYMBOL_LINE && style <= SONDE_SYMBOL_FILELINE)
+            add_hex(slot, len, frame);
+        return 0;
+    }
+    if (style <= SONDE_SYMBOL_BRIEF) {
+        len = sonde_rt_append(slot, len, (const u8*)name->function);
+        if (style == SONDE_SYMBOL_NAME)
+            return 0;
+        len = add_char(slot, len, ' ');
+        with_folder = style != SONDE_SYMBOL_BRIEF;
+        if (with_folder)
+            len = add_char(slot, len, '[');
+    }
+    if (style != SONDE_SYMBOL_LINE) {
+        u64 begin = style == SONDE_SYMBOL_BRIEF || style == SONDE_SYMBOL_MODULE ? name->base : 0;
+        len = sonde_rt_append(slot, len, (const u8*)name->file + masked(begin, SONDE_PYTHON_FILE_BYTES - 1));
+    }
+    if (line && style != SONDE_SYMBOL_MODULE && style != SONDE_SYMBOL_FILE && style != SONDE_SYMBOL_PATH) {
+        if (style != SONDE_SYMBOL_LINE)
+            len = add_char(slot, len, ':');
+        len = sonde_rt_append_long((struct sonde_slot*)slot, len, line, 'd');
+    } else if (style == SONDE_SYMBOL_LINE) {
+        add_hex(slot, len, frame);
+    }
+    if (with_folder)
+        add_char(slot, len, ']');
+    return 0;
+}
+
 /* Describes an address in the current task, in a SONDE_SYMBOL style. An unknown address is printed in hexadecimal. */
 ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct symbol* s)
 {
     NEED(to && s);
     u8* slot = to->text;
+    if (sonde_is_python_frame(address))
+        return sonde_rt_python_symbol(slot, address, style);
     begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;
     u64 len = opaque(slot, 0);
@@ -229,6 +275,11 @@ ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct s
     return 0;
 }
 
+static inline u64 kernel_base(void)
+{
+    void* table = SONDE_KERNEL_MOVES ? table_of(SONDE_KERNEL_FILE) : 0;
+    return sonde_kernel_base(table ? (u32)element(table, 3) : 0);
+}
 /* The same for a kernel address. */
 ONCE int sonde_rt_find_kernel_symbol(struct symbol* s)
 {
@@ -236,7 +287,7 @@ ONCE int sonde_rt_find_kernel_symbol(struct symbol* s)
         return 0;
     s->row.inode = SONDE_KERNEL_FILE;
     s->row.kind = SYMBOL_ROWS;
-    s->row.place = s->place = s->address - SONDE_KERNEL_BASE - s->behind;
+    s->row.place = s->place = s->address - kernel_base() - s->behind;
     if (s->place >> 32 || !sonde_rt_find_row(&s->row) ||
         s->place - (u32)s->row.first >= s->row.first >> 32)
         return 0;
@@ -250,6 +301,8 @@ ONCE s64 sonde_rt_kernel_symbol(struct sonde_slot* to, u64 address, u64 style, s
 {
     NEED(to && s);
     u8* slot = to->text;
+    if (sonde_is_python_frame(address))
+        return sonde_rt_python_symbol(slot, address, style);
     u64 len = opaque(slot, 0);
     begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;

@@ -6,8 +6,11 @@
  *
  * READ() copies a member with bpf_probe_read_kernel(). If the address is wrong, the helper stores 0. So a task that
  * lacks some structure gives 0, and no check is necessary after each step. */
+#include "../../runtime/plan/session_words.h"
 #include "kernel_task.h"
 #include "numbering.h"
+
+extern struct sonde_session_words sonde_data;
 
 static struct task_struct* of(u64 task) { return task ? (void*)task : bpf_get_current_task(); }
 
@@ -78,9 +81,20 @@ RT s64 sonde_rt_current_comm(u64* slot)
     return 0;
 }
 
+/* Whether the registers are those of a 32-bit program. */
+static s64 is_narrow(u64 regs)
+{
+    u64 mode = 0;
+    bpf_probe_read_kernel(&mode, sizeof mode, (void*)(regs + SONDE_REGS_MODE));
+    return !sonde_is_wide_mode(mode);
+}
+static u64 own_registers(void) { return (u64)bpf_task_pt_regs(bpf_get_current_task_btf()); }
+
 /* Whether the task is in a 32-bit system call; these have other numbers. */
 RT s64 sonde_rt_in_32_bit_call(void)
 {
+    if (SONDE_COMPAT_CALL == 0)
+        return is_narrow(own_registers());
     if (HAS(task_struct, thread_info.status))
         return (bpf_get_current_task_btf()->thread_info.status & SONDE_COMPAT_CALL) != 0;
     return 0;
@@ -88,26 +102,24 @@ RT s64 sonde_rt_in_32_bit_call(void)
 /* The same for the task with these registers, even if the task does not have the flag. */
 RT s64 sonde_rt_in_compat_call(u64 regs)
 {
-    if (HAS(task_struct, thread_info.status))
+    if (SONDE_COMPAT_CALL != 0 && HAS(task_struct, thread_info.status))
         return sonde_rt_in_32_bit_call();
-    u64 mode = 0;
-    bpf_probe_read_kernel(&mode, sizeof mode, (void*)(regs + SONDE_REGS_MODE));
-    return !sonde_is_wide_mode(mode);
+    return is_narrow(regs);
 }
 
-/* Whether the call uses 32-bit times. clock_gettime64 to sched_rr_get_interval_time64 do not (syscall_32.tbl). */
+/* Whether the call uses 32-bit times. clock_gettime64 to sched_rr_get_interval_time64 do not; they have the same numbers
+ * on all architectures. */
 RT s64 sonde_rt_has_narrow_times(void)
 {
     enum { FIRST_OF_64 = 403, LAST_OF_64 = 423 };
-    u64 number = 0;
+    u32 number = 0; /* the lower half */
     if (!sonde_rt_in_32_bit_call())
         return 0;
-    bpf_probe_read_kernel(&number, sizeof number,
-                          (const u8*)bpf_task_pt_regs(bpf_get_current_task_btf()) + SONDE_REGS_SYSCALL);
+    bpf_probe_read_kernel(&number, sizeof number, (const void*)(own_registers() + SONDE_REGS_SYSCALL));
     return number < FIRST_OF_64 || number > LAST_OF_64;
 }
 
-/* The value that the program's last arch_prctl() or clone() has set. C libraries set it in no other way. */
+/* The value that the kernel has stored for the program. */
 RT s64 sonde_rt_thread_pointer(void)
 {
     u64 base = 0;
@@ -156,18 +168,20 @@ static long node_step(u64 i, struct node_search* s)
     s->found = (s64)i;
     return 1;
 }
+/* Returns -1 for an address outside of the direct map, and -2 if the node is unknown. */
 RT s64 sonde_rt_memory_node(u64 address)
 {
-    enum { PAGE_BITS = 12, MOST_NODES = 1024 };
+    enum { MOST_NODES = 1024, OUTSIDE = -1, UNKNOWN = -2 };
     u64 base = SONDE_DIRECT_MAP, bytes = SONDE_DIRECT_MAP_BYTES;
     u32 count = 1;
+    s64 unknown = address >= SONDE_DIRECT_MAP && address < SONDE_DIRECT_MAP_END ? UNKNOWN : OUTSIDE;
     if (&page_offset_base)
         bpf_probe_read_kernel(&base, 8, &page_offset_base);
     if ((s64)address >= 0 || address - base >= bytes)
-        return -1;
-    struct node_search s = {(address - base) >> PAGE_BITS, -1};
+        return unknown;
+    struct node_search s = {(address - base) / sonde_data.page_size, unknown};
     if (!&node_data)
-        return &contig_page_data && is_in_node((const struct pglist_data*)&contig_page_data, s.page) ? 0 : -1;
+        return &contig_page_data && is_in_node((const struct pglist_data*)&contig_page_data, s.page) ? 0 : unknown;
     if (&nr_node_ids)
         bpf_probe_read_kernel(&count, 4, &nr_node_ids);
     LOOP(count < MOST_NODES ? count : MOST_NODES, node_step, &s);

@@ -2,7 +2,8 @@
  * that can wait.
  *
  * Only a sleepable program may wait. `wait` is a constant at each call, so other programs do not contain the waiting
- * read. */
+ * read. All routines accept addresses with a tag (sonde_whole_address()). */
+#include "../../arch/host/pt_regs.h"
 #include "rt.h"
 
 enum { SONDE_WIDE_OK, SONDE_WIDE_FAULT, SONDE_WIDE_INVALID };
@@ -17,6 +18,7 @@ extern int bpf_copy_from_user_str(void* dst, u32 dst__sz, const void* unsafe_ptr
 /* Returns a number other than 0 on a fault. size is 1, 2, 4 or 8. */
 RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
 {
+    address = sonde_whole_address(address);
     size &= 15;
     if (size == 0 || size > 8)
         return 1;
@@ -30,6 +32,7 @@ RT s64 sonde_rt_read_user(u8* dst, u32 size, u64 address, u64 wait)
 /* Reads size bytes (at most MAXSTRINGLEN - 1) into a slot and adds a NUL. Returns a number other than 0 on a fault. */
 RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 {
+    address = sonde_whole_address(address);
     u32 bound = (u32)masked(size, MASK);
     slot[bound] = 0;
     if ((s64)address < 0) /* a kernel address */
@@ -44,6 +47,7 @@ RT s64 sonde_rt_read_user_block(u8* slot, u64 size, u64 address, u64 wait)
 /* Reads at most size bytes with the NUL. On a fault, returns a negative number and an empty string. */
 RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
 {
+    address = sonde_whole_address(address);
     slot[0] = 0;
     u32 bound = (u32)masked(size - 1, MASK) + 1;
     long n = bpf_probe_read_user_str(slot, bound, (const void*)address);
@@ -56,6 +60,7 @@ RT s64 sonde_rt_read_user_string(u8* slot, u64 size, u64 address, u64 wait)
  * point there, too. */
 RT s64 sonde_rt_read_kernel_string(u8* slot, u64 size, u64 address)
 {
+    address = sonde_whole_address(address);
     slot[0] = 0;
     u32 bound = (u32)masked(size - 1, MASK) + 1;
     if ((s64)address < 0)
@@ -128,6 +133,7 @@ static long wide_step_kernel(u64 i, struct wide* w) { return wide_unit(i, w, REA
  * SONDE_WIDE value. */
 RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
 {
+    address = sonde_whole_address(address);
     struct wide w = {slot, address, opaque(slot, 0), width, opaque(slot, 0), SONDE_WIDE_OK};
     if (wait)
         LOOP(sonde_rt_max, wide_step_wait, &w);
@@ -140,6 +146,7 @@ RT s64 sonde_rt_read_user_wide(u8* slot, u64 width, u64 address, u64 wait)
 /* Returns a number other than 0 on a fault. size is 1, 2, 4 or 8. */
 RT s64 sonde_rt_write_user(const u8* src, u32 size, u64 address)
 {
+    address = sonde_whole_address(address);
     size &= 15;
     if (size == 0 || size > 8 || (s64)address < 0)
         return 1;
@@ -149,6 +156,7 @@ RT s64 sonde_rt_write_user(const u8* src, u32 size, u64 address)
 /* Writes size bytes of a slot, at most MAXSTRINGLEN. A size of 0 succeeds. */
 RT s64 sonde_rt_write_user_block(const u8* slot, u64 size, u64 address)
 {
+    address = sonde_whole_address(address);
     if (size == 0)
         return 0;
     u32 bound = (u32)masked(size - 1, MASK) + 1;

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/processes.h"
 #include "driver/completion/point_completions.h"
 #include "driver/completion/shell_line.h"
@@ -44,14 +45,19 @@ struct Answer {
 };
 
 // The kind of value that an option takes. A word in its placeholder decides.
-enum class Value : uint8_t { Script, Point, Command, Process, File, Folder, Other };
+enum class Value : uint8_t { Script, Point, Command, Process, File, Folder, Architecture, Other };
 struct Placeholder {
     std::string_view word;
     Value value;
 };
 constexpr Placeholder placeholders[] = {
-    {"SCRIPT", Value::Script}, {"POINT", Value::Point}, {"COMMAND", Value::Command},
-    {"PID", Value::Process},   {"FILE", Value::File},   {"FOLDER", Value::Folder},
+    {"SCRIPT", Value::Script},
+    {"POINT", Value::Point},
+    {"COMMAND", Value::Command},
+    {"PID", Value::Process},
+    {"FILE", Value::File},
+    {"FOLDER", Value::Folder},
+    {"ARCHITECTURE", Value::Architecture},
 };
 
 Value value_of(const OptionRow& row) {
@@ -147,7 +153,8 @@ std::optional<Translation>& open_translation(std::optional<Translation>& t, cons
     options.driver.list = true;
     options.driver.list_variables = with_variables;
     t.emplace(options);
-    if (!parse(*t, options))
+    Result<UserTexts> texts = read_user_texts(options);
+    if (!texts || !parse(*t, options, *std::move(texts)))
         t.reset();
     return t;
 }
@@ -226,6 +233,23 @@ std::vector<Completion> complete_tool_point(const Request& request) {
     return out;
 }
 
+// Returns the values that continue `text`.
+std::vector<Completion> complete_listed(const std::vector<std::string>& values, const std::string& text) {
+    std::vector<Completion> out;
+    for (const std::string& value : values)
+        if (value.starts_with(text))
+            out.push_back({value, "", true});
+    return out;
+}
+
+// Completes the architecture by the first of its names.
+std::vector<Completion> complete_architecture(const std::string& text) {
+    std::vector<std::string> names;
+    for (const Architecture* machine : machines())
+        names.emplace_back(machine->names()[0]);
+    return complete_listed(names, text);
+}
+
 Answer complete_value(const Request& request, Value value) {
     const std::string& text = request.line.word;
     switch (value) {
@@ -243,20 +267,12 @@ Answer complete_value(const Request& request, Value value) {
         return {{}, Beside::Files};
     case Value::Folder:
         return {{}, Beside::Folders};
+    case Value::Architecture:
+        return {complete_architecture(text), Beside::Nothing};
     case Value::Other:
         break;
     }
     return {};
-}
-
-// Returns the values that continue `text`. `before` is the part of the word in front of the value.
-std::vector<Completion> complete_listed(const std::string& before, const std::vector<std::string>& values,
-                                        const std::string& text) {
-    std::vector<Completion> out;
-    for (const std::string& value : values)
-        if (value.starts_with(text))
-            out.push_back({before + value, "", true});
-    return out;
 }
 
 Answer complete_option_value(const Request& request, const std::string& option) {
@@ -271,11 +287,21 @@ Answer complete_option_value(const Request& request, const std::string& option) 
     if (!row)
         return {};
     if (const std::vector<std::string> choices = row->choices(); !choices.empty())
-        return {complete_listed("", choices, request.line.word), Beside::Nothing};
+        return {complete_listed(choices, request.line.word), Beside::Nothing};
     return complete_value(request, value_of(*row));
 }
 
-// Completes the name of an option or, after a `=`, its value: `--color=al` becomes `--color=always`.
+// Completes the value in a word with `=`: `--color=al` becomes `--color=always`.
+Answer complete_joined_value(Request request, size_t equals) {
+    const std::string text = request.line.word, before = text.substr(0, equals + 1);
+    request.line.word = text.substr(equals + 1);
+    Answer out = complete_option_value(request, text.substr(0, equals));
+    for (Completion& one : out.words)
+        one.text.insert(0, before);
+    return out;
+}
+
+// Completes the name of an option, or its value after a `=`.
 Answer complete_option(const Request& request) {
     const std::string& text = request.line.word;
     Answer out;
@@ -283,11 +309,8 @@ Answer complete_option(const Request& request) {
         if (name.starts_with(text) && std::ranges::find(out.words, name, &Completion::text) == out.words.end())
             out.words.push_back({name, help, true});
     };
-    if (const size_t equals = text.find('='); text.starts_with("--") && equals != std::string::npos) {
-        if (const OptionRow* row = find_option(text.substr(0, equals)))
-            out.words = complete_listed(text.substr(0, equals + 1), row->choices(), text.substr(equals + 1));
-        return out;
-    }
+    if (const size_t equals = text.find('='); text.starts_with("--") && equals != std::string::npos)
+        return complete_joined_value(request, equals);
     if (!request.tool.empty()) {
         const ToolHead head = read_tool_head(find_tool(request.tool));
         for (const ToolOption& option : head.options) {

@@ -22,6 +22,7 @@
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/return_sites.h"
 #include "frontend/dwarf/unwind_table.h"
+#include "frontend/machine/code_flow.h"
 #include "frontend/machine/code_map.h"
 
 namespace sonde {
@@ -102,7 +103,7 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
             map.is_start(at) ? file_.architecture().decode(std::string_view(bytes).substr(at - stretch->low))
                              : std::nullopt;
         if (!one) {
-            at++;
+            at += file_.architecture().instruction_alignment();
             continue;
         }
         // Note both ends of each instruction, to recognize matches of uses() that are inside another instruction.
@@ -117,13 +118,17 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
         has_switch = has_switch || (one->is_indirect_jump() && !one->memory.is_fixed);
         // A switch loads the address of its table by `lea table(%rip)`, or jumps through `table(,%index,8)`.
         std::set<Address> table;
-        if (one->operation == Operation::Address && one->memory.is_fixed)
+        // Tables of aligned instructions have elements of other sizes, which only add_flow() reads.
+        const bool has_distances = file_.architecture().instruction_alignment() == 1;
+        if (has_distances && one->operation == Operation::Address && one->memory.is_fixed)
             add_table(file_, one->memory.address(at), true, table);
         else if (one->is_indirect_jump() && one->memory.is_element_of_constant_table())
             add_table(file_, static_cast<Address>(one->memory.displacement), false, table);
         has_table = has_table || !table.empty();
         function.targets.merge(table);
     }
+    if (has_switch && !has_table)
+        has_table = add_flow(function, *stretch, bytes);
     if (has_switch && !has_table)
         function.problem = "an indirect jump may lead to this address";
     // Landing pads are entered by the unwinder, not by an instruction in the code.
@@ -135,6 +140,17 @@ const CallReturns::Function& CallReturns::function_at(Address address) {
             function.targets.insert(pads->begin(), pads->end());
     }
     return function;
+}
+
+// Adds the targets of the indirect jumps whose tables have other forms. Returns false if some remain unknown.
+bool CallReturns::add_flow(Function& function, const Stretch& stretch, const std::string& bytes) {
+    const CodeFlow flow(file_.architecture(), {{stretch.low, bytes}},
+                        [&](Address at, size_t size) { return file_.data(at, size); });
+    for (size_t i = 0; i < flow.nodes().size(); i++)
+        if (flow.nodes()[i].is_indirect_jump)
+            for (size_t target : flow.after(i))
+                function.targets.insert(flow.nodes()[target].address);
+    return !flow.is_cut() && !flow.has_unknown_jump();
 }
 
 // Returns why a probe at `behind`, the address after a call, would not be hit by each return and by nothing else; "" if
@@ -174,6 +190,15 @@ Result<std::vector<Address>> CallReturns::find(const PltEntry& entry) {
         if (std::string why = why_not(entry, function, behind); !why.empty())
             return Error(std::move(why), unsafe_return);
         out.push_back(behind);
+    }
+    for (const ElfSection& section : file_.elf().sections()) {
+        const uint64_t reach = file_.architecture().branch_distance();
+        if ((section.flags & SHF_EXECINSTR) &&
+            (entry.address > section.address + reach || section.address + section.size > entry.address + reach))
+            return Error(fmt::format("`{}` has too much code for direct calls of `{}` from all of it, so its calls may "
+                                     "be redirected by the linker",
+                                     file_.path(), entry.name),
+                         unsafe_return);
     }
     // In programs that are not position-independent, the address of the PLT entry can be used as a function pointer.
     // The symbol of the import then has this address.

@@ -59,6 +59,7 @@ class CallReturns {
 
     const std::map<Address, Uses>& uses();
     const Function& function_at(Address address);
+    bool add_flow(Function& function, const Stretch& stretch, const std::string& bytes);
     std::string why_not(const PltEntry& entry, const Function& function, Address behind);
 
     ProgramFile& file_;

@@ -3,8 +3,9 @@
 //     struct pair { long a; double b; };
 //     struct pair f(int x, struct pair p, struct big b);
 //
-// x is passed in edi. `p` has two eightbytes, INTEGER and SSE: `a` is passed in rsi, and `b` in xmm0, which a probe
-// cannot read. `b` is larger than 16 bytes, so it is on the stack. The result is in rax (a) and xmm0 (b).
+// On x86-64, x is passed in edi. `p.a` is passed in rsi, and `p.b` in xmm0, which a probe cannot read. `b` is larger
+// than 16 bytes, so it is on the stack. The result is in rax (a) and xmm0 (b). On arm64, `b` is a copy whose address is
+// in x3. Architecture::passed() has these rules for one value; this file assigns registers to all of them.
 //
 // Debug information of unoptimized code describes where the prologue has stored the arguments, not where the caller has
 // put them. The two can only be compared indirectly; see described() and ParameterLocations.
@@ -28,7 +29,7 @@
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/type_reader.h"
 #include "frontend/dwarf/unit_index.h"
-#include "frontend/dwarf/value_classes.h"
+#include "frontend/dwarf/value_shape.h"
 #include "frontend/dwarf/variables.h"
 
 namespace sonde {
@@ -71,18 +72,30 @@ const char* no_data = "is an object without data, which is not passed";
 
 bool is_class(const Type* type) { return type->kind == Type::Struct || type->kind == Type::Union; }
 
+Location memory_at(int reg) {
+    Location location;
+    location.kind = Location::Memory;
+    location.ops.push_back({LocationOp::Register, reg});
+    return location;
+}
+
+// A result in memory whose address the caller passes. Some conventions also return that address. With the others it is
+// known at the entry only.
+Location result_in_memory(const RegisterFile& registers, bool returns_address) {
+    Location location = memory_at(returns_address ? registers.result() : registers.memory_result.address);
+    location.of_entry = !returns_address;
+    return location;
+}
+
 // The convention of Rust, which Rust does not guarantee. A value that consists of one or two scalars is returned in one
-// register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. Unoptimized
-// code returns that address. Optimized code may not, but there the entry is probed, where the register still has it.
+// register for each. A value of more than 16 bytes is returned in memory whose address the caller passes. If C returns
+// that address, unoptimized code does, too. Optimized code may not, but there the entry is probed, where the register
+// still has it.
 Location rust_result(const RegisterFile& file, const Type* type, bool is_optimized) {
     const std::span<const int> registers = file.results;
+    if (type->size > 16)
+        return result_in_memory(file, file.memory_result.is_returned && !is_optimized);
     Location location;
-    if (type->size > 16) {
-        location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, is_optimized ? file.arguments[0] : registers[0]});
-        location.of_entry = is_optimized;
-        return location;
-    }
     Leaves leaves;
     bool scalars = add_leaves(type, 0, leaves, 0) && !leaves.empty() && leaves.size() <= registers.size();
     if (!scalars && type->size <= 8)
@@ -118,14 +131,14 @@ bool may_be_passed_by_address_in_rust(const Type* type) {
 //     g at 208, h at 232    `g` itself is there
 //
 // Without such arguments, the name decides. Functions without a mangled name are almost always made for C.
-// `return_address` is the place of the return address; stack arguments are above it.
+// Stack arguments begin at `arguments_at`.
 bool follows_c_abi(Locations& locations, std::span<const int> registers, Dwarf_Die function,
-                   const std::vector<Variable>& arguments, const RegisterOffset& return_address, Address address) {
+                   const std::vector<Variable>& arguments, const RegisterOffset& arguments_at, Address address) {
     auto on_stack = [&](const Variable& argument) -> std::optional<int64_t> {
         const Location place = locations.locate(argument, address);
         const RegisterOffset at =
             place.kind == Location::Memory ? register_offset(place).value_or(RegisterOffset()) : RegisterOffset();
-        return at.reg == return_address.reg && at.bytes > return_address.bytes ? std::optional(at.bytes) : std::nullopt;
+        return at.reg == arguments_at.reg && at.bytes >= arguments_at.bytes ? std::optional(at.bytes) : std::nullopt;
     };
     Dwarf_Addr low = 0;
     const bool has_entry = dwarf_lowpc(&function, &low) == 0;
@@ -162,9 +175,18 @@ Location narrow_result(std::span<const int> registers, const Type* type) {
         location.pieces = {{4, in_register(first)}, {4, in_register(second)}};
         return location;
     }
-    location.kind = Location::Memory;
-    location.ops.push_back({LocationOp::Register, first});
-    return location;
+    return memory_at(first);
+}
+
+// Returns the location of a value in registers, the next of which is `next`.
+Location in_registers(std::span<const int> registers, size_t next, const PassedValue& passed, const char* no_float) {
+    Location location;
+    location.kind = Location::Pieces;
+    for (const PassedPart& part : passed.parts)
+        location.pieces.push_back({part.size, part.place == PassedPart::General   ? in_register(registers[next++])
+                                              : part.place == PassedPart::Nowhere ? unavailable(no_data)
+                                                                                  : unavailable(no_float)});
+    return location.pieces.size() == 1 ? Location(location.pieces[0].place) : location;
 }
 
 } // namespace
@@ -180,8 +202,7 @@ Location CallingConvention::result_location(const FunctionInstance& function) {
     return why.empty() ? location : unavailable(std::move(why));
 }
 
-// Implements the rules for results in the System V ABI for x86-64, section 3.2.3, "Returning of Values", and the
-// special cases of Go, Rust and i386 before them.
+// Results of C and C++ follow the architecture's rules for values. Go, Rust and 32-bit programs have others.
 Location CallingConvention::full_result_location(const FunctionInstance& function) {
     const std::span<const int> registers = file_.architecture().registers().results;
     const Type* type = strip(variables_.result_type(function));
@@ -203,36 +224,23 @@ Location CallingConvention::full_result_location(const FunctionInstance& functio
         return in_register(registers[0]);
     if (is_rust)
         return rust_result(file_.architecture().registers(), type, debug_.is_optimized(function));
-    bool by_address = is_passed_by_address(types_, type);
-    ValueClasses classes = by_address ? ValueClasses() : value_classes(types_, type);
-    if (classes.doubt)
-        return unavailable(classes.doubt);
-    constexpr uint64_t x87_number = 16; // in bytes
-    if (classes.x87 && type->size == x87_number && !by_address)
+    const bool by_address = is_passed_by_address(types_, type);
+    const PassedValue passed = by_address ? PassedValue() : passed_as(type);
+    if (passed.doubt)
+        return unavailable(passed.doubt);
+    if (passed.unreadable_result)
         return unavailable(float_result);
-    if (classes.memory || by_address) {
-        // The caller has passed an address for the result, and the function returns that address.
-        Location location;
-        location.kind = Location::Memory;
-        location.ops.push_back({LocationOp::Register, registers[0]});
-        return location;
-    }
-    size_t count = type->size > 8 ? 2 : 1;
-    Location location;
-    location.kind = Location::Pieces;
-    size_t next = 0; // only eightbytes of class INTEGER use these registers
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
-        if (classes.eightbytes[i] == ValueClass::Integer) {
-            location.pieces.push_back({bytes, in_register(registers[next++])});
-        } else {
-            location.pieces.push_back(
-                {bytes, unavailable(classes.eightbytes[i] == ValueClass::None ? no_data : float_result)});
-        }
-    }
-    if (classes.registers(ValueClass::Integer) == 0)
-        return location.pieces[0].place;
-    return count == 1 ? location.pieces[0].place : location;
+    const RegisterFile& file = file_.architecture().registers();
+    if (passed.parts.empty())
+        return result_in_memory(file, file.memory_result.is_returned);
+    Location location = in_registers(registers, 0, passed, float_result);
+    // One reason is enough if no part can be read.
+    const bool is_readable = location.kind != Location::Pieces || passed.registers(PassedPart::General) != 0;
+    return is_readable ? location : Location(location.pieces[0].place);
+}
+
+PassedValue CallingConvention::passed_as(const Type* type) {
+    return file_.architecture().passed(value_shape(types_, type));
 }
 
 Location CallingConvention::result_location(const FunctionInstance& function, const Variable& result) {
@@ -268,72 +276,66 @@ CallingConvention::Described CallingConvention::described(const FunctionInstance
     return out;
 }
 
-// Assigns registers and stack slots to the arguments in order, as the caller does (System V ABI for x86-64, section
-// 3.2.3, "Passing"). Every argument before the requested one must be known: one mistake moves all that follow.
-// Therefore each argument is compared with its own location in the debug information, and the first contradiction ends
-// the computation with a reason.
+// Assigns registers and stack slots to the arguments in order, as the caller does. Every argument before the requested
+// one must be known: one mistake moves all that follow. Therefore each argument is compared with its own location in
+// the debug information, and the first contradiction ends the computation with a reason.
 Location CallingConvention::argument_location(const FunctionInstance& function, const Variable& argument) {
-    const std::span<const int> integer_registers = file_.architecture().registers().arguments;
-    const auto sse_registers = static_cast<size_t>(file_.architecture().registers().vector_arguments);
+    const RegisterFile& file = file_.architecture().registers();
+    const std::span<const int> general_registers = file.arguments;
+    const auto vector_registers = static_cast<size_t>(file.vector_arguments);
     if (function.is_go)
         return go_argument_location(file_.architecture(), units_, variables_, function, argument);
-    size_t integers = 0, sses = 0;
-    uint64_t stack = 0; // bytes above the return address
+    size_t general = 0, vector = 0; // registers that are already used
+    uint64_t stack = 0;             // bytes above the return address
     const Type* result = strip(variables_.result_type(function));
-    if (result && !is_scalar(result) && result->kind != Type::Float &&
-        (value_classes(types_, result).memory || is_passed_by_address(types_, result)))
-        integers = 1; // the address for the result
+    if (general_registers[0] == file.memory_result.address && result && !is_scalar(result) &&
+        result->kind != Type::Float && (passed_as(result).parts.empty() || is_passed_by_address(types_, result)))
+        general = 1; // the address for the result
     for (const Variable& one : variables_.arguments(function)) {
         const Type* type = strip(one.type);
         if (!type)
             return unavailable("comes after an argument whose type is not known");
         Location here;
         Described said = described(function, one);
-        bool indirect = is_class(type) && said.by_address.value_or(is_passed_by_address(types_, type));
-        ValueClasses classes;
-        if (indirect)
-            classes.eightbytes[0] = ValueClass::Integer;
-        else
-            classes = value_classes(types_, type);
-        size_t integer = classes.registers(ValueClass::Integer), sse = classes.registers(ValueClass::Sse);
-        bool on_stack = classes.memory || integers + integer > integer_registers.size() || sses + sse > sse_registers;
-        // Old versions of clang split such a number between a register and the stack, or do not align it.
-        if (!classes.doubt && on_stack && is_scalar(type) && type->size == 16)
-            classes.doubt = "is or follows a number of 16 bytes on the stack, which compilers pass in different ways";
+        constexpr uint64_t word = 8;
+        PassedValue passed = passed_as(type);
+        const bool indirect =
+            passed.by_address || (is_class(type) && said.by_address.value_or(is_passed_by_address(types_, type)));
+        if (indirect) {
+            passed = PassedValue();
+            passed.parts = {{PassedPart::General, word}};
+        }
+        const size_t generals = passed.registers(PassedPart::General), vectors = passed.registers(PassedPart::Vector);
+        if (passed.begins_even && !passed.parts.empty())
+            general = std::min((general + 1) / 2 * 2, general_registers.size());
+        const bool fits = general + generals <= general_registers.size() && vector + vectors <= vector_registers;
+        const bool on_stack = passed.parts.empty() || !fits;
+        if (!passed.doubt && on_stack)
+            passed.doubt = passed.doubt_on_stack;
         if (said.in_other_object)
             return unavailable("is in the frame of a coroutine");
         // In the Windows convention, the caller reserves stack space even for arguments in registers. No attribute
         // indicates this convention.
-        if (said.above_frame && !on_stack && !classes.doubt)
+        if (said.above_frame && !on_stack && !passed.doubt)
             return unavailable("is passed by an unusual calling convention");
         if (one.die == argument.die && said.above_frame)
-            return above_return_address(file_.architecture().registers(), *said.above_frame, indirect);
-        if (classes.doubt)
-            return unavailable(classes.doubt);
-        // An argument that does not fit into the remaining registers is passed on the stack as a whole. Later, smaller
-        // arguments can still use the registers.
+            return above_return_address(file, *said.above_frame, indirect);
+        if (passed.doubt)
+            return unavailable(passed.doubt);
+        // An argument that does not fit into the remaining registers is passed on the stack as a whole.
         if (on_stack) {
-            stack = (stack + classes.alignment - 1) / classes.alignment * classes.alignment;
-            here = above_return_address(file_.architecture().registers(), stack, indirect);
-            stack += std::max((indirect ? 8 : (type->size + 7) / 8 * 8), (integer + sse) * 8);
-        } else if (indirect) {
-            here.kind = Location::Memory;
-            here.ops = {{LocationOp::Register, integer_registers[integers++]}};
+            stack = (stack + passed.alignment - 1) / passed.alignment * passed.alignment;
+            here = above_return_address(file, stack, indirect);
+            stack += indirect ? word : (type->size + word - 1) / word * word;
+            if (!file.later_arguments_fit && generals != 0)
+                general = general_registers.size();
+            if (!file.later_arguments_fit && vectors != 0)
+                vector = vector_registers;
         } else {
-            here.kind = Location::Pieces;
-            size_t next = integers; // only eightbytes of class INTEGER use these registers
-            for (size_t i = 0; i < (type->size > 8 ? 2 : 1); i++) {
-                auto bytes = static_cast<uint32_t>(std::min<uint64_t>(type->size - i * 8, 8));
-                bool is_integer = classes.eightbytes[i] == ValueClass::Integer;
-                here.pieces.push_back({bytes, is_integer ? in_register(integer_registers[next++])
-                                              : classes.eightbytes[i] == ValueClass::None
-                                                  ? unavailable(no_data)
-                                                  : unavailable(float_argument)});
-            }
-            if (here.pieces.size() == 1)
-                here = Location(here.pieces[0].place);
-            integers += integer;
-            sses += sse;
+            here = indirect ? memory_at(general_registers[general])
+                            : in_registers(general_registers, general, passed, float_argument);
+            general += generals;
+            vector += vectors;
         }
         if (one.die == argument.die)
             return here;
@@ -345,25 +347,26 @@ Location CallingConvention::argument_location(const FunctionInstance& function, 
 // the described place of the whole is that of the part: `s` is at 16 if only the length of a string at 8 is
 // used. But the caller has put the whole argument on the stack.
 Location CallingConvention::whole_in_go(const Variable& parameter, Address address, Location place) {
-    const std::optional<RegisterOffset> below = register_offset(locations_.return_address(address));
+    const std::optional<RegisterOffset> entry = register_offset(locations_.entry_stack_pointer(address));
     const std::optional<RegisterOffset> there = register_offset(place);
     Dwarf_Die outer;
-    if (place.kind != Location::Memory || !below || !there || there->reg != below->reg ||
-        there->bytes <= below->bytes || !die_of(enclosing_subprogram(units_.function_at(address)), &outer))
+    if (place.kind != Location::Memory || !entry || !there || there->reg != entry->reg ||
+        there->bytes < entry->bytes + file_.architecture().go().stack_arguments ||
+        !die_of(enclosing_subprogram(units_.function_at(address)), &outer))
         return place;
     FunctionInstance instance;
     instance.die = debug_.pack(outer);
     const char* name = dwarf_diename(&outer);
     instance.name = name ? name : "";
     const Location passed = go_argument_location(file_.architecture(), units_, variables_, instance, parameter);
-    const std::optional<RegisterOffset> from_return =
+    const std::optional<RegisterOffset> from_entry =
         passed.kind == Location::Memory ? register_offset(passed) : std::nullopt;
-    if (!from_return)
+    if (!from_entry)
         return place;
     place = Location();
     place.kind = Location::Memory;
-    place.ops = {{LocationOp::Register, below->reg},
-                 {LocationOp::Constant, below->bytes + from_return->bytes},
+    place.ops = {{LocationOp::Register, entry->reg},
+                 {LocationOp::Constant, entry->bytes + from_entry->bytes},
                  {LocationOp::Add}};
     return place;
 }
@@ -380,22 +383,28 @@ Location CallingConvention::corrected(const Variable& parameter, Address address
         return whole_in_go(parameter, address, std::move(place));
     if (place.kind != Location::Memory)
         return place;
-    // Stack arguments are above the return address. An object that is passed by address is never there.
+    // Stack arguments are above the stack pointer before the call. An object that is passed by address is never there.
     std::optional<RegisterOffset> there = register_offset(place);
-    std::optional<RegisterOffset> below = there ? register_offset(locations_.return_address(address)) : std::nullopt;
-    if (!below || below->reg != there->reg || there->bytes <= below->bytes)
+    std::optional<RegisterOffset> arguments_at =
+        there ? register_offset(locations_.entry_stack_pointer(address)) : std::nullopt;
+    if (!arguments_at || arguments_at->reg != there->reg)
+        return place;
+    arguments_at->bytes += file_.architecture().registers().call.pushed;
+    if (there->bytes < arguments_at->bytes)
         return place;
     bool by_address = false;
-    if (is_cxx_language(language)) {
-        by_address = is_passed_by_address(types_, type);
+    if (is_c_language(language) || is_cxx_language(language)) {
+        by_address = passed_as(type).by_address || (is_cxx_language(language) && is_passed_by_address(types_, type));
     } else if (language == DW_LANG_Rust && may_be_passed_by_address_in_rust(type)) {
         Dwarf_Die outer;
         FunctionInstance instance;
         instance.die = die_of(enclosing_subprogram(function), &outer) ? debug_.pack(outer) : 0;
         const std::vector<Variable> arguments = variables_.arguments(instance);
         const bool is_own = std::ranges::find(arguments, parameter.die, &Variable::die) != arguments.end();
-        by_address = !is_own || !follows_c_abi(locations_, file_.architecture().registers().arguments, outer, arguments,
-                                               *below, address);
+        // A convention of C that also passes such values by address makes no difference.
+        by_address = !is_own || passed_as(type).by_address ||
+                     !follows_c_abi(locations_, file_.architecture().registers().arguments, outer, arguments,
+                                    *arguments_at, address);
     }
     if (by_address)
         place.ops.push_back({LocationOp::Deref, 8});

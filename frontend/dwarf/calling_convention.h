@@ -1,5 +1,5 @@
-// Computes where calls pass arguments and results: the System V ABI for x86-64, section 3.2.3. Also the conventions of
-// i386 and of Rust for results. Go's convention is in go_results.h.
+// Computes where calls pass arguments and results, by the architecture's convention for C and C++. Also the conventions
+// of 32-bit programs and of Rust for results. Go's convention is in go_results.h.
 //
 // Everything follows from the types. Nothing is cached.
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "arch/value_passing.h"
 #include "frontend/dwarf/module_data.h"
 
 namespace sonde {
@@ -27,7 +28,8 @@ class CallingConvention {
           dropped_(dropped) {}
 
     // Returns the location of the result right after the function returned: in a register, in pieces in registers, or
-    // in memory. Returns Unavailable for results in floating-point registers, which cannot be read. For Go functions,
+    // in memory (see Location::of_entry). Returns Unavailable for results in floating-point registers, which cannot be
+    // read. For Go functions,
     // which can have several results: the location at the return instructions.
     Location result_location(const FunctionInstance& function);
     // The same for one of several results of a Go function.
@@ -43,6 +45,7 @@ class CallingConvention {
     bool keeps_to_abi(const FunctionInstance& function);
 
   private:
+    PassedValue passed_as(const Type* type);
     // The same as result_location(), without the check whether the compiler dropped the result.
     Location full_result_location(const FunctionInstance& function);
     // Facts about how a parameter is passed, from its own location.

@@ -75,7 +75,7 @@ std::vector<CallSite> Calls::in(const FunctionInstance& function) {
         for (size_t at = 0; at < bytes.size();) {
             const Address here = low + at;
             const std::optional<Instruction> one = file_.architecture().decode(std::string_view(bytes).substr(at));
-            at += one ? one->length : 1; // skip a byte that cannot be decoded
+            at += one ? one->length : file_.architecture().instruction_alignment();
             if (!one)
                 continue;
             const bool is_conditional = one->flow == Flow::ConditionalJump;

@@ -126,14 +126,14 @@ std::optional<Address> cheap_entry(const ProgramFile& file, const FunctionInstan
         return std::nullopt;
     const Architecture& architecture = file.architecture();
     const std::string code = file.code(function.entry, function.entry + 2 * architecture.longest_instruction());
-    size_t at = 0;
-    std::optional<Instruction> one = architecture.decode(code);
-    if (one && one->operation == Operation::Nothing && !one->is_filling) { // endbr64
-        at = one->length;
-        one = architecture.decode(std::string_view(code).substr(at));
+    std::string_view rest = code;
+    std::optional<Instruction> one = architecture.decode(rest);
+    if (one && one->operation == Operation::Nothing && !one->is_filling && architecture.is_single_stepped(rest)) {
+        rest.remove_prefix(one->length); // endbr64
+        one = architecture.decode(rest);
     }
-    const bool is_push = one && one->operation == Operation::Push && one->from >= 0;
-    return is_push ? std::optional(function.entry + at) : std::nullopt;
+    const bool is_cheap = one && !one->transfers() && !one->is_filling && !architecture.is_single_stepped(rest);
+    return is_cheap ? std::optional(function.entry + (code.size() - rest.size())) : std::nullopt;
 }
 
 } // namespace sonde

@@ -59,19 +59,19 @@ ResultReads reads_of_result(const Architecture& architecture, Address address,
                 break;
             const Instruction& one = analyzed->instruction;
             const Address next = path.address + one.length;
+            const bool is_push = one.operation == Operation::Push && one.from >= 0;
+            const ResultUse uses[] = {analyzed->result_use, architecture.use_of_second_result(rest)};
+            for (size_t i = 0; i < reads.size() && !(is_push && !with_push); i++) {
+                const ResultUse use = uses[i];
+                reads[i] = reads[i] || (path.has_result[i] && use == ResultUse::Read);
+                path.has_result[i] = path.has_result[i] && (use == ResultUse::None || one.is_direct_jump());
+            }
             if (one.is_direct_jump()) {
                 if (!one.ends_flow())
                     paths.push_back({next, path.has_result});
                 path.address = one.target(next);
                 rest = {};
                 continue;
-            }
-            const bool is_push = one.operation == Operation::Push && one.from >= 0;
-            const ResultUse uses[] = {analyzed->result_use, architecture.use_of_second_result(rest)};
-            for (size_t i = 0; i < reads.size() && !(is_push && !with_push); i++) {
-                const ResultUse use = uses[i];
-                reads[i] = reads[i] || (path.has_result[i] && use == ResultUse::Read);
-                path.has_result[i] = path.has_result[i] && use == ResultUse::None;
             }
             if (one.transfers() || one.ends_flow())
                 break;

@@ -177,7 +177,7 @@ std::vector<Label> DwarfModule::labels(const FunctionInstance& function) {
 std::vector<CallSite> DwarfModule::calls(const FunctionInstance& function) { return impl_->calls.in(function); }
 std::optional<FrameRule> DwarfModule::frame_rule(Address address) { return impl_->unwind.frame_rule(address); }
 std::string DwarfModule::signature(const FunctionInstance& function) { return impl_->variables.signature(function); }
-Location DwarfModule::return_address(Address address) { return impl_->locations.return_address(address); }
+Location DwarfModule::entry_stack_pointer(Address address) { return impl_->locations.entry_stack_pointer(address); }
 std::optional<Address> DwarfModule::cheap_entry(const FunctionInstance& function) {
     return sonde::cheap_entry(impl_->file, function);
 }

@@ -156,12 +156,12 @@ class DwarfModule {
     // is empty if no such place exists.
     FunctionPlaces places(const FunctionInstance& function);
 
-    // Returns the location of the return address when execution is at `address` of a function.
-    Location return_address(Address address);
+    // Returns the stack pointer at the function's entry, as an address, when execution is at `address` of a function.
+    Location entry_stack_pointer(Address address);
 
-    // Returns the address of the `push` at the function's beginning, possibly after an `endbr64`. The kernel emulates
-    // `push`; probing other instructions costs up to ten times as much. Before the `push`, nothing but the program
-    // counter has changed.
+    // Returns the address of an instruction at the function's beginning that the kernel emulates: a `push`, possibly
+    // after an `endbr64`, or a mark. Probing other instructions costs up to ten times as much. Before that instruction,
+    // nothing but the program counter has changed.
     std::optional<Address> cheap_entry(const FunctionInstance& function);
 
     // Returns the labels in a function that have code, sorted by address.

@@ -44,6 +44,13 @@ namespace {
 // functions with more bytes are not analyzed, because the graph would need much memory
 constexpr Address most_code = 1 << 20;
 
+// Functions that never return to their caller. Compilers put calls of these behind a function's last return, where
+// other code can follow.
+constexpr std::string_view never_returning[] = {
+    "__stack_chk_fail", "__chk_fail",  "__fortify_fail", "abort",           "exit",           "_exit",
+    "__assert_fail",    "__cxa_throw", "__cxa_rethrow",  "__cxa_bad_cast",  "_Unwind_Resume", "longjmp",
+    "__longjmp_chk",    "panic",       "do_exit",        "__fortify_panic", "fortify_panic",  "make_task_dead"};
+
 // Converts predecessors of a node to arrivals, which say when execution goes from there to the node. Returns nullopt if
 // a handler at one of them cannot know this. Such predecessors are calls, indirect jumps and jumps that do not depend
 // on the flags. Instructions that change rsp are such too, because rsp is in the key of the mark.
@@ -159,7 +166,25 @@ FunctionEntries::Parts FunctionEntries::parts_of(const FunctionInstance& functio
     return parts;
 }
 
-CodeFlow FunctionEntries::flow_of(const Parts& parts) const {
+bool FunctionEntries::never_returns(Address function) {
+    if (!never_returning_) {
+        never_returning_.emplace();
+        const auto is_one = [](std::string_view name) {
+            return std::ranges::find(never_returning, name) != std::end(never_returning);
+        };
+        file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
+            if (symbol.address != 0 && is_one(symbol.name))
+                never_returning_->insert(symbol.address);
+            return true;
+        });
+        for (const PltEntry& entry : file_.plt())
+            if (is_one(entry.name))
+                never_returning_->insert(entry.address);
+    }
+    return never_returning_->contains(function);
+}
+
+CodeFlow FunctionEntries::flow_of(const Parts& parts) {
     std::vector<CodeFlow::Part> code;
     Address size = 0;
     for (auto [low, high] : parts)
@@ -167,13 +192,9 @@ CodeFlow FunctionEntries::flow_of(const Parts& parts) const {
             code.push_back({low, file_.code(low, high)});
     if (size > most_code)
         code.clear();
-    return CodeFlow(file_.architecture(), std::move(code), [&](Address at, size_t bytes) {
-        std::string data(bytes, '\0');
-        std::optional<uint64_t> offset = file_.elf().file_offset(at);
-        ssize_t got = offset ? pread(file_.fd(), data.data(), bytes, static_cast<off_t>(*offset)) : 0;
-        data.resize(got > 0 ? static_cast<size_t>(got) : 0);
-        return data;
-    });
+    return CodeFlow(
+        file_.architecture(), std::move(code), [&](Address at, size_t bytes) { return file_.data(at, bytes); },
+        [&](Address function) { return never_returns(function); });
 }
 
 const CodeFlow& FunctionEntries::flow_around(FunctionRef function) {

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -44,7 +45,7 @@ class UnitIndex;
 
 class FunctionEntries {
   public:
-    FunctionEntries(const ProgramFile& file, DebugFiles& debug, UnitIndex& units, LineTables& lines,
+    FunctionEntries(ProgramFile& file, DebugFiles& debug, UnitIndex& units, LineTables& lines,
                     FunctionInstances& instances, CodeLayout& code, EmittedVariants& variants,
                     CallingConvention& calling)
         : file_(file), debug_(debug), units_(units), lines_(lines), instances_(instances), code_(code),
@@ -58,7 +59,8 @@ class FunctionEntries {
     using Parts = std::vector<std::pair<Address, Address>>;
     // The address ranges of the function or, for a copy, of the function around it.
     Parts parts_of(const FunctionInstance& function);
-    CodeFlow flow_of(const Parts& parts) const;
+    CodeFlow flow_of(const Parts& parts);
+    bool never_returns(Address function);
     FunctionPlaces of_function(const FunctionInstance& function);
     // The place after the prologue, if a loop comes back there.
     FunctionPlaces of_body(const FunctionInstance& function, const CodeFlow& flow);
@@ -84,7 +86,7 @@ class FunctionEntries {
     // in a row.
     const CodeFlow& flow_around(FunctionRef function);
 
-    const ProgramFile& file_;
+    ProgramFile& file_;
     DebugFiles& debug_;
     UnitIndex& units_;
     LineTables& lines_;
@@ -93,6 +95,7 @@ class FunctionEntries {
     EmittedVariants& variants_;
     CallingConvention& calling_;
     std::optional<std::pair<DieOffset, CodeFlow>> last_; // the last result of flow_around
+    std::optional<std::set<Address>> never_returning_;   // functions, or their entries in the linkage table
 };
 
 } // namespace sonde

@@ -7,7 +7,7 @@
 //
 // The encoding does not show what a jump means, but the stack does: before a tail call, the compiler must have removed
 // the frame. The unwinding table (.eh_frame) describes the stack at each address, so it is asked at the jump and at the
-// target. StackAt::AsCalled means that the return address is on top, InFrame that it is not, and Unknown that no table
+// target. StackAt::AsCalled means that the stack is as after a call, InFrame that it is not, and Unknown that no table
 // says.
 //
 // Example: `jmp g.cold` leads to an address outside of the function's symbol, but with a frame on the stack. It is a
@@ -74,8 +74,9 @@ bool adds_distance(const Instruction& one, bool is_32_bit) {
 
 // Whether the instruction replaces the register by a value that does not depend on it.
 bool replaces(const Instruction& one, int reg) {
-    return one.to == reg && (one.operation == Operation::Load || one.operation == Operation::Address ||
-                             one.operation == Operation::Constant);
+    const bool is_other_address = one.operation == Operation::Address && one.memory.base != reg;
+    return one.to == reg &&
+           (one.operation == Operation::Load || is_other_address || one.operation == Operation::Constant);
 }
 
 } // namespace
@@ -136,8 +137,10 @@ Result<void> FunctionExits::add_part(Walk& walk, Address jump, Address target) {
 
 Result<void> FunctionExits::add_return(Walk& walk, Address at) {
     // A `ret` can also be an indirect jump: the code pushes an address and jumps there by `ret`. This is not the end of
-    // a call.
-    if (unwind_.stack_at(at) == StackAt::InFrame)
+    // a call. With the return address in a register, compilers do not use it so. There, tables that do not describe
+    // epilogues, such as those of clang before 15, do not prevent the exit.
+    const bool is_on_stack = file_.architecture().registers().call.pushed != 0;
+    if (is_on_stack && unwind_.stack_at(at) == StackAt::InFrame)
         return walk.error(at, "the return address is not on top of the stack at a return instruction");
     walk.exits.push_back({at, false, std::nullopt});
     return {};
@@ -162,7 +165,7 @@ Result<void> FunctionExits::add_direct_jump(Walk& walk, Address at, const Instru
         return walk.error(at, "a jump leads into the middle of other code");
     if (jump.flow == Flow::CountingJump)
         return walk.error(at, "a counting jump (`loop`, `jrcxz`) leads to another function");
-    std::optional<uint8_t> condition;
+    std::optional<JumpCondition> condition;
     if (jump.flow == Flow::ConditionalJump)
         condition = jump.condition;
     walk.exits.push_back({at, true, condition});
@@ -183,9 +186,10 @@ bool FunctionExits::is_table_of(const Walk& walk, const Instruction& jump) {
 
 // Decides between a `switch`, a jump to a label whose address was taken, and a tail call through a pointer. A frame on
 // the stack excludes the tail call. A `switch` has an addition or a table before it.
-Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const Instruction& jump, bool after_add) {
+Result<void> FunctionExits::add_indirect_jump(Walk& walk, Address at, const Instruction& jump, bool after_add,
+                                              bool after_element) {
     // Go's compiler makes no tail calls, so it reads a target from an element of a table only for `switch`.
-    const bool is_switch_of_go = walk.is_go && jump.memory.may_be_element;
+    const bool is_switch_of_go = walk.is_go && (jump.memory.may_be_element || after_element);
     const StackAt stack = unwind_.stack_at(at);
     if (stack == StackAt::InFrame || (!jump.memory.exists && after_add) || is_switch_of_go || is_table_of(walk, jump)) {
         if (!walk.whole)
@@ -229,7 +233,7 @@ bool FunctionExits::has_unreached_code(const Walk& walk) {
             if (fresh && before && unwind_.stack_at(at) != StackAt::InFrame)
                 return true;
             before = !fresh || one->ends_flow();
-            at += one ? one->length : 1;
+            at += one ? one->length : file_.architecture().instruction_alignment();
         }
     }
     return false;
@@ -241,12 +245,13 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
     const Part& part = walk.parts[index];
     bool after_call = false;
     int since_add = most_between + 1, sum = -1; // `sum`: the register that the last addition wrote
+    int element = -1;                           // the register that the last instruction loaded from a table
     for (Address at = part.low; at < part.high;) {
         std::optional<Instruction> one = part.map.is_code(at) ? instruction_at(part, at) : std::nullopt;
         if (!one) { // data, or filling, if nothing leads to it
-            if (!file_.architecture().is_padding((*part.bytes)[at - part.low]))
+            if (!std::string_view(*part.bytes).substr(at - part.low).starts_with(file_.architecture().padding()))
                 walk.data = at;
-            at++;
+            at += file_.architecture().instruction_alignment();
             continue;
         }
         const Address next = at + one->length, target = one->target(next);
@@ -260,7 +265,8 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
         if (one->is_return())
             added = add_return(walk, at);
         else if (one->is_indirect_jump())
-            added = add_indirect_jump(walk, at, *one, since_add <= most_between && one->from == sum);
+            added = add_indirect_jump(walk, at, *one, since_add <= most_between && one->from == sum,
+                                      element >= 0 && one->from == element);
         // In unoptimized code, clang puts a jump to the end of the function after a call that never returns (`throw`).
         // No code is at its target. This cannot be a tail call, because before a tail call the frame must be removed,
         // so it does not come directly after another call.
@@ -272,6 +278,7 @@ Result<void> FunctionExits::add_exits(Walk& walk, size_t index) {
         since_add++;
         if (replaces(*one, sum))
             sum = -1;
+        element = one->operation == Operation::Load && one->memory.may_be_element ? one->to : -1;
         if (adds_distance(*one, file_.is_32_bit())) {
             since_add = 0;
             sum = one->to;

@@ -49,7 +49,7 @@ class FunctionExits {
     Result<void> add_exits(Walk& walk, size_t part);
     Result<void> add_return(Walk& walk, Address at);
     Result<void> add_direct_jump(Walk& walk, Address at, const Instruction& jump, Address target);
-    Result<void> add_indirect_jump(Walk& walk, Address at, const Instruction& jump, bool after_add);
+    Result<void> add_indirect_jump(Walk& walk, Address at, const Instruction& jump, bool after_add, bool after_element);
     Result<void> add_part(Walk& walk, Address jump, Address target);
     bool is_table_of(const Walk& walk, const Instruction& jump);
     bool has_unreached_code(const Walk& walk);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include <dwarf.h>
@@ -65,6 +66,7 @@ bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Di
     if (!name)
         return false;
     std::string qualified = qualified_global(units, declaration);
+    std::optional<Dwarf_Die> undescribed;
     auto find_in = [&](Unit& unit) {
         scan(unit);
         for (const NamedEntry& entry : unit.variables) {
@@ -75,12 +77,18 @@ bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Di
             if (!dwarf_offdie(unit.dwarf, entry.offset, &candidate))
                 continue;
             const char* candidate_name = entry.name ? entry.name : dwarf_diename(&candidate);
-            if (!candidate_name || strcmp(candidate_name, name) != 0 ||
-                !dwarf_hasattr_integrate(&candidate, DW_AT_location) || qualified_global(units, candidate) != qualified)
+            if (!candidate_name || strcmp(candidate_name, name) != 0 || qualified_global(units, candidate) != qualified)
                 continue;
             // In another unit, only an external definition can be the right one.
-            if (&unit != first && !flag_attribute(candidate, DW_AT_external))
+            const bool is_external = flag_attribute(candidate, DW_AT_external);
+            if (&unit != first && !is_external)
                 continue;
+            // Thread-local variables may have no location (see Locations).
+            if (!dwarf_hasattr_integrate(&candidate, DW_AT_location)) {
+                if (is_external)
+                    undescribed = candidate;
+                continue;
+            }
             *die = candidate;
             return true;
         }
@@ -91,7 +99,9 @@ bool find_global(UnitIndex& units, Dwarf_Die& declaration, Unit* first, Dwarf_Di
     for (Unit& unit : units.all())
         if (&unit != first && find_in(unit))
             return true;
-    return false;
+    if (undescribed)
+        *die = *undescribed;
+    return undescribed.has_value();
 }
 
 bool is_global_named(UnitIndex& units, Unit& unit, const NamedEntry& entry, Dwarf_Die& die, std::string_view plain,

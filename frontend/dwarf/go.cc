@@ -4,6 +4,12 @@
 //     jbe  grow                  <- the probe is here: if the jump is not taken, the function really begins
 //     ...
 //     grow: call runtime.morestack; jmp to the first instruction
+//
+// On arm64, the limit is loaded before the comparison:
+//
+//     ldr  x16,[x28,#0x10]
+//     cmp  sp,x16
+//     b.ls grow
 #include "frontend/dwarf/go.h"
 
 #include <algorithm>
@@ -97,6 +103,7 @@ std::optional<Address> stack_check(const ProgramFile& file, Address entry, Addre
     std::string bytes = file.code(entry, std::min(high, entry + max_bytes));
     std::string_view rest = bytes;
     bool compared = false;
+    int limit = -1; // the register with the limit
     for (size_t i = 0; i < max_instructions; i++) {
         const std::optional<Instruction> one = file.architecture().decode(rest);
         if (!one)
@@ -105,10 +112,13 @@ std::optional<Address> stack_check(const ProgramFile& file, Address entry, Addre
             return entry + (bytes.size() - rest.size());
         rest.remove_prefix(one->length);
         const MemoryOperand& memory = one->memory;
-        if (one->operation == Operation::Compare &&
-            (memory.base == go.goroutine || memory.base == go.goroutine_in_assembly) &&
-            (memory.displacement == 0x10 || memory.displacement == 0x18)) // stackguard0, stackguard1
+        const bool is_limit = (memory.base == go.goroutine || memory.base == go.goroutine_in_assembly) &&
+                              (memory.displacement == 0x10 || memory.displacement == 0x18); // stackguard0, stackguard1
+        const bool has_limit = limit >= 0 && (one->from == limit || one->to == limit);
+        if (one->operation == Operation::Compare && (is_limit || has_limit))
             compared = true;
+        else if (one->operation == Operation::Load && is_limit && limit < 0)
+            limit = one->to;
         else if (compared || one->is_return())
             break;
     }

@@ -47,7 +47,8 @@ class GoAssignment {
         integers_ = integers;
         floats_ = floats;
         stack_ = align(stack_, alignment(type, 0));
-        Location location = above_return_address(registers_, stack_);
+        const int64_t first = convention_.stack_arguments - registers_.call.pushed;
+        Location location = above_return_address(registers_, static_cast<uint64_t>(first) + stack_);
         stack_ += size_of(type);
         return location;
     }
@@ -127,7 +128,7 @@ class GoAssignment {
     }
 
     size_t integers_, floats_ = 0;
-    uint64_t stack_ = 0; // bytes above the return address
+    uint64_t stack_ = 0; // bytes above the first argument on the stack
 };
 
 // A part of a value that Go keeps in one register.

@@ -20,6 +20,7 @@
 #include "frontend/dwarf/code_layout.h"
 #include "frontend/dwarf/program_file.h"
 #include "frontend/dwarf/unwind_table.h"
+#include "frontend/machine/page_addresses.h"
 #include "frontend/machine/relocations.h"
 
 namespace sonde {
@@ -54,11 +55,15 @@ std::vector<std::pair<Address, Address>> Ifuncs::implementations(Address resolve
             out.emplace_back(entry->low, entry->high);
     };
     const std::string bytes = file_.code(stretch->low, stretch->high);
+    PageAddresses pages;
     for (size_t at = 0; at < bytes.size();) {
-        const std::optional<Instruction> one = file_.architecture().decode(std::string_view(bytes).substr(at));
+        std::optional<Instruction> one = file_.architecture().decode(std::string_view(bytes).substr(at));
         if (!one)
             break;
         at += one->length;
+        pages.complete(*one, resolver + at);
+        if (one->memory.page != 0)
+            continue;
         const Address named = one->memory.address(resolver + at);
         if (one->operation == Operation::Address && one->memory.is_fixed)
             add(named);

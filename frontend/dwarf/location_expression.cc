@@ -146,6 +146,7 @@ class LocationTranslator {
 
   private:
     using Code = LocationOp::Code;
+    static constexpr int64_t word_size = 8; // thread-local variables of 32-bit programs are not supported
 
     void reset() {
         ops_.clear();
@@ -279,22 +280,82 @@ class LocationTranslator {
             return push(LocationOp::ThreadBase) && push(LocationOp::Add) && add(*bias);
         if (context_.file.is_32_bit())
             return fail("is a thread-local variable of a 32-bit program");
-        if (!context_.file.thread_slot())
+        const std::optional<ThreadSlot>& slot = context_.file.thread_slot();
+        if (!slot)
             return fail("is a thread-local variable of a shared library whose block has an unknown place");
-        const ThreadSlot& slot = *context_.file.thread_slot();
-        constexpr int64_t table = 8, entry_size = 16;
-        // The program counter tells where the library is loaded.
-        auto push_slot = [&] {
-            return push(LocationOp::Register, counter()) &&
-                   push(LocationOp::Constant, static_cast<int64_t>(slot.address - address_)) && push(LocationOp::Add) &&
-                   push(LocationOp::Deref, 8);
+        return push_block(*slot) && push(LocationOp::Add);
+    }
+
+    // Pushes the address of the library's block.
+    bool push_block(const ThreadSlot& slot) {
+        switch (slot.kind) {
+        case ThreadSlot::Distance:
+            return push_block_at_distance(slot.address, slot.offset);
+        case ThreadSlot::Module:
+            return push_block_in_table([&] { return push_word(slot.address); });
+        case ThreadSlot::Descriptor:
+            return push_block_of_descriptor(slot);
+        }
+        return false;
+    }
+
+    // Pushes 8 bytes at an address in the module.
+    bool push_word(Address address) { return push_address(address) && push(LocationOp::Deref, word_size); }
+
+    // `word`: contains the distance from the thread pointer to the variable at `offset`.
+    bool push_block_at_distance(Address word, int64_t offset) {
+        return push(LocationOp::ThreadBase) && push_word(word) && push(LocationOp::Add) && add(-offset);
+    }
+
+    // Pushes the address of the thread's table of blocks.
+    bool push_block_table() {
+        return push(LocationOp::ThreadBase) && add(context_.file.architecture().thread_storage().table) &&
+               push(LocationOp::Deref, word_size);
+    }
+
+    // `push_module`: pushes the library's index.
+    template <typename Push> bool push_block_in_table(Push push_module) {
+        constexpr int64_t entry_size = 16;
+        return push_block_table() && push_module() && push(LocationOp::Constant, entry_size) && push(LocationOp::Mul) &&
+               push(LocationOp::Add) && push(LocationOp::Deref, word_size);
+    }
+
+    // A descriptor has two words: a function and its argument. The meaning of the argument follows from the function's
+    // code.
+    //
+    // If the function returns its argument, this is the distance from the thread pointer to the variable. Otherwise
+    // the function searches the thread's table, and the argument is the address of `struct tlsdesc_dynamic_arg` in
+    // glibc. This has three words: the library's index, the variable's offset in the block, and a generation. If the
+    // generation in the table's first word is older, the entry may be that of a library that was unloaded.
+    //
+    // Another function, such as one that binds the descriptor when it is first used, has another argument. Then the
+    // second word is not the variable's offset, which is known here. In this case, and if the thread has no block yet,
+    // the result is a read fault.
+    bool push_block_of_descriptor(const ThreadSlot& slot) {
+        const DescriptorCode& expected = context_.file.architecture().thread_storage().descriptor;
+        constexpr int64_t first_size = sizeof expected.first, no_block = -1;
+        auto push_argument = [&](int64_t offset) {
+            return push_word(slot.address + word_size) && add(offset) && push(LocationOp::Deref, word_size);
         };
-        if (slot.distance)
-            return push(LocationOp::ThreadBase) && push(LocationOp::Add) && push_slot() && push(LocationOp::Add) &&
-                   add(-slot.offset);
-        return push(LocationOp::ThreadBase) && push(LocationOp::Constant, table) && push(LocationOp::Add) &&
-               push(LocationOp::Deref, 8) && push_slot() && push(LocationOp::Constant, entry_size) &&
-               push(LocationOp::Mul) && push(LocationOp::Add) && push(LocationOp::Deref, 8) && push(LocationOp::Add);
+        auto push_entry = [&] { return push_block_in_table([&] { return push_argument(0); }); };
+        auto push_fault = [&] { return push(LocationOp::Constant, 0) && push(LocationOp::Deref, word_size); };
+        auto apply = [&](Code code, uint64_t number) {
+            return push(LocationOp::Constant, static_cast<int64_t>(number)) && push(code);
+        };
+        // Whether the function returns its argument.
+        const bool is_pushed = push_word(slot.address) && push_word(slot.address) &&
+                               push(LocationOp::Deref, first_size) && apply(LocationOp::And, expected.first_mask) &&
+                               apply(LocationOp::Eq, expected.first) && push(LocationOp::Constant, first_size) &&
+                               push(LocationOp::Mul) && push(LocationOp::Add) && push(LocationOp::Deref, word_size) &&
+                               apply(LocationOp::And, expected.mask) && apply(LocationOp::Eq, expected.code) &&
+                               push_block_at_distance(slot.address + word_size, slot.offset);
+        if (!is_pushed || !slot.has_glibc_table)
+            return is_pushed && push_fault() && push(LocationOp::Choose);
+        return push_argument(word_size) && apply(LocationOp::Eq, static_cast<uint64_t>(slot.offset)) &&
+               push_block_table() && push(LocationOp::Deref, word_size) && push_argument(2 * word_size) &&
+               push(LocationOp::Ge) && push(LocationOp::And) && push_entry() && apply(LocationOp::Ne, no_block) &&
+               push(LocationOp::And) && push_entry() && push_fault() && push(LocationOp::Choose) &&
+               push(LocationOp::Choose);
     }
 
     // DW_OP_entry_value: the value that a register had when the function was entered. It is the register's value now if
@@ -628,9 +689,11 @@ std::optional<RegisterOffset> register_offset(const Location& place) {
 Location above_return_address(const RegisterFile& registers, uint64_t offset, bool by_address) {
     Location location;
     location.kind = Location::Memory;
-    location.ops = {{LocationOp::Register, registers.stack_pointer},
-                    {LocationOp::Constant, registers.call.pushed + static_cast<int64_t>(offset)},
-                    {LocationOp::Add}};
+    location.ops = {{LocationOp::Register, registers.stack_pointer}};
+    if (const int64_t distance = registers.call.pushed + static_cast<int64_t>(offset); distance != 0) {
+        location.ops.push_back({LocationOp::Constant, distance});
+        location.ops.push_back({LocationOp::Add});
+    }
     if (by_address)
         location.ops.push_back({LocationOp::Deref, 8});
     return location;

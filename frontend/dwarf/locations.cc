@@ -149,9 +149,11 @@ Location Locations::locate(const Variable& variable, Address address) {
         return type && type->size > sizeof(int64_t) ? extended(location, *type) : location;
     }
     // A DIE without a location describes a variable that was optimized away, or is only a declaration.
-    if (!location_attribute(die, DW_AT_location, &attribute))
-        return unavailable(flag_attribute(die, DW_AT_declaration) ? "is declared here and defined elsewhere"
-                                                                  : "was optimized out");
+    if (!location_attribute(die, DW_AT_location, &attribute)) {
+        if (flag_attribute(die, DW_AT_declaration))
+            return unavailable("is declared here and defined elsewhere");
+        return undescribed(variable, die, address);
+    }
     FunctionRef function = units_.function_at(address);
     Dwarf_Op* ops = nullptr;
     size_t length = 0;
@@ -178,6 +180,15 @@ Location Locations::locate(const Variable& variable, Address address) {
                   variable, function);
 }
 
+// The result is unavailable if the variable was optimized out.
+Location Locations::undescribed(const Variable& variable, Dwarf_Die& die, Address address) {
+    const ThreadSymbols::Found found = thread_symbols_.find(variable, die);
+    if (!found.offset)
+        return unavailable(found.why.empty() ? "was optimized out" : found.why);
+    const Dwarf_Op ops[] = {{DW_OP_constu, *found.offset, 0, 0}, {DW_OP_form_tls_address, 0, 0, 0}};
+    return translate_expression(context_, address, {}, nullptr, ops, std::size(ops));
+}
+
 Location Locations::at_entry(const Variable& variable, Address entry, Address address) {
     Dwarf_Die die;
     Dwarf_Attribute attribute;
@@ -201,11 +212,13 @@ Location Locations::at_entry(const Variable& variable, Address entry, Address ad
     return locate(variable, address);
 }
 
-Location Locations::return_address(Address address) {
-    // The return address is below the CFA, which is the stack pointer before the call. In 32-bit programs it is only 4
-    // bytes below. But callers compare other places with this one, and they count from the stack pointer after the
-    // return.
-    constexpr Dwarf_Op ops[] = {{DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_lit8, 0, 0, 0}, {DW_OP_minus, 0, 0, 0}};
+Location Locations::entry_stack_pointer(Address address) {
+    // The CFA is the stack pointer before the call. In 32-bit programs, the return address has only 4 bytes. But
+    // callers compare other places with this one, and they count from the stack pointer after the return.
+    constexpr int64_t wide_call = 8;
+    const int64_t pushed = context_.file.is_32_bit() ? wide_call : context_.file.architecture().registers().call.pushed;
+    const Dwarf_Op ops[] = {
+        {DW_OP_call_frame_cfa, 0, 0, 0}, {DW_OP_constu, static_cast<Dwarf_Word>(pushed), 0, 0}, {DW_OP_minus, 0, 0, 0}};
     return translate_expression(context_, address, {}, nullptr, ops, std::size(ops));
 }
 

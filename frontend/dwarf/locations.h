@@ -9,6 +9,7 @@
 
 #include "frontend/dwarf/location_expression.h"
 #include "frontend/dwarf/module_data.h"
+#include "frontend/dwarf/thread_symbols.h"
 
 namespace sonde {
 
@@ -19,7 +20,8 @@ class Locations {
   public:
     Locations(const ProgramFile& file, DebugFiles& debug, UnitIndex& units, FunctionInstances& instances,
               Statements& statements)
-        : debug_(debug), units_(units), statements_(statements), context_{file, debug, instances} {}
+        : debug_(debug), units_(units), statements_(statements), thread_symbols_(file, debug),
+          context_{file, debug, instances} {}
 
     // See the functions of DwarfModule.
     Location locate(const Variable& variable, Address address);
@@ -28,13 +30,16 @@ class Locations {
     Location at_entry(const Variable& variable, Address entry, Address address);
     std::vector<LocationRange> ranges(const Variable& variable, const FunctionInstance& function);
     std::optional<Address> global_address(const Variable& variable);
-    // Returns the location of the return address, from the call frame information.
-    Location return_address(Address address);
+    // Returns the stack pointer at the function's entry, as an address: by the call frame information at `address`.
+    Location entry_stack_pointer(Address address);
 
   private:
+    Location undescribed(const Variable& variable, Dwarf_Die& die, Address address);
+
     DebugFiles& debug_;
     UnitIndex& units_;
     Statements& statements_;
+    ThreadSymbols thread_symbols_;
     ExpressionContext context_;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/registers.h"
 #include "frontend/machine/address.h"
 #include "frontend/machine/location.h"
 #include "frontend/types/type.h"
@@ -46,8 +47,8 @@ struct FunctionInstance {
 // An instruction after which execution may reach a probed instruction again in the same call.
 struct Arrival {
     Address from = 0;
-    // When it does: if the jump with this condition (0 to 15, as in its opcode) is taken, or always (jumps_always).
-    uint8_t condition = 16;
+    // When it does: if the jump with this condition is taken, or always (jumps_always).
+    JumpCondition condition = 16;
 
     bool operator==(const Arrival&) const = default;
 };
@@ -91,7 +92,7 @@ struct Label {
 // A jump that is a tail call.
 struct TailJump {
     Address address = 0;
-    std::optional<uint8_t> condition; // of a conditional jump, as in the opcode: it calls only if it is taken
+    std::optional<JumpCondition> condition; // of a conditional jump: it calls only if it is taken
 
     auto operator<=>(const TailJump&) const = default;
 };
@@ -103,20 +104,21 @@ struct CallSite {
     FunctionInstance callee;
 };
 
-// An instruction that leaves a function, while the return address is on top of the stack.
+// An instruction that leaves a function, while the stack and the return address are as at the entry.
 struct FunctionExit {
     Address address = 0;
-    bool is_jump = false;             // a tail call: a jump to another function, which returns instead of this one
-    std::optional<uint8_t> condition; // for a conditional jump: the condition as in the opcode (4 is "equal")
+    bool is_jump = false; // a tail call: a jump to another function, which returns instead of this one
+    std::optional<JumpCondition> condition; // of a conditional jump
 };
 
-// How to find the caller's frame at an instruction. The canonical frame address (CFA, the address after the return
-// address) is a register plus an offset. The register is the stack or frame pointer, by its DWARF number.
+// How to find the caller's frame at an instruction. The canonical frame address (CFA, the stack pointer before the
+// call) is a register plus an offset. The register is the stack or frame pointer, by its DWARF number.
 struct FrameRule {
-    int cfa_register = 7;
+    int cfa_register = -1;
     int64_t cfa_offset = 0;
-    // Offset of the caller's frame pointer from the CFA; nullopt if the register still has this value.
-    std::optional<int64_t> saved_frame_pointer;
+    // Offsets of the caller's frame pointer and of the return address from the CFA; nullopt if the register still has
+    // this value.
+    std::optional<int64_t> saved_frame_pointer, saved_return_address;
 
     bool operator==(const FrameRule&) const = default;
 };

@@ -35,10 +35,17 @@
 namespace sonde {
 namespace {
 
-bool is_readable(const Location& location) {
-    if (location.kind == Location::Pieces)
-        return std::ranges::all_of(location.pieces, [](const auto& piece) { return is_readable(piece.place); });
-    return location.kind != Location::Unavailable;
+// Whether all bytes of a value of this size are known. Pieces can end before the value does.
+bool is_known(const Location& location, uint64_t size) {
+    if (location.kind != Location::Pieces)
+        return location.kind != Location::Unavailable;
+    uint64_t known = 0;
+    for (const Location::Piece& piece : location.pieces) {
+        if (!is_known(piece.place, piece.byte_size))
+            return false;
+        known += piece.byte_size;
+    }
+    return known >= size;
 }
 
 bool is_passing_register(int64_t reg, const Architecture& architecture) {
@@ -66,8 +73,8 @@ bool is_filled_by_caller(const Location& location, const Architecture& architect
         if (op.code != LocationOp::Register || op.operand == registers.instruction_pointer ||
             is_passing_register(op.operand, architecture))
             continue;
-        // The return address is on top of the stack; arguments are above it.
-        const int64_t return_address = architecture.word_size();
+        // A return address may be on top of the stack; arguments are above it.
+        const int64_t return_address = registers.call.pushed;
         size_t next = i + 1;
         const bool above =
             op.operand == registers.stack_pointer && constants_added(location.ops, next) >= return_address;
@@ -112,14 +119,20 @@ bool is_same(const Location& a, const Location& b) {
     return false;
 }
 
-// Collects the parts of a location by their offsets.
-void add_parts(const Location& location, uint64_t offset, std::map<uint64_t, const Location*>& parts) {
+struct Part {
+    const Location* place = nullptr;
+    uint64_t size = 0;
+};
+using Parts = std::map<uint64_t, Part>; // by their offsets
+
+// Collects the parts of the location of a value of this size.
+void add_parts(const Location& location, uint64_t offset, uint64_t size, Parts& parts) {
     if (location.kind != Location::Pieces) {
-        parts[offset] = &location;
+        parts[offset] = {&location, size};
         return;
     }
     for (const Location::Piece& piece : location.pieces) {
-        add_parts(piece.place, offset, parts);
+        add_parts(piece.place, offset, piece.byte_size, parts);
         offset += piece.byte_size;
     }
 }
@@ -133,18 +146,22 @@ struct Source {
 
 // Returns the register byte that contains the byte at `offset` of a value. Returns nullopt if that byte is not in a
 // register, or not in its original form.
-std::optional<Source> source_of(const std::map<uint64_t, const Location*>& parts, uint64_t offset) {
+std::optional<Source> source_of(const Parts& parts, uint64_t offset) {
     auto after = parts.upper_bound(offset);
     if (after == parts.begin())
         return std::nullopt;
-    auto [begin, part] = *std::prev(after);
+    auto [begin, found] = *std::prev(after);
+    const Location* part = found.place;
+    if (offset - begin >= found.size) // behind the last part
+        return std::nullopt;
     if (part->kind == Location::Register)
         return Source{part->reg, offset - begin};
-    // clang writes the upper half as `rdi >> 32`.
+    // clang writes the upper half as `rdi >> 32`, possibly with a mask.
     if (part->kind == Location::Value && source_register(*part) >= 0) {
         uint64_t from = offset - begin;
         const std::vector<LocationOp>& ops = part->ops;
-        if (ops.size() == 3 && ops[1].code == LocationOp::Constant && ops[1].operand % 8 == 0 &&
+        const bool has_mask = ops.size() == 5 && ops[3].code == LocationOp::Constant && ops[4].code == LocationOp::And;
+        if ((ops.size() == 3 || has_mask) && ops[1].code == LocationOp::Constant && ops[1].operand % 8 == 0 &&
             (ops[2].code == LocationOp::Shr || ops[2].code == LocationOp::Sar))
             from += static_cast<uint64_t>(ops[1].operand / 8);
         return Source{source_register(*part), from};
@@ -159,16 +176,16 @@ bool agree(const Location& described, const Location& passed, uint64_t size) {
         return passed.kind == Location::Unavailable;
     if (described.kind != Location::Pieces && passed.kind != Location::Pieces)
         return is_same(described, passed);
-    std::map<uint64_t, const Location*> first, second;
-    add_parts(described, 0, first);
-    add_parts(passed, 0, second);
+    Parts first, second;
+    add_parts(described, 0, size, first);
+    add_parts(passed, 0, size, second);
     for (uint64_t offset = 0; offset < size; offset++) {
         std::optional<Source> a = source_of(first, offset), b = source_of(second, offset);
         if (a && b && *a != *b)
             return false;
     }
     // One location is in memory, the other in registers.
-    auto in_memory = [](const auto& part) { return part.second->kind == Location::Memory; };
+    auto in_memory = [](const auto& part) { return part.second.place->kind == Location::Memory; };
     return std::ranges::any_of(first, in_memory) == std::ranges::any_of(second, in_memory);
 }
 
@@ -301,9 +318,14 @@ Location ParameterLocations::at_entry(const FunctionInstance& function, const Va
     const Compared both = compare(function, parameter, address);
     const bool is_passed = both.passed.kind != Location::Unavailable;
     switch (both.agreement) {
-    case Agreement::Same:
-        return is_passed && is_readable(both.passed) && is_readable(both.described) ? both.passed : both.described;
-    case Agreement::Missing: // callers that know that the parameter, or a part of it, is unused pass anything (LLVM)
+    // Callers that know that the parameter, or a part of it, is unused pass anything (LLVM). Nothing describes it then.
+    case Agreement::Same: {
+        const Type* type = strip(parameter.type);
+        const uint64_t size = type ? type->size : 0;
+        return is_passed && is_known(both.passed, size) && is_known(both.described, size) ? both.passed
+                                                                                          : both.described;
+    }
+    case Agreement::Missing:
         return both.described;
     // The parameter will be stored in its own location later; until then only the caller's location is right.
     case Agreement::TooEarly:
@@ -326,6 +348,12 @@ std::vector<PrologueState> ParameterLocations::first_block(const FunctionInstanc
     return follow_prologue(file_.architecture(), file_.code(function.entry, function.high), function.entry);
 }
 
+std::vector<LocationOp> ParameterLocations::value_of_entry(const FunctionInstance& function, int reg, Address address) {
+    const std::string code = file_.code(function.entry, address);
+    return code.size() == address - function.entry ? sonde::value_of_entry(file_.architecture(), code, reg)
+                                                   : std::vector<LocationOp>();
+}
+
 namespace {
 
 // Returns the state after the prologue, where the stack pointer is lowest.
@@ -337,7 +365,7 @@ const PrologueState& lowered(const std::vector<PrologueState>& block) {
 } // namespace
 
 // LLVM often describes places in the frame relative to the stack pointer as it is after the prologue. At the entry,
-// such an offset would point above the return address.
+// such an offset would point to the caller's frame.
 bool ParameterLocations::counts_from_lowered_stack(const Variable& parameter, const std::vector<PrologueState>& block) {
     if (!has_single_place(parameter) || lowered(block).stack_pointer == block.front().stack_pointer)
         return false;
@@ -360,7 +388,7 @@ Location ParameterLocations::described_at_entry(const FunctionInstance& function
     const std::vector<PrologueState> block = first_block(function);
     if (!counts_from_lowered_stack(parameter, block))
         return place;
-    constexpr int64_t return_address = 8;
+    const int64_t return_address = file_.architecture().registers().call.pushed;
     const bool has_distance = place.ops.size() > 2 && place.ops[1].code == LocationOp::Constant;
     const int64_t distance =
         (has_distance ? place.ops[1].operand : 0) + lowered(block).stack_pointer.value_or(INT32_MIN);
@@ -442,7 +470,8 @@ bool ParameterLocations::has_changed(const FunctionInstance& function, const Var
         address >= function.high || !is_optimized(function))
         return false;
     const Location place = locations_.locate(parameter, address);
-    if (place.kind != Location::Register || place.reg < 0 || place.reg >= 16)
+    if (place.kind != Location::Register || place.reg < 0 ||
+        place.reg >= file_.architecture().registers().instruction_pointer)
         return false;
     const std::vector<PrologueState> block = first_block(function);
     const auto state = std::ranges::find(block, address, &PrologueState::address);

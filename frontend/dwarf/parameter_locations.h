@@ -59,6 +59,10 @@ class ParameterLocations {
     // optimized code that has not stored the parameter yet.
     Location inside(const FunctionInstance& function, const Variable& parameter, Address address);
 
+    // Returns the operations that compute, at an address in the function's first basic block, the value that a register
+    // (its DWARF number) had at the entry. Returns nothing if the value is not known there.
+    std::vector<LocationOp> value_of_entry(const FunctionInstance& function, int reg, Address address);
+
     // Whether the compiler has optimized the function. In unoptimized code, parameters are in their places after the
     // prologue.
     bool is_optimized(const FunctionInstance& function);

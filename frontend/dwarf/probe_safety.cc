@@ -75,11 +75,25 @@ std::string ProbeSafety::code_at(Address address) const {
     return file_.code(address, address + file_.architecture().longest_instruction());
 }
 
+// The file may begin or end within the context.
+Hazard ProbeSafety::hazard_in_context(Address address, std::string_view code) {
+    const Architecture& architecture = file_.architecture();
+    const size_t around = architecture.hazard_context();
+    const ElfSection* section = around ? file_.section_at(address) : nullptr;
+    if (!section)
+        return architecture.hazard(code);
+    const Address low = std::max(section->address, address - std::min<Address>(address, around)),
+                  high = std::min(section->address + section->size, address + around);
+    const std::string all = file_.code(low, high);
+    return all.size() == high - low ? architecture.hazard_within(all, address - low) : architecture.hazard(code);
+}
+
 Hazard ProbeSafety::hazard_at(Address address, std::string_view code, size_t length) {
     if (is_relocated(address, length))
         return Hazard::Relocated;
-    const Hazard hazard = file_.architecture().hazard(code);
-    return traits_of(hazard).place == HazardPlace::BehindEntries && is_entry(address) ? Hazard::None : hazard;
+    const Hazard hazard = hazard_in_context(address, code);
+    return file_.architecture().traits(hazard).place == HazardPlace::BehindEntries && is_entry(address) ? Hazard::None
+                                                                                                        : hazard;
 }
 
 // Decodes all executable sections from their beginnings. After data in the code, a few instructions are decoded
@@ -94,7 +108,7 @@ const std::vector<Address>& ProbeSafety::jump_targets() {
         const std::string_view code = file_.elf().section_data(section.name);
         for (size_t at = 0; at < code.size();) {
             const std::optional<Instruction> one = file_.architecture().decode(code.substr(at));
-            at += one ? one->length : 1;
+            at += one ? one->length : file_.architecture().instruction_alignment();
             if (one && one->is_direct_jump())
                 jump_targets_->push_back(one->target(section.address + at));
         }
@@ -129,7 +143,7 @@ void ProbeSafety::look_beyond(Address address, std::string code, size_t length, 
         return;
     const Architecture& architecture = file_.architecture();
     constexpr int most_steps = 16;
-    bool same = is_tried_out(out.hazard) && architecture.leaves_state(code);
+    bool same = architecture.traits(out.hazard).trial == HazardTrial::TriedOut && architecture.leaves_state(code);
     for (int i = 0; i < most_steps; i++) {
         address += length;
         if (address >= stretch->high)

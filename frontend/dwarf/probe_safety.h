@@ -47,6 +47,7 @@ class ProbeSafety {
   private:
     // `code` begins with the instruction at the address.
     Hazard hazard_at(Address address, std::string_view code, size_t length);
+    Hazard hazard_in_context(Address address, std::string_view code);
     bool is_entry(Address address);
     bool is_relocated(Address address, size_t length);
     std::string code_at(Address address) const;

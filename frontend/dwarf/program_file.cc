@@ -7,14 +7,17 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/path.h"
 
 namespace sonde {
 
 // The place of thread-local variables is read now, because it needs the relocations, which are in memory at this time.
 Result<ProgramFile> ProgramFile::open(const std::string& path, bool object) {
-    Result<ElfFile> file = object ? ElfFile::open_linked(path) : ElfFile::open_any_width(path);
+    const auto describe = [](uint16_t machine, uint32_t type) {
+        const Architecture* architecture = architecture_of(machine, false);
+        return architecture ? architecture->object_relocation(type) : ObjectRelocation::Unknown;
+    };
+    Result<ElfFile> file = object ? ElfFile::open_linked(path, describe) : ElfFile::open_any_machine(path);
     if (!file)
         return std::move(file).error();
     if (file->is_32_bit() && file->find_section(".gopclntab"))
@@ -22,7 +25,10 @@ Result<ProgramFile> ProgramFile::open(const std::string& path, bool object) {
             fmt::format("cannot open `{}`: it is a 32-bit program of Go; only 64-bit ones can be probed", path),
             foreign_program);
     const Architecture* architecture = architecture_of(file->machine(), file->is_32_bit());
-    CHECK(architecture); // ElfFile refuses other files
+    if (!architecture)
+        return Error(fmt::format("cannot open `{}`: it is built for {}, which sonde does not support", path,
+                                 file->machine_name()),
+                     foreign_program);
     ProgramFile out(*std::move(file), *architecture);
     out.path_ = without_links(path);
     out.build_id_ = out.elf_.build_id();
@@ -65,6 +71,14 @@ std::string ProgramFile::code(Address low, Address high) const {
         return {};
     std::string bytes(high - low, '\0');
     ssize_t got = pread(fd(), bytes.data(), bytes.size(), static_cast<off_t>(*offset));
+    bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return bytes;
+}
+
+std::string ProgramFile::data(Address address, size_t size) const {
+    std::string bytes(size, '\0');
+    const std::optional<uint64_t> offset = elf_.file_offset(address);
+    const ssize_t got = offset ? pread(fd(), bytes.data(), size, static_cast<off_t>(*offset)) : 0;
     bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
     return bytes;
 }

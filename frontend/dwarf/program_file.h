@@ -46,6 +46,8 @@ class ProgramFile {
     bool is_in_section(Address address) const;
     // Returns the bytes in [low, high), as far as the file contains them. Returns "" for more than 16 MiB.
     std::string code(Address low, Address high) const;
+    // Returns bytes of the file at an address; fewer if the file has no more.
+    std::string data(Address address, size_t size) const;
 
     // The procedure linkage table, and the static markers (USDT).
     const std::vector<PltEntry>& plt();

@@ -28,8 +28,9 @@ constexpr int most_registers = 32;
 // and where the stack and frame pointers point to; it does not know the values.
 class Follower {
   public:
-    Follower(const Architecture& architecture, Address entry)
-        : registers_(architecture.registers()), word_(architecture.word_size()) {
+    // `watched`: a register for value_of_watched(), or -1.
+    Follower(const Architecture& architecture, Address entry, int watched = -1)
+        : registers_(architecture.registers()), word_(architecture.word_size()), watched_(watched) {
         for (int reg : registers_.arguments)
             state_.passed[reg] = true;
         for (int i = 0; i < registers_.vector_arguments; i++)
@@ -38,6 +39,18 @@ class Follower {
         state_.stack_pointer = -registers_.call.pushed; // the return address is there
     }
     const PrologueState& state() const { return state_; }
+
+    // The operations for the value that the watched register had at the entry. Empty: unknown.
+    std::vector<LocationOp> value_of_watched() const {
+        if (watched_ >= 0)
+            return {{LocationOp::Register, watched_}};
+        if (!kept_ || !state_.stack_pointer)
+            return {};
+        return {{LocationOp::Register, registers_.stack_pointer},
+                {LocationOp::Constant, *kept_ - *state_.stack_pointer},
+                {LocationOp::Add},
+                {LocationOp::Deref, word_}};
+    }
 
     // Executes an instruction. Returns false if the state after it is unknown.
     bool step(const Instruction& one, const Effect& effect) {
@@ -56,18 +69,24 @@ class Follower {
             set(effect.to, false);
             break;
         case Effect::Store:
-            put(one.memory, effect);
+            put(one.memory, effect, effect.from, 0);
+            break;
+        case Effect::StorePair:
+            put(one.memory, effect, effect.from, 0);
+            put(one.memory, effect, effect.second, static_cast<int64_t>(effect.size));
             break;
         case Effect::Copy:
-            copy(effect.from, effect.to, effect.whole);
+            copy(effect);
             break;
         case Effect::MoveStack:
             move_stack(effect.distance);
             break;
         case Effect::Change:
-            change(effect);
             break;
         }
+        change(effect);
+        if (effect.then_moves_stack != 0)
+            move_stack(effect.then_moves_stack);
         return true;
     }
 
@@ -77,6 +96,8 @@ class Follower {
         if (!from)
             return;
         int64_t to = *from + static_cast<int64_t>(size);
+        if (kept_ && *from < *kept_ + word_ && to > *kept_)
+            kept_ = std::nullopt;
         // The previous contents of these bytes are overwritten.
         std::map<int64_t, int64_t> rest;
         for (auto [low, high] : state_.filled) {
@@ -98,31 +119,40 @@ class Follower {
     }
 
     // Compilers use the stack and frame pointers to access their own frame, and no other registers.
-    void put(const MemoryOperand& memory, const Effect& store) {
+    // `behind`: bytes from the memory operand to the place of the register `from`.
+    void put(const MemoryOperand& memory, const Effect& store, int from, int64_t behind) {
         const bool by_stack = memory.base == registers_.stack_pointer;
         if (memory.has_index || (!by_stack && memory.base != registers_.frame_pointer))
             return;
         const std::optional<int64_t> base = by_stack ? state_.stack_pointer : state_.frame_pointer;
-        const bool is_constant = store.from < 0;
-        if (base) // a constant may overwrite less than a word, but is never a part of an argument
-            fill(*base + memory.displacement, is_constant ? static_cast<uint64_t>(word_) : store.size,
-                 !is_constant && (store.from_vector ? vectors_[store.from] : state_.passed[store.from]));
+        const bool is_constant = from < 0;
+        if (!base)
+            return;
+        const int64_t place = *base + memory.displacement + behind;
+        // A constant may overwrite less than a word, but is never a part of an argument.
+        fill(place, is_constant ? static_cast<uint64_t>(word_) : store.size,
+             !is_constant && (store.from_vector ? vectors_[from] : state_.passed[from]));
+        if (!is_constant && !store.from_vector && from == watched_ && store.size == static_cast<uint64_t>(word_))
+            kept_ = place;
     }
 
-    // Copies a register. `whole`: all bits, so that a copied stack pointer still points to the frame.
-    void copy(int from, int to, bool whole) {
-        const std::optional<int64_t> place = from == registers_.stack_pointer   ? state_.stack_pointer
-                                             : from == registers_.frame_pointer ? state_.frame_pointer
-                                                                                : std::nullopt;
-        set(to, state_.passed[from]);
-        if (to == registers_.frame_pointer && whole)
+    // If all bits are copied, a copied stack pointer still points to the frame.
+    void copy(const Effect& effect) {
+        std::optional<int64_t> place = effect.from == registers_.stack_pointer   ? state_.stack_pointer
+                                       : effect.from == registers_.frame_pointer ? state_.frame_pointer
+                                                                                 : std::nullopt;
+        if (place)
+            *place += effect.added;
+        set(effect.to, state_.passed[effect.from] && effect.added == 0);
+        if (effect.to == registers_.frame_pointer && effect.whole)
             state_.frame_pointer = place;
-        if (to == registers_.stack_pointer && whole)
+        if (effect.to == registers_.stack_pointer && effect.whole)
             state_.stack_pointer = place;
     }
 
     void set(int reg, bool passed) {
         state_.passed[reg] = passed;
+        forget_watched(reg);
         if (reg == registers_.frame_pointer)
             state_.frame_pointer = std::nullopt;
         if (reg == registers_.stack_pointer)
@@ -134,15 +164,24 @@ class Follower {
             const uint32_t bit = uint32_t{1} << i;
             if (effect.changes & bit)
                 set(i, false);
-            if (effect.may_change & bit)
+            if (effect.may_change & bit) {
                 state_.passed[i] = false;
+                forget_watched(i);
+            }
             if (effect.changes_vectors & bit)
                 vectors_[i] = false;
         }
     }
 
+    void forget_watched(int changed) {
+        if (changed == watched_)
+            watched_ = -1;
+    }
+
     const RegisterFile& registers_;
     const int64_t word_;
+    int watched_;                 // -1: none, or its value has changed
+    std::optional<int64_t> kept_; // where the watched register was stored, relative to the CFA
     PrologueState state_;
     bool vectors_[most_registers] = {}; // see PrologueState::passed
 };
@@ -169,6 +208,16 @@ std::vector<PrologueState> follow_prologue(const Architecture& architecture, std
     return states;
 }
 
+std::vector<LocationOp> value_of_entry(const Architecture& architecture, std::string_view code, int reg) {
+    Follower follower(architecture, 0, reg);
+    while (follower.state().address < code.size()) {
+        const std::optional<AnalyzedInstruction> one = architecture.analyze(code.substr(follower.state().address));
+        if (!one || !follower.step(one->instruction, one->effect))
+            return {};
+    }
+    return follower.value_of_watched();
+}
+
 namespace {
 
 // What an instruction does with a place in memory, which is relative to a register.
@@ -179,9 +228,10 @@ Access access_of(const RegisterFile& registers, const Instruction& one, const Ef
     const MemoryOperand& memory = one.memory;
     if (!memory.exists || one.operation == Operation::Address || memory.base < 0)
         return Access::None;
-    const bool is_store = effect.kind == Effect::Store;
+    const bool is_pair = effect.kind == Effect::StorePair, is_store = is_pair || effect.kind == Effect::Store;
     constexpr int64_t most_bytes = 16;
-    const int64_t at = memory.displacement, size = is_store ? static_cast<int64_t>(effect.size) : most_bytes;
+    const int64_t at = memory.displacement,
+                  size = is_store ? static_cast<int64_t>(effect.size) * (is_pair ? 2 : 1) : most_bytes;
     if (memory.base == reg && !memory.has_index && at < to && at + size > from)
         return is_store ? Access::MayWrite : Access::Reads;
     // Another register can have the address of the place.
@@ -191,7 +241,8 @@ Access access_of(const RegisterFile& registers, const Instruction& one, const Ef
 }
 
 bool moves_stack(const Effect& effect) {
-    return effect.kind == Effect::Push || effect.kind == Effect::Pop || effect.kind == Effect::MoveStack;
+    return effect.kind == Effect::Push || effect.kind == Effect::Pop || effect.kind == Effect::MoveStack ||
+           effect.then_moves_stack != 0;
 }
 
 } // namespace

@@ -18,6 +18,7 @@
 
 #include "arch/architecture.h"
 #include "frontend/machine/address.h"
+#include "frontend/machine/location.h"
 
 namespace sonde {
 
@@ -37,6 +38,11 @@ struct PrologueState {
 
 // Returns the state before each instruction of the first block, at most 128. `code` are the bytes at `entry`.
 std::vector<PrologueState> follow_prologue(const Architecture& architecture, std::string_view code, Address entry);
+
+// Returns the operations that compute, after the code, the value that a register (its DWARF number) had before it: from
+// the register, or from the frame. `code` is the beginning of a function. Returns nothing if the value is not known, or
+// if the code transfers control.
+std::vector<LocationOp> value_of_entry(const Architecture& architecture, std::string_view code, int reg);
 
 // Whether the code may write to [from, to) before it reads there: on one of its ways, and also through a register that
 // may point there. The bytes are counted from the value of a register (its DWARF number). Each way ends at a call or a

@@ -80,11 +80,11 @@ std::optional<std::vector<Address>> UnwindTable::landing_pads(const UnwindEntry&
     return in.failed() || calls.failed() ? std::nullopt : std::optional(std::move(out));
 }
 
-// Whether the frame at the entry is as after a call. The CFA must be one word above the stack pointer, with the return
-// address in that word. Hand-written code, such as signal trampolines, describes other frames.
+// Whether the frame at the entry is as after a call. The return address must be in the word below the CFA, at the stack
+// pointer, or else in its register. Hand-written code, such as signal trampolines, describes other frames.
 bool UnwindTable::is_entered_by_call(Address entry) {
-    const int stack = file_.is_32_bit() ? 4 : 7, address_column = file_.is_32_bit() ? 8 : 16;
-    const int64_t word = file_.is_32_bit() ? 4 : 8;
+    const UnwindColumns columns = file_.architecture().unwind_columns();
+    const int64_t pushed = file_.architecture().registers().call.pushed;
     Dwarf_CFI* table = debug_.eh_frame();
     Dwarf_Frame* found = nullptr;
     if (!table || dwarf_cfi_addrframe(table, entry, &found) != 0)
@@ -95,20 +95,22 @@ bool UnwindTable::is_entered_by_call(Address entry) {
     if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
         return false;
     bool any = ops->atom == DW_OP_bregx;
-    if ((any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0) != stack ||
-        static_cast<int64_t>(any ? ops->number2 : ops->number) != word)
+    if ((any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0) != columns.stack_pointer ||
+        static_cast<int64_t>(any ? ops->number2 : ops->number) != pushed)
         return false;
-    if (dwarf_frame_register(frame.get(), address_column, memory, &ops, &count) != 0)
+    if (dwarf_frame_register(frame.get(), columns.return_address, memory, &ops, &count) != 0)
         return false;
-    return ops && count >= 2 && ops[0].atom == DW_OP_call_frame_cfa && static_cast<int64_t>(ops[1].number) == -word;
+    if (pushed == 0)
+        return !ops && count == 0; // the register is unchanged
+    return ops && count >= 2 && ops[0].atom == DW_OP_call_frame_cfa && static_cast<int64_t>(ops[1].number) == -pushed;
 }
 
 // Compares the rule for the CFA at the address with the rule that holds directly after a call: the stack pointer plus
-// one word. .eh_frame is asked first, since nearly all programs have it; .debug_frame has the rules of code without
-// unwind tables.
+// the size of a return address on the stack. .eh_frame is asked first, since nearly all programs have it; .debug_frame
+// has the rules of code without unwind tables.
 StackAt UnwindTable::stack_at(Address address) {
     const int stack = file_.architecture().unwind_columns().stack_pointer;
-    const int64_t word = file_.architecture().word_size();
+    const int64_t pushed = file_.architecture().registers().call.pushed;
     for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
         Dwarf_Frame* found = nullptr;
         if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
@@ -121,20 +123,42 @@ StackAt UnwindTable::stack_at(Address address) {
         const bool any = ops->atom == DW_OP_bregx;
         const int base = any ? static_cast<int>(ops->number) : ops->atom - DW_OP_breg0;
         const auto offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
-        return count == 1 && base == stack && offset == word ? StackAt::AsCalled : StackAt::InFrame;
+        return count == 1 && base == stack && offset == pushed ? StackAt::AsCalled : StackAt::InFrame;
     }
     return StackAt::Unknown;
 }
 
+namespace {
+
+// Whether a register has an unchanged value, or is saved at an offset from the CFA, which is then in `offset`.
+bool is_saved_at(Dwarf_Frame* frame, int column, std::optional<int64_t>& offset) {
+    Dwarf_Op memory[3], *ops = nullptr;
+    size_t count = 0;
+    if (dwarf_frame_register(frame, column, memory, &ops, &count) != 0)
+        return false;
+    // libdw expresses "at the CFA plus an offset" by these operations. No operations mean that the register is
+    // unchanged.
+    if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
+        offset = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
+    else if (ops && count != 0)
+        return false;
+    // Above the CFA is the caller's frame. Old versions of libdw read a mark of signed return addresses as a rule for
+    // many registers.
+    return offset.value_or(-1) < 0;
+}
+
+} // namespace
+
 // libdw may describe the CFA by any expression. Handlers only support "register plus offset".
 std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
+    const UnwindColumns columns = file_.architecture().unwind_columns();
     const RegisterFile& registers = file_.architecture().registers();
     for (Dwarf_CFI* table : {debug_.eh_frame(), debug_.debug_frame()}) {
         Dwarf_Frame* found = nullptr;
         if (!table || dwarf_cfi_addrframe(table, address, &found) != 0)
             continue;
         std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, free);
-        Dwarf_Op memory[3], *ops = nullptr;
+        Dwarf_Op* ops = nullptr;
         size_t count = 0;
         if (dwarf_frame_cfa(frame.get(), &ops, &count) != 0 || count != 1)
             return std::nullopt;
@@ -144,13 +168,9 @@ std::optional<FrameRule> UnwindTable::frame_rule(Address address) {
         rule.cfa_offset = static_cast<int64_t>(any ? ops->number2 : ops->number);
         if (rule.cfa_register != registers.frame_pointer && rule.cfa_register != registers.stack_pointer)
             return std::nullopt;
-        if (dwarf_frame_register(frame.get(), registers.frame_pointer, memory, &ops, &count) != 0)
-            return std::nullopt;
-        // libdw expresses "at the CFA plus an offset" by these operations. No operations mean that the register is
-        // unchanged.
-        if (ops && count >= 1 && ops[0].atom == DW_OP_call_frame_cfa)
-            rule.saved_frame_pointer = count >= 2 ? static_cast<int64_t>(ops[1].number) : 0;
-        else if (ops && count != 0)
+        if (!is_saved_at(frame.get(), columns.frame_pointer, rule.saved_frame_pointer) ||
+            !is_saved_at(frame.get(), columns.return_address, rule.saved_return_address) ||
+            (!rule.saved_return_address && registers.call.return_register < 0))
             return std::nullopt;
         return rule;
     }

@@ -25,7 +25,7 @@ struct UnwindEntry {
 // The state of the stack at an instruction, for leaving the function there.
 enum class StackAt {
     Unknown,  // not described
-    AsCalled, // the return address is on top, as at the function's beginning
+    AsCalled, // the stack is as at the function's beginning; on x86-64, the return address is on top
     InFrame,  // the function's frame exists
 };
 

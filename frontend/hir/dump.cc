@@ -227,8 +227,8 @@ class Writer {
         indent_++;
         if (handler.condition)
             line("when " + text(*handler.condition));
-        if (handler.return_address)
-            line("return address at " + text(*handler.return_address));
+        if (handler.entry_stack)
+            line("stack pointer at the entry: " + text(*handler.entry_stack));
         for (size_t i = 0; i < handler.entry_values.size(); i++)
             line(fmt::format("entry{} = {}", i, text(*handler.entry_values[i])));
         statement(*handler.body);

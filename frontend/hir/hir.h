@@ -39,6 +39,7 @@
 #include "runtime/plan/data.h"
 #include "runtime/plan/points.h"
 #include "runtime/plan/probed_files.h"
+#include "runtime/plan/python.h"
 #include "runtime/plan/records.h"
 
 namespace sonde::hir {
@@ -541,7 +542,7 @@ struct Handler {
     // It is correct only for a kernel with the same types: it contains an offset, an address or a constant from these
     // types, or @defined has asked them.
     bool needs_same_types = false;
-    Expr* return_address = nullptr;  // with entry_values: the address of the return address, at the entry
+    Expr* entry_stack = nullptr;     // with entry_values: the stack pointer at the entry; null: it is the current one
     std::vector<plan::Point> points; // in the order in which they were resolved
     plan::TimerSpec timer;           // only for kind Timer
     int64_t order = 0;               // the N of begin(N), end(N), error(N)
@@ -556,6 +557,7 @@ struct Program {
     std::vector<Handler*> handlers;   // in the order of the script
     uint32_t locks = 0;               // number of locks; Handler::lock is less than this
     std::vector<plan::Counter> counters;
+    std::vector<sonde_python> pythons;   // the layouts of the probed interpreters of Python
     std::vector<plan::ProbedFile> files; // the files that contain the points; filled in last (probes/record_files.h)
     std::vector<std::string> texts; // strings that array keys hold as numbers: sorted, no duplicates, the first is ""
     std::vector<CText> c_blocks;    // C declarations for the functions in C; those of the library only if one is called

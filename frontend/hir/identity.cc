@@ -289,20 +289,24 @@ void Key::describe(const Function& function) {
 
 void Key::describe(const Handler& handler) {
     const auto& [name, range, kind, in_kernel, locals, body, condition, entry_values, checks_stack, at_return,
-                 after_call, is_go, reads_registers, needs_same_types, return_address, points, timer, order, lock,
+                 after_call, is_go, reads_registers, needs_same_types, entry_stack, points, timer, order, lock,
                  locked_for] = handler;
     all(name, range, kind, in_kernel, locals);
     add(static_cast<const Stmt*>(body));
     add(condition);
     add(entry_values);
     all(checks_stack, at_return, after_call, is_go, reads_registers, needs_same_types);
-    add(return_address);
+    add(entry_stack);
     all(points.size(), timer.interval_ns, timer.random_ns, order, lock, locked_for);
 }
 
 void Key::whole() {
-    const auto& [globals, functions, handlers, locks, counters, files, texts, c_blocks, point_numbers] = *program_;
-    all(globals.size(), functions.size(), handlers.size(), locks, counters.size(), files.size(), texts.size());
+    const auto& [globals, functions, handlers, locks, counters, pythons, files, texts, c_blocks, point_numbers] =
+        *program_;
+    all(globals.size(), functions.size(), handlers.size(), locks, counters.size(), pythons.size(), files.size(),
+        texts.size());
+    for (const sonde_python& layout : pythons)
+        add(std::string(reinterpret_cast<const char*>(&layout), sizeof layout));
     for (const Global* global : globals)
         describe(*global);
     for (const Function* function : functions)
@@ -330,7 +334,7 @@ std::string identity(const Program& program) {
 std::string identity(const Handler& handler) {
     Key key(true);
     key.add(handler.condition);
-    key.add(handler.return_address);
+    key.add(handler.entry_stack);
     key.add(handler.entry_values);
     key.add(handler.body);
     return key.take();

@@ -9,7 +9,7 @@
 
 namespace sonde::hir {
 
-// Builds an expression that is 1 if the thread is going to take the probed jump. `condition`: Instruction::condition.
-Expr* is_jump_taken(Arena& arena, Range range, const RegisterFile& registers, uint8_t condition);
+// Builds an expression that is 1 if the thread is going to take the probed jump.
+Expr* is_jump_taken(Arena& arena, Range range, const RegisterFile& registers, JumpCondition condition);
 
 } // namespace sonde::hir

@@ -66,6 +66,7 @@ struct Primitive {
     bool per_thread = false; // threads that run at once have different values
     bool of_kernel = false;  // the kernel's memory or stack, for primitives that exist for user and kernel
     bool of_user = false;    // user-space symbols only
+    bool of_python = false;  // Python's stack alone
     // Effects.
     bool sends = false;   // sends a record to the session, to be shown in order with the printed output
     bool changes = false; // has a side effect, although it returns a value
@@ -79,14 +80,19 @@ struct Primitive {
     bool needs_groups = false;    // the groups of the last match of a regular expression
     bool needs_counter = false;   // an event counter
     bool needs_tokens = false;    // the state of tokenize()
+    bool needs_frame = false;     // memory in the handler's frame, although it may return a number
     // Results.
     bool is_unsigned = false;
     bool is_stable = false;   // returns the same value as long as the handler runs
     bool gives_stack = false; // returns a list of addresses as text
     bool in_table = false;    // returns an entry of the table in its first argument
+    bool call_names = false;  // is a constant: SystemCalls::names
     PointText text = PointText::None;
     uint8_t bits = 64;    // number of significant bits if the result is never negative; 64: any number
     uint16_t longest = 0; // maximum length of the string in bytes; 0: unlimited
+    // A call that sema creates with an unknown type gets the type that its context needs: the value of a variable of
+    // Python, which is a number or a text.
+    bool by_context = false;
     // Parameters of the emitter.
     TaskNumber number = TaskNumber::None;
     Clock clock = Clock::Monotonic;

@@ -16,9 +16,11 @@
 #include "frontend/machine/code_flow.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "base/byte_cursor.h"
+#include "frontend/machine/page_addresses.h"
 
 namespace sonde {
 namespace {
@@ -37,7 +39,6 @@ uint64_t effect_of(const Instruction& one, Address next, const RegisterFile& reg
     return one.memory.address(next) << 2 | (one.is_call() ? called : written);
 }
 
-// A call falls through, as if it always returned. If it never does, the edge after it is harmless.
 FlowNode node_of(const Instruction& one, Address at, const RegisterFile& registers) {
     FlowNode node;
     node.address = at;
@@ -64,10 +65,12 @@ FlowNode node_of(const Instruction& one, Address at, const RegisterFile& registe
 
 } // namespace
 
-CodeFlow::CodeFlow(const Architecture& architecture, std::vector<Part> parts, const ReadData& read_data) {
+CodeFlow::CodeFlow(const Architecture& architecture, std::vector<Part> parts, const ReadData& read_data,
+                   const NeverReturns& never_returns)
+    : alignment_(architecture.instruction_alignment()) {
     std::ranges::sort(parts, {}, &Part::low);
     for (const Part& part : parts)
-        decode(architecture, part);
+        decode(architecture, part, never_returns);
     before_.resize(nodes_.size());
     after_.resize(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); i++) {
@@ -79,15 +82,23 @@ CodeFlow::CodeFlow(const Architecture& architecture, std::vector<Part> parts, co
     follow_tables(read_data);
 }
 
-void CodeFlow::decode(const Architecture& architecture, const Part& part) {
+void CodeFlow::decode(const Architecture& architecture, const Part& part, const NeverReturns& never_returns) {
+    PageAddresses addresses;
     for (size_t at = 0; at < part.bytes.size();) {
-        const std::optional<Instruction> one = architecture.decode(std::string_view(part.bytes).substr(at));
+        std::optional<Instruction> one = architecture.decode(std::string_view(part.bytes).substr(at));
         if (!one) {
             cut_ = true;
             return;
         }
         FlowNode node = node_of(*one, part.low + at, architecture.registers());
-        if (one->operation == Operation::Address && one->memory.is_relative)
+        if (one->flow == Flow::Call && never_returns && never_returns(one->target(node.next)))
+            node.falls_through = false;
+        // The load often replaces the table's address by the element.
+        if (const std::optional<Address> table = addresses.address_in(one->memory.base);
+            table && one->memory.element_size != 0)
+            elements_.push_back({nodes_.size(), one->memory.element_size, *table});
+        addresses.complete(*one, node.next);
+        if (one->operation == Operation::Address && one->memory.is_relative && one->memory.page == 0)
             tables_.emplace_back(nodes_.size(), one->memory.address(node.next));
         if (one->operation == Operation::WithConstant)
             compared_.emplace_back(nodes_.size(), one->immediate);
@@ -133,6 +144,45 @@ std::vector<Address> CodeFlow::table_at(Address table, size_t most, const ReadDa
     return targets;
 }
 
+// Reads a table whose elements are distances from a label, in instructions, or from the table itself, in bytes:
+//
+//     adrp x1, table
+//     add  x1, x1, :lo12:table    linkers may replace both by `nop; adr x1, table`
+//     ldrb w1, [x1, w0, uxtw]
+//     adr  x2, label
+//     add  x1, x2, w1, sxtb #2
+//     br   x1
+//
+// The addition extends the element with zeros or with its sign. If both lead to an instruction, the jump gets both
+// edges.
+std::vector<Address> CodeFlow::compact_table(size_t jump, size_t most, const ReadData& read_data) const {
+    const auto is_near = [&](size_t node) { return node < jump && jump - node <= near; };
+    const auto element =
+        std::find_if(elements_.rbegin(), elements_.rend(), [&](const Element& one) { return is_near(one.node); });
+    std::vector<Address> targets;
+    if (element == elements_.rend() || element->size > sizeof(int32_t))
+        return targets;
+    const auto label = std::find_if(tables_.rbegin(), tables_.rend(), [&](const auto& one) {
+        return is_near(one.first) && one.second != element->table;
+    });
+    const Address from = label == tables_.rend() ? element->table : label->second;
+    const uint64_t unit = label == tables_.rend() ? 1 : alignment_;
+    const std::string bytes = read_data(element->table, element->size * most);
+    for (size_t at = 0; at + element->size <= bytes.size(); at += element->size) {
+        uint64_t value = 0;
+        std::memcpy(&value, &bytes[at], element->size); // little-endian
+        const auto unused = static_cast<unsigned>(64 - 8 * element->size);
+        const auto with_sign = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
+        const size_t before = targets.size();
+        for (const uint64_t distance : {value, with_sign})
+            if (index_of(from + distance * unit))
+                targets.push_back(from + distance * unit);
+        if (targets.size() == before)
+            break;
+    }
+    return targets;
+}
+
 // Adds edges from each indirect jump to the targets in its table.
 void CodeFlow::follow_tables(const ReadData& read_data) {
     std::vector<size_t> jumps;
@@ -158,7 +208,10 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
         for (const auto& [node, targets] : found)
             if (node < jump && jump - node <= near)
                 tables = {targets};
-        if (tables.empty())
+        if (alignment_ > 1) {
+            tables = {compact_table(jump, most, read_data)};
+            most = 2 * most_targets;
+        } else if (tables.empty())
             std::ranges::transform(found, std::back_inserter(tables), [](const auto& one) { return one.second; });
         // The instruction itself has the address of its table.
         if (nodes_[jump].target != 0) {
@@ -171,9 +224,13 @@ void CodeFlow::follow_tables(const ReadData& read_data) {
             }
             tables = {targets};
         }
+        bool any = false;
         for (const std::vector<Address>& targets : tables)
-            for (size_t i = 0; i < std::min(most, targets.size()); i++)
+            for (size_t i = 0; i < std::min(most, targets.size()); i++) {
                 add_edge(jump, targets[i]);
+                any = true;
+            }
+        unknown_jump_ = unknown_jump_ || !any;
     }
 }
 

@@ -89,11 +89,12 @@ bool CodeMap::reads_as_code(size_t begin, size_t end, std::vector<size_t>& start
 }
 
 void CodeMap::add_gap(size_t begin, size_t end) {
-    while (begin < end && architecture_->is_padding(code_[begin]))
-        begin++;
+    const std::string_view padding = architecture_->padding();
+    while (code_.substr(begin, end - begin).starts_with(padding))
+        begin += padding.size();
     size_t last = end;
-    while (last > begin && architecture_->is_padding(code_[last - 1]))
-        last--;
+    while (code_.substr(begin, last - begin).ends_with(padding))
+        last -= padding.size();
     std::vector<size_t> starts;
     if (!reads_as_code(begin, last, starts)) {
         // The last bytes before the padding may belong to an instruction.

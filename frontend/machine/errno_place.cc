@@ -2,9 +2,9 @@
 //
 //   errno = thread pointer + distance of the C library's block (known to the loader) + offset of errno in the block
 //
-// A relocation of type TPOFF64 in the C library makes the loader store such a distance in a slot of the library, for
-// another of its thread-local variables. The difference of two offsets in one block is constant, so this slot is
-// enough.
+// A relocation (DynamicRelocation::ThreadDistance) in the C library makes the loader store such a distance in a slot of
+// the library, for another of its thread-local variables. The difference of two offsets in one block is constant, so
+// this slot is enough.
 //
 // The slot's address at run time needs the load address of the C library. find_import() finds a pointer in the probed
 // module that the loader sets to a function of the C library. That function must have a single version: with two
@@ -78,17 +78,17 @@ std::optional<ErrnoPlace::Import> find_import(const ElfFile& file, const ElfFile
 
 // In a program that is linked statically, `errno` is in the program's own block at a constant distance. Otherwise it is
 // in one of the shared libraries.
-Result<ErrnoPlace> find_errno(const std::string& path) {
-    Result<ElfFile> file = ElfFile::open(path);
+Result<ErrnoPlace> find_errno(const std::string& path, const Architecture& architecture) {
+    Result<ElfFile> file = ElfFile::open_for(path, architecture.machine());
     if (!file)
         return std::move(file).error();
     std::optional<uint64_t> own = errno_in_block(*file);
     if (std::optional<ThreadBlock> block = find_thread_block(*file); own && block && block->distance)
         return ErrnoPlace{*block->distance + static_cast<int64_t>(*own), {}, {}};
-    std::vector<std::string> candidates = shared_libraries(path, host_architecture().library_search());
+    std::vector<std::string> candidates = shared_libraries(path, architecture.library_search());
     candidates.insert(candidates.begin(), path);
     for (const std::string& candidate : candidates) {
-        Result<ElfFile> library = ElfFile::open(candidate);
+        Result<ElfFile> library = ElfFile::open_for(candidate, architecture.machine());
         std::optional<uint64_t> place = library ? errno_in_block(*library) : std::nullopt;
         if (!place)
             continue;

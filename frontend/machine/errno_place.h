@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "arch/architecture.h"
 #include "base/result.h"
 
 namespace sonde {
@@ -30,6 +31,6 @@ struct ErrnoPlace {
 
 // Finds `errno` for the program or library in a file. Fails with a reason if this is not possible, for example without
 // glibc or without such a pointer.
-Result<ErrnoPlace> find_errno(const std::string& path);
+Result<ErrnoPlace> find_errno(const std::string& path, const Architecture& architecture);
 
 } // namespace sonde

@@ -48,7 +48,8 @@ struct LocationOp {
         Over,
         Rot,
         Pick,
-        ThreadBase, // push the thread pointer (the base of fs)
+        ThreadBase, // push the thread pointer
+        Choose, // pop c, pop b, pop a, push b if a is not 0, else c. The operations of the other one read no memory.
     } code;
     int64_t operand = 0;
 

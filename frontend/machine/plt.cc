@@ -32,7 +32,7 @@ std::vector<PltEntry> read_plt(const ElfFile& file) {
     if (!architecture || architecture->plt_sections().empty())
         return out;
     std::map<uint64_t, std::string> slots = read_slots(file);
-    for (const auto& [section_name, entry_size] : architecture->plt_sections()) {
+    for (const auto& [section_name, alignment, least_size] : architecture->plt_sections()) {
         const ElfSection* section = file.find_section(section_name);
         if (!section || section->type == SHT_NOBITS)
             continue;
@@ -42,10 +42,12 @@ std::vector<PltEntry> read_plt(const ElfFile& file) {
         if (!bytes)
             continue;
         const std::string_view code = *bytes;
-        for (size_t at = 0; at < code.size(); at += entry_size) {
+        for (size_t at = 0; at < code.size();) {
             const std::optional<uint64_t> place = architecture->plt_slot(code.substr(at), section->address + at);
             if (auto slot = place ? slots.find(*place) : slots.end(); slot != slots.end())
                 out.push_back({slot->second, section->address + at});
+            // The rest of an entry can look like an entry without its first instruction.
+            at += place ? least_size : alignment;
         }
     }
     std::sort(out.begin(), out.end(), [](const PltEntry& a, const PltEntry& b) { return a.address < b.address; });

@@ -1,12 +1,15 @@
-// See thread_block.h. The offset of a program's block follows from its program header PT_TLS: the block ends at the
-// thread pointer, and its beginning is aligned like the segment.
+// See thread_block.h. The distance of a program's block follows from its program header PT_TLS. The block's beginning
+// is aligned like the segment. It is the first place after the space at the thread pointer (variant I), or the last
+// place that lets the block end before the thread pointer (variant II).
 #include "frontend/machine/thread_block.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <gelf.h>
 
 #include "arch/architecture.h"
+#include "base/byte_cursor.h"
 
 namespace sonde {
 
@@ -37,21 +40,60 @@ std::optional<ThreadBlock> find_thread_block(const ElfFile& file) {
         return std::nullopt;
     if (!is_program)
         return ThreadBlock{.distance = std::nullopt, .size = block->p_memsz};
-    // The program's block ends at the thread pointer and is aligned.
+    const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
+    if (!architecture)
+        return std::nullopt;
     uint64_t align = std::max<uint64_t>(block->p_align, 1);
     uint64_t size = block->p_memsz;
     // An alignment that is not a power of two, or a huge block, means that the file is corrupt.
     if ((align & (align - 1)) != 0 || align > (1 << 20) || size > (1 << 30))
         return std::nullopt;
+    if (const uint64_t space = architecture->thread_storage().space)
+        return ThreadBlock{.distance = static_cast<int64_t>(space + ((block->p_vaddr - space) & (align - 1))),
+                           .size = size};
     uint64_t skew = (0 - block->p_vaddr - size) & (align - 1);
     return ThreadBlock{.distance = -static_cast<int64_t>(size + skew), .size = size};
 }
+
+namespace {
+
+std::optional<ThreadSlot::Kind> slot_kind(DynamicRelocation relocation) {
+    switch (relocation) {
+    case DynamicRelocation::ThreadDistance:
+        return ThreadSlot::Distance;
+    case DynamicRelocation::ThreadModule:
+        return ThreadSlot::Module;
+    case DynamicRelocation::ThreadDescriptor:
+        return ThreadSlot::Descriptor;
+    default:
+        return std::nullopt;
+    }
+}
+
+// Whether the library uses a C library other than glibc.
+bool has_other_libc(const ElfFile& file) {
+    const std::string_view strings = file.section_data(".dynstr");
+    if (strings.empty() || strings.back() != '\0')
+        return false;
+    for (const Elf64_Dyn& entry : values_in<Elf64_Dyn>(file.section_data(".dynamic"))) {
+        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val >= strings.size())
+            continue;
+        const std::string_view name = strings.data() + entry.d_un.d_val;
+        if (name.starts_with("libc.") && name != "libc.so.6")
+            return true;
+    }
+    return false;
+}
+
+} // namespace
 
 std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
     std::optional<ThreadSlot> found;
     const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
     if (!architecture)
         return found;
+    const bool other_libc = has_other_libc(file);
+    std::pair<ThreadSlot::Kind, bool> best; // what `found` is
     for (const ElfSection& section : file.sections()) {
         if (section.type != SHT_RELA)
             continue;
@@ -65,17 +107,19 @@ std::optional<ThreadSlot> find_thread_slot(const ElfFile& file) {
         GElf_Rela entry;
         for (int i = 0; gelf_getrela(data, i, &entry); i++) {
             uint64_t type = GELF_R_TYPE(entry.r_info), index = GELF_R_SYM(entry.r_info);
-            const DynamicRelocation kind = architecture->dynamic_relocation(static_cast<uint32_t>(type));
-            if (kind != DynamicRelocation::ThreadDistance && kind != DynamicRelocation::ThreadModule)
+            const std::optional<ThreadSlot::Kind> kind =
+                slot_kind(architecture->dynamic_relocation(static_cast<uint32_t>(type)));
+            // A symbol of the library may have another definition in another module.
+            const auto rank = std::pair(kind.value_or(ThreadSlot::Descriptor), index != 0);
+            if (!kind || (found && best <= rank) || (*kind == ThreadSlot::Module && other_libc))
                 continue;
             GElf_Sym symbol{};
             if (index != 0 && (!symbols || !gelf_getsym(symbols, static_cast<int>(index), &symbol) ||
                                symbol.st_shndx == SHN_UNDEF)) // defined in another module
                 continue;
-            // Prefer a distance: it needs one read at run time, a module index needs three.
-            bool distance = kind == DynamicRelocation::ThreadDistance;
-            if (!found || (distance && !found->distance))
-                found = ThreadSlot{entry.r_offset, distance, static_cast<int64_t>(symbol.st_value) + entry.r_addend};
+            found =
+                ThreadSlot{entry.r_offset, *kind, static_cast<int64_t>(symbol.st_value) + entry.r_addend, !other_libc};
+            best = rank;
         }
     }
     return found;

@@ -54,6 +54,12 @@ Location in_memory(const AssemblyOperand& operand, uint64_t address, const Archi
     }
     if (operand.index >= 0) {
         push(out, LocationOp::Register, operand.index);
+        if (const int64_t unused = 64 - 8 * int64_t{operand.index_size}; unused > 0) {
+            push(out, LocationOp::Constant, unused);
+            push(out, LocationOp::Shl);
+            push(out, LocationOp::Constant, unused);
+            push(out, operand.extends_sign ? LocationOp::Sar : LocationOp::Shr);
+        }
         if (operand.scale != 1) {
             push(out, LocationOp::Constant, operand.scale);
             push(out, LocationOp::Mul);
@@ -126,6 +132,17 @@ UsdtArgument parse_usdt_argument(std::string_view text, uint64_t address, const 
     return out;
 }
 
+// Removes the first argument from a list that blanks separate. A blank in brackets does not separate:
+// "-4@w1 -8@[sp, 72]".
+static std::string_view take_argument(std::string_view& list) {
+    size_t end = 0;
+    for (bool inside = false; end < list.size() && (inside || list[end] != ' '); end++)
+        inside = list[end] == '[' || (inside && list[end] != ']');
+    const std::string_view out = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    return out;
+}
+
 std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
     std::vector<UsdtMark> marks;
     const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
@@ -169,13 +186,9 @@ std::vector<UsdtMark> read_usdt_marks(const ElfFile& file) {
         if (words[2])
             mark.semaphore_offset = file.file_offset(words[2] + moved);
         std::string_view arguments = strings[2];
-        while (!arguments.empty()) {
-            size_t end = std::min(arguments.find(' '), arguments.size());
-            if (end > 0)
-                mark.arguments.push_back(
-                    parse_usdt_argument(arguments.substr(0, end), mark.address, symbol, *architecture));
-            arguments.remove_prefix(std::min(end + 1, arguments.size()));
-        }
+        while (!arguments.empty())
+            if (const std::string_view one = take_argument(arguments); !one.empty())
+                mark.arguments.push_back(parse_usdt_argument(one, mark.address, symbol, *architecture));
         marks.push_back(std::move(mark));
     }
     return marks;

@@ -23,15 +23,27 @@ Result<DwarfModule*> ProbeEnvironment::module(const std::string& path) {
     Result<std::unique_ptr<DwarfModule>> opened = DwarfModule::open(path);
     if (!opened)
         return std::move(opened).error();
+    if (Result<void> here = (*opened)->file().elf().runs_on(architecture->machine()); !here && !listing)
+        return std::move(here).error();
     return modules_.emplace(path, *std::move(opened)).first->second.get();
 }
+
+namespace {
+
+Error unknown_kernel(const KernelFiles& kernel) {
+    return Error(fmt::format("the kernel for which to translate is not known{}{}: pass its vmlinux or vmlinuz, or a "
+                             "copy of its /sys/kernel/btf/vmlinux, to -r",
+                             kernel.why_no_types.empty() ? "" : ": ", kernel.why_no_types));
+}
+
+} // namespace
 
 // The same header has other sizes in 32-bit programs, so the width is part of the key.
 Result<HeaderTypes*> ProbeEnvironment::header(const std::string& name, bool is_32_bit) {
     auto found = headers_.find({name, is_32_bit});
     if (found != headers_.end())
         return found->second.get();
-    Result<std::unique_ptr<HeaderTypes>> opened = HeaderTypes::open(name, is_32_bit);
+    Result<std::unique_ptr<HeaderTypes>> opened = HeaderTypes::open(name, is_32_bit, header_target);
     if (!opened)
         return std::move(opened).error();
     return headers_.emplace(std::pair(name, is_32_bit), *std::move(opened)).first->second.get();
@@ -39,13 +51,15 @@ Result<HeaderTypes*> ProbeEnvironment::header(const std::string& name, bool is_3
 
 Result<HeaderTypes*> ProbeEnvironment::system_headers() {
     if (!system_headers_)
-        system_headers_.emplace(HeaderTypes::open_system());
+        system_headers_.emplace(HeaderTypes::open_system(header_target));
     if (!*system_headers_)
         return Error(system_headers_->error());
     return (**system_headers_).get();
 }
 
 Result<KernelTypes*> ProbeEnvironment::kernel() {
+    if (other_kernel && other_kernel->is_unknown())
+        return unknown_kernel(*other_kernel);
     if (!kernel_)
         kernel_.emplace(other_kernel ? KernelTypes::open(*other_kernel) : KernelTypes::open());
     if (!*kernel_)
@@ -90,6 +104,8 @@ std::string ProbeEnvironment::kernel_release() const {
 // Tries the files where distributions install it, then a debuginfod server. A file of another build is worse than none:
 // its addresses and offsets would be wrong. So the build id must match.
 Result<DwarfModule*> ProbeEnvironment::kernel_debug_info() {
+    if (other_kernel && other_kernel->is_unknown())
+        return unknown_kernel(*other_kernel);
     Result<std::string> build_id =
         other_kernel ? Result<std::string>(other_kernel->build_id) : running_kernel_build_id();
     if (!build_id)
@@ -154,7 +170,10 @@ Result<DwarfModule*> ProbeEnvironment::module_debug_info(const std::string& name
 
 const Result<std::string>& ProbeEnvironment::kernel_symbols() const {
     if (!symbols_ && other_kernel)
-        symbols_ = Error(fmt::format("sonde does not know the symbols of the kernel in `{}`", other_kernel->path));
+        symbols_ =
+            Error(other_kernel->is_unknown()
+                      ? "sonde does not know the symbols of the kernel for which it translates"
+                      : fmt::format("sonde does not know the symbols of the kernel in `{}`", other_kernel->path));
     else if (!symbols_)
         symbols_ = read_kallsyms();
     return *symbols_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "base/kept_texts.h"
 #include "base/kernel_files.h"
 #include "base/result.h"
@@ -26,10 +27,18 @@ namespace sonde {
 
 // The environment of one translation. It lives as long as the translation and owns the opened modules.
 struct ProbeEnvironment {
+    explicit ProbeEnvironment(const Architecture& machine) : architecture(&machine) {}
+
+    const Architecture* architecture; // of the machine that will run the plan
     bool guru = false;
     // Returns the cache of facts from earlier sessions. Without a cache, it is null or returns null.
     std::function<KeptTexts*()> kept_texts;
-    const KernelFiles* other_kernel = nullptr; // -r: the kernel that the script is for; null: the running kernel
+    // The kernel that the script is for; null: the running kernel. It is unknown if the script is for another machine
+    // and nothing names its kernel (KernelFiles::is_unknown).
+    const KernelFiles* other_kernel = nullptr;
+    // The script is for another machine (--arch, --sysroot), so the processes of this one have nothing to do with it.
+    bool is_elsewhere = false;
+    HeaderTarget header_target;
     std::string command_path; // -c: the command's program, used by `process` without an argument; empty without -c
     int64_t target_pid = 0;   // -x
     std::string attach;       // --attach: the kind of link that the user wants; empty: the best one
@@ -50,7 +59,8 @@ struct ProbeEnvironment {
     // Tries to count these events on this machine. Returns 0 or the error number.
     std::function<int(const plan::PerfSpec&)> try_counter;
 
-    // Opens a module, or returns the one already opened. Fails like DwarfModule::open.
+    // Opens a module, or returns the one already opened. Fails like DwarfModule::open. A module for another machine can
+    // only be listed.
     Result<DwarfModule*> module(const std::string& path);
     // Returns the module already opened for that file (symbolic links are resolved), or null.
     DwarfModule* opened_module(const std::string& path) const;
@@ -63,6 +73,7 @@ struct ProbeEnvironment {
     Result<HeaderTypes*> system_headers();
     // Returns the kernel's types. Fails like KernelTypes::open.
     Result<KernelTypes*> kernel();
+    std::vector<sonde_python> python_layouts; // of the probed interpreters, at most SONDE_PYTHON_MOST
     std::vector<Syscall> unimplemented_calls; // those of this kernel; filled when first needed
     std::set<std::string> told_no_variables;  // files about whose missing variables the user was warned
     // Returns the debug information of exactly this build of the kernel, or an error.

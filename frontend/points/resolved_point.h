@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "arch/architecture.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/types/kernel_types.h"
+#include "languages/python/places.h"
 #include "runtime/plan/points.h"
 
 namespace sonde {
@@ -42,6 +44,20 @@ struct Sharing {
     std::string once;
 };
 
+// A function of Python. Its place is in the interpreter's loop, so handlers select the calls that the point means. The
+// patterns are as for glob_match().
+struct ResolvedPoint;
+struct PythonPoint {
+    uint32_t layout = 0; // index in ProbeEnvironment::python_layouts
+    PythonPlace place;
+    bool is_return = false;
+    std::string file = {};     // a pattern for the path, or for its end
+    std::string function = {}; // a pattern for the qualified name or, without a dot, for the name
+    std::string script = {};   // only processes with this word in the command line; empty: all
+    // Of a return: the points of the function's calls, for `@entry`.
+    std::shared_ptr<const std::vector<ResolvedPoint>> calls = nullptr;
+};
+
 // One place where a handler runs.
 struct ResolvedPoint {
     plan::ProbeKind kind{}; // Begin
@@ -56,8 +72,9 @@ struct ResolvedPoint {
     const VariableSource* variables = nullptr;
     // Where variables are evaluated. A null module means: not in a program.
     DwarfModule* module = nullptr;
-    // The architecture of the traced file.
-    const Architecture& architecture() const { return module ? module->file().architecture() : host_architecture(); }
+    // That of the machine that will run the plan (resolve_point() sets it), and that of the traced code.
+    const Architecture* machine = nullptr;
+    const Architecture& architecture() const { return module ? module->file().architecture() : *machine; }
     FunctionInstance function;
     Address address = 0;          // the probed instruction, as an address in the module
     std::vector<Arrival> repeats; // from where execution comes to the address without a call (frontend/sema/arrivals.h)
@@ -89,8 +106,9 @@ struct ResolvedPoint {
     bool after_call = false;
     // The instruction is a jump to another function (a tail call), so the result is not known yet.
     bool leaves_by_jump = false;
-    std::optional<uint8_t> jump_condition; // see FunctionExit::condition and TailJump::condition
-    bool reads_registers = false;          // the handler needs the kernel's registers
+    std::optional<JumpCondition> jump_condition; // see FunctionExit::condition and TailJump::condition
+    bool reads_registers = false;                // the handler needs the kernel's registers
+    std::optional<PythonPoint> python;
 };
 
 } // namespace sonde

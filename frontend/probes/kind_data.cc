@@ -138,7 +138,7 @@ struct Object {
 };
 std::optional<Object> find_object(DwarfModule& module, const std::string& wanted, std::vector<std::string>& names) {
     std::optional<Object> out;
-    if (Result<ElfFile> file = ElfFile::open(module.path())) {
+    if (Result<ElfFile> file = ElfFile::open_any_machine(module.path())) {
         file->for_each_symbol([&](const ElfSymbol& symbol) {
             if (symbol.type != STT_OBJECT || symbol.section == SHN_UNDEF)
                 return true;

@@ -137,7 +137,8 @@ void explain_no_tracepoint(Resolving& resolving, const TracepointPattern& patter
     // The kernel creates tracepoints of single system calls differently; they are not raw tracepoints.
     for (auto [prefix, suffix] :
          {std::pair<std::string_view, std::string_view>{"sys_enter_", ""}, {"sys_exit_", ".return"}})
-        if (!module && name.starts_with(prefix) && is_syscall(name.substr(prefix.size()))) {
+        if (!module && name.starts_with(prefix) &&
+            is_syscall(name.substr(prefix.size()), *resolving.env.architecture)) {
             report.help(fmt::format("write the system call as `syscall.{}{}`", name.substr(prefix.size()), suffix));
             return;
         }

@@ -133,9 +133,11 @@ void explain_nothing(Resolving& resolving, KernelTypes& kernel, const FunctionPo
 bool prefers_trampolines(const ProbeEnvironment& env, bool several) {
     if (env.attach == "kprobe")
         return false;
+    if (env.attach == "fentry" && !several)
+        return true;
     const KernelFacts& kernel = *env.kernel_facts;
     const bool fentry = kernel.why_not_fentry().empty(), kprobe = kernel.why_not_kprobe().empty();
-    if (several || (env.attach != "fentry" && kernel.preempts_handlers()))
+    if (several || kernel.preempts_handlers())
         return fentry && !kprobe;
     return fentry || !kprobe;
 }

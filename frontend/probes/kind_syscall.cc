@@ -26,8 +26,8 @@ namespace sonde {
 namespace {
 
 // Returns the encoded places of a call's arguments in a 32-bit program: one byte for each argument, the first in the
-// lowest byte. A byte is a register's number with a SONDE_ARGUMENT_* in the upper bits (arch/x86_64/calls_32.h).
-// `sources` is the column of syscalls_32.def. By default the arguments are in the registers, in order, and a `long` is
+// lowest byte. A byte is a register's number with a SONDE_ARGUMENT_* in the upper bits (arch/narrow_arguments.h).
+// `sources` is the field of NarrowCallNumber. By default the arguments are in the registers, in order, and a `long` is
 // extended by sign.
 //
 // For pread64 with "1 2 3 +4", the fourth byte says that the offset's halves are in the registers 4 and 5.
@@ -56,36 +56,45 @@ uint64_t narrow_arguments(std::string_view parameters, std::string_view sources)
     return out;
 }
 
-// Returns all calls that a 64-bit or a 32-bit program can make, each once. A row of the 32-bit table either adds a
-// number to a call of the 64-bit table (SAME), or is a separate call (CALL). From `first_of_all_architectures` on,
-// both tables would have the same numbers, so the 32-bit table has no such rows.
-std::vector<Syscall> make_syscalls() {
-    const SystemCalls& calls = host_architecture().system_calls();
+// Returns all calls that a 64-bit or a 32-bit program can make, each once, in the order of the numbers of 64-bit
+// programs; then those of 32-bit programs only. From `first_of_all_architectures` on, both have the same numbers, so
+// the tables have no such rows.
+std::vector<Syscall> make_syscalls(const SystemCalls& calls) {
+    const std::span<const SystemCallRow> rows = system_call_rows();
     std::vector<Syscall> all;
-    for (const SystemCallRow& row : calls.rows)
-        all.push_back({row.number, row.name, row.parameters, row.text});
-    auto add = [&](int64_t number, std::string_view name, std::string_view sources) {
-        const auto call = std::ranges::find(all, name, &Syscall::name);
+    const auto find = [&](std::string_view name) { return std::ranges::find(all, name, &Syscall::name); };
+    for (const SystemCallNumber& one : calls.numbers) {
+        const auto row = std::ranges::find(rows, std::string_view(one.name), &SystemCallRow::name);
+        CHECK(row != rows.end());
+        all.push_back(
+            {one.number, one.name, one.parameters ? one.parameters : row->parameters, one.text ? one.text : row->text});
+    }
+    for (const SystemCallRow& row : rows)
+        if (row.number >= 0)
+            all.push_back({row.number, row.name, row.parameters, row.text});
+    for (const SystemCallRow& row : rows)
+        if (find(row.name) == all.end() &&
+            std::ranges::count(calls.narrow_numbers, std::string_view(row.name), &NarrowCallNumber::name) > 0)
+            all.push_back({-1, row.name, row.parameters, row.text});
+    const auto add = [&](int64_t number, std::string_view name, std::string_view sources) {
+        const auto call = find(name);
         CHECK(call != all.end());
         call->narrow_calls.push_back({number, narrow_arguments(call->parameters, sources)});
     };
-    if (!calls.narrow_rows.empty())
+    if (!calls.narrow_numbers.empty())
         for (const Syscall& call : all)
             if (call.number >= first_of_all_architectures)
                 add(call.number, call.name, "");
-    for (const NarrowCallRow& row : calls.narrow_rows)
-        if (row.parameters)
-            all.push_back({-1,
-                           row.name,
-                           row.parameters,
-                           row.text,
-                           {{row.number, narrow_arguments(row.parameters, row.sources)}}});
-        else
-            add(row.number, row.name, row.sources);
+    for (const NarrowCallNumber& one : calls.narrow_numbers)
+        add(one.number, one.name, one.sources);
     return all;
 }
-const std::vector<Syscall>& all_syscalls() {
-    static const std::vector<Syscall> all = make_syscalls();
+// Points refer to the elements, so these never move.
+const std::vector<Syscall>& all_syscalls(const Architecture& architecture) {
+    static std::map<const Architecture*, std::vector<Syscall>> made;
+    std::vector<Syscall>& all = made[&architecture];
+    if (all.empty())
+        all = make_syscalls(architecture.system_calls());
     return all;
 }
 
@@ -112,7 +121,7 @@ constexpr int beyond_table = 511;
 using CallFunctions = std::map<std::string, bool, std::less<>>;
 
 CallFunctions find_call_functions(const ProbeEnvironment& env) {
-    const std::string_view prefix = host_architecture().system_calls().function_prefix;
+    const std::string_view prefix = env.architecture->system_calls().function_prefix;
     CallFunctions out;
     const Result<std::string>& list = env.kernel_symbols();
     for (std::string_view rest = lines(list); auto symbol = next_symbol(rest);)
@@ -158,8 +167,8 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
                                            : !function->second;
     };
     std::vector<Syscall> out;
-    const std::vector<Syscall>& all = all_syscalls();
-    const auto unnamed = host_architecture().system_calls().unnamed;
+    const std::vector<Syscall>& all = all_syscalls(*env.architecture);
+    const auto unnamed = env.architecture->system_calls().unnamed;
     for (int number = 0; number <= beyond_table; number++) {
         const auto known = std::ranges::find(all, number, &Syscall::number);
         const auto own = std::ranges::find(unnamed, number, &std::pair<int, std::string_view>::first);
@@ -170,8 +179,7 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
         const auto narrow = std::ranges::find_if(all, [&](const Syscall& one) {
             return std::ranges::count(one.narrow_calls, number, &plan::NarrowCall::number) > 0;
         });
-        const bool calls_others = number == SONDE_CALL_OLD_SELECT || number == SONDE_CALL_OLD_MMAP ||
-                                  number == SONDE_CALL_SOCKETCALL || number == SONDE_CALL_IPC;
+        const bool calls_others = std::ranges::count(env.architecture->system_calls().outer_calls, number) > 0;
         if (narrow != all.end() ? narrow->number >= 0 && is_missing(narrow->number, narrow->name) : !calls_others)
             out.push_back({-1, no_code, "", "", {{number, 0}}});
     }
@@ -180,8 +188,9 @@ std::vector<Syscall> calls_without_code(const ProbeEnvironment& env) {
 
 } // namespace
 
-bool is_syscall(std::string_view name) {
-    return std::ranges::find(all_syscalls(), name, &Syscall::name) != all_syscalls().end();
+bool is_syscall(std::string_view name, const Architecture& architecture) {
+    const std::vector<Syscall>& all = all_syscalls(architecture);
+    return std::ranges::find(all, name, &Syscall::name) != all.end();
 }
 
 // Adds a point for each matching call. Most of the code is for names that do not match.
@@ -207,6 +216,7 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
     KernelTypes* kernel = open_kernel(resolving);
     if (!kernel)
         return {};
+    const Architecture& architecture = *resolving.env.architecture;
     std::string wanted = component->name;
     for (auto [name, now] : synonyms)
         if (wanted == name)
@@ -229,7 +239,7 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
                                             syscall.narrow_calls.empty() ? 0 : syscall.narrow_calls[0].number);
         points.push_back(std::move(resolved));
     };
-    for (const Syscall& syscall : all_syscalls())
+    for (const Syscall& syscall : all_syscalls(architecture))
         if (glob_match(wanted, syscall.name))
             add(syscall);
     if (wanted == no_code) {
@@ -242,9 +252,16 @@ std::vector<ResolvedPoint> resolve_syscall(Resolving& resolving) {
     }
     // A probe of a call that no program can make is valid, but is never hit.
     bool is_absent = std::find(std::begin(absent), std::end(absent), wanted) != std::end(absent);
-    if (points.empty() && !is_absent && !wanted.starts_with("compat_")) {
+    const bool is_elsewhere = std::ranges::count(system_call_rows(), wanted, &SystemCallRow::name) > 0;
+    if (points.empty() && is_elsewhere) {
+        DiagBuilder report = resolving.diags.report(
+            DiagId::NoMatch, component->range, fmt::format("{} has no system call `{}`", architecture.name(), wanted));
+        for (const auto& [name, now] : architecture.system_calls().replaced)
+            if (name == wanted)
+                report.help(fmt::format("programs make `{}` instead: probe `syscall.{}`", now, now));
+    } else if (points.empty() && !is_absent && !wanted.starts_with("compat_")) {
         std::vector<std::string> names;
-        for (const Syscall& syscall : all_syscalls())
+        for (const Syscall& syscall : all_syscalls(architecture))
             names.emplace_back(syscall.name);
         resolving.diags
             .report(DiagId::NoMatch, component->range, fmt::format("unknown system call `{}`", component->name))

@@ -22,8 +22,8 @@ struct Resolving {
 #include "frontend/probes/probe_kinds.def"
 #undef PROBE_KIND
 
-// Whether the kernel has a system call with this name, for 64-bit or 32-bit programs.
-bool is_syscall(std::string_view name);
+// Whether kernels of the architecture have a system call with this name, for 64-bit or 32-bit programs.
+bool is_syscall(std::string_view name, const Architecture& architecture);
 
 // Returns the source form of the components before `end`. For many kinds this is also pp().
 std::string point_text(const ast::ProbePoint& point, size_t end = SIZE_MAX);

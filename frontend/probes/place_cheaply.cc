@@ -1,8 +1,8 @@
 // Chooses the instruction at which a function's probe is placed.
 //
 // The problem. The kernel executes a probed instruction in one of two ways. It emulates some instructions, such as
-// `push`. Any other one is copied and single-stepped, which costs up to ten times as much. Most functions begin with
-// `push`, so their first instruction is the best place:
+// `push`. Any other one is copied and single-stepped, which costs up to ten times as much. On x86-64, most functions
+// begin with `push`, so their first instruction is the best place:
 //
 //     push %rbp             <- cheap, but parameters are still in registers
 //     mov  %rsp,%rbp
@@ -19,7 +19,11 @@
 // A loop can begin right after the prologue, and then a probe there is hit in each round. In this case the probe must
 // be placed before the prologue, or the number of calls is wrong.
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "arch/architecture.h"
 #include "frontend/dwarf/function_body.h"
 #include "frontend/probes/probe.h"
 
@@ -98,8 +102,8 @@ struct EntryPlace {
 
 // Chooses the place in this order:
 // * A function without debug information, or an inlined copy: the cheap instruction, or else the entry.
-// * If the prologue ends in a loop, or if the handler's parameters are known at the entry: the cheap instruction there.
-//   If none is cheap, a loop or optimized code gets the first instruction, and other code the end of its prologue.
+// * If the prologue ends in a loop, or if the handler's parameters are known at the entry: the cheap instruction there,
+//   or the first one if none is cheap. The prologue may change registers of arguments that the handler reads by number.
 // * Unoptimized code with a prologue: the end of the prologue.
 // * Optimized code: the first address in the first block at which all parameters are available, or the end of the
 //   prologue. If neither has them, the place is chosen as in the second case.
@@ -128,15 +132,37 @@ EntryPlace choose_entry(const ResolvedPoint& point, const std::vector<const ast:
         if (prologue && parameters && known_at(point, *parameters, function.body))
             return {function.body, false, false};
     }
-    // Optimized code has exact locations of its variables, even after an endbr64.
-    if (!cheap && (repeats || optimized))
-        cheap = function.entry;
-    if (cheap)
-        return {*cheap, true, true};
-    return {function.body, !prologue, false};
+    return {cheap.value_or(function.entry), true, true};
+}
+
+// Whether the place of the result is only known from a register at the entry, and the code before the address does not
+// keep the register's value.
+bool needs_entry_for_result(const ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets,
+                            Address address) {
+    if (!point.function.has_debug_info || !std::ranges::any_of(targets, [](const ast::TargetExpr* one) {
+            return one->base == ast::TargetExpr::Variable && (one->name == "$return" || one->name == "$$return");
+        }))
+        return false;
+    const int reg = point.architecture().registers().memory_result.address;
+    return point.module->calling_convention().result_location(point.function).of_entry &&
+           point.module->parameter_locations().value_of_entry(point.function, reg, address).empty();
+}
+
+// Moves an address together with the offset in a file (or from a kernel symbol); both change by the same distance.
+void move(Address& address, uint64_t& offset, Address to) {
+    offset += to - address;
+    address = to;
 }
 
 } // namespace
+
+void keep_result_known(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
+    if (!point.is_function || !point.is_return || point.is_go || !point.module ||
+        !needs_entry_for_result(point, targets, point.entry_address))
+        return;
+    move(point.entry_address, point.point.entry_offset, point.function.entry);
+    point.at_call = true;
+}
 
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets) {
     bool whole_function = point.module && (point.address == point.function.entry ||
@@ -145,13 +171,13 @@ void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr
         point.at_call = true;
     if (!point.is_function || !whole_function || point.is_go)
         return;
-    const EntryPlace entry = choose_entry(point, targets);
+    EntryPlace entry = choose_entry(point, targets);
+    if (point.is_return && entry.address != point.function.entry &&
+        needs_entry_for_result(point, targets, entry.address)) {
+        const std::optional<Address> cheap = point.module->cheap_entry(point.function);
+        entry = {cheap.value_or(point.function.entry), true, true};
+    }
     point.at_call = entry.at_call;
-    // Moves an address together with the offset in a file (or from a kernel symbol); both change by the same distance.
-    auto move = [](Address& address, uint64_t& offset, Address to) {
-        offset += to - address;
-        address = to;
-    };
     if (point.is_return && !point.at_return_instruction)
         // At the entry, the return address is on top of the stack.
         if (std::optional<Address> cheap = point.module->cheap_entry(point.function))

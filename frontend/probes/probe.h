@@ -20,6 +20,10 @@ namespace sonde {
 // if the handler only uses parameters that the ABI passes in known places.
 void place_cheaply(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets);
 
+// For handlers that place_cheaply() must not move: moves the entry of a return probe to the function's first
+// instruction if only registers there lead to the result, and the prologue changes them.
+void keep_result_known(ResolvedPoint& point, const std::vector<const ast::TargetExpr*>& targets);
+
 // Makes a probe of a kernel function use a breakpoint, for handlers that read registers; trampolines do not save them.
 // Does nothing for other points, or if the kernel does not support breakpoints.
 void keep_registers(ResolvedPoint& point, ProbeEnvironment& env);

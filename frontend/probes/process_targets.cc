@@ -243,10 +243,10 @@ bool find_in_groups(Resolving& resolving, const std::string& name, Programs& out
 
 // Returns an existing file that the user probably meant, or "". This is a file with a similar name in the same
 // directory, or a library that the loader finds by this name.
-std::string nearest_file(const std::string& written) {
+std::string nearest_file(const std::string& written, const ProbeEnvironment& env) {
     const size_t slash = written.rfind('/');
     if (slash == std::string::npos) {
-        for (const std::string& path : installed_libraries(host_architecture().library_search())) {
+        for (const std::string& path : installed_libraries(env.architecture->library_search())) {
             const std::string name = path.substr(path.rfind('/') + 1);
             if (name == written || name.starts_with(written + ".so"))
                 return path;
@@ -287,6 +287,11 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
         }
         return out;
     case PointComponent::Number:
+        if (resolving.env.is_elsewhere) {
+            report_target(resolving, "a process of this machine cannot be probed by a script for another one")
+                .help("write the program, `process(\"PATH\")`");
+            return out;
+        }
         // Only the places of a probe need the program's path; the path may not be readable for this user.
         if (all_will_do && std::filesystem::exists(fmt::format("/proc/{}", target.number)) && target.number > 0)
             out.pid = target.number;
@@ -308,7 +313,7 @@ Programs find_programs(Resolving& resolving, bool all_will_do) {
         warn_of_replaced(resolving, out.paths[0]);
     } else if (!has_wildcard(target.text)) {
         DiagBuilder report = report_target(resolving, found.error().message);
-        if (const std::string near = nearest_file(target.text); !near.empty())
+        if (const std::string near = nearest_file(target.text, resolving.env); !near.empty())
             report.suggest(near);
     } else {
         out.paths = expand_target(target.text);
@@ -342,6 +347,10 @@ void open_all(Resolving& resolving, const std::vector<std::string>& paths, const
               std::vector<ProcessTarget>& targets, Refused& refused) {
     for (const std::string& path : paths) {
         Result<DwarfModule*> module = resolving.env.module(path);
+        // A pattern does not mean programs for other machines, although these can be listed.
+        if (module && paths.size() > 1)
+            if (Result<void> there = (*module)->file().elf().runs_on(resolving.env.architecture->machine()); !there)
+                module = std::move(there).error();
         if (!module) {
             if (refused.why.empty())
                 refused.why = module.error().message; // for example, a data file in a directory of programs
@@ -402,13 +411,13 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
     int64_t running = programs.pid;
     if (process.arg == PointComponent::None && resolving.env.command_path.empty())
         running = resolving.env.target_pid;
+    const LibrarySearch search = resolving.env.architecture->library_search();
     std::vector<ProcessTarget> out;
     std::vector<std::string> names;
     Refused refused;
     for (const std::string& program : programs.paths) {
         std::vector<std::string> matching;
-        for (const std::string& path : running != 0 ? mapped_libraries(running)
-                                                    : shared_libraries(program, host_architecture().library_search())) {
+        for (const std::string& path : running != 0 ? mapped_libraries(running) : shared_libraries(program, search)) {
             names.push_back(std::filesystem::path(path).filename());
             if (is_library(library.text, path) || is_library(from_working_folder(library.text), path))
                 matching.push_back(path);
@@ -441,7 +450,7 @@ std::vector<ProcessTarget> open_libraries(Resolving& resolving, const Programs& 
                                fmt::format("`{}` has no library `{}`", point_text(resolving.point, 1), library.text));
     if (std::string nearest = nearest_name(library.text, names); !nearest.empty())
         report.suggest(nearest);
-    else if (names.empty() && ElfFile::open(programs.paths[0]).ok())
+    else if (names.empty() && ElfFile::open_for(programs.paths[0], search.machine).ok())
         report.help("the program is linked statically");
     else if (names.empty())
         report.help("the libraries of a 32-bit program are not known; write the library's path");

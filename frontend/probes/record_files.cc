@@ -69,13 +69,21 @@ plan::ProbedCode describe(uint64_t offset, std::string bytes, const Architecture
     return out;
 }
 
-// Describes the instruction and possible problems of a probe there. Without a module, only the instruction's bytes are
-// known.
-plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module, const Architecture& architecture) {
+// The class of an instruction in a file of which only the bytes are known.
+Hazard hazard_at(uint64_t offset, const plan::ProbedCode& code, int fd, const Architecture& architecture) {
+    const uint64_t around = architecture.hazard_context(), low = offset - std::min(offset, around);
+    const Result<std::string> all = around ? read_at(fd, low, offset - low + around) : std::string();
+    return all && all->size() > offset - low ? architecture.hazard_within(*all, offset - low)
+                                             : architecture.hazard(code.bytes);
+}
+
+// Describes the instruction and possible problems of a probe there.
+plan::ProbedCode look_at(uint64_t offset, std::string bytes, DwarfModule* module, int fd,
+                         const Architecture& architecture) {
     plan::ProbedCode out = describe(offset, std::move(bytes), architecture);
     std::optional<Address> address = module ? module->file().address_of_offset(offset) : std::nullopt;
     if (!address) {
-        out.hazard = architecture.hazard(out.bytes);
+        out.hazard = hazard_at(offset, out, fd, architecture);
         return out;
     }
     const ProbeSafetyAt found = module->safety().look_at(*address);
@@ -98,7 +106,9 @@ bool may_move(const ElfFile& file) {
     return calls;
 }
 
-Result<plan::ProbedFile> record(const std::string& path, const Places& places, DwarfModule* module, int fd) {
+// `machine`: that of the machine that will run the plan.
+Result<plan::ProbedFile> record(const std::string& path, const Places& places, DwarfModule* module, int fd,
+                                const Architecture& machine) {
     Result<ProgramIdentity> identity = identify_program(fd);
     if (!identity)
         return std::move(identity).error();
@@ -113,13 +123,13 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
     if (header)
         memcpy(&fields, header->data(), std::min(header->size(), sizeof fields));
     const Architecture* found = architecture_of(fields.e_machine, fields.e_ident[EI_CLASS] == ELFCLASS32);
-    const Architecture& architecture = found ? *found : host_architecture();
+    const Architecture& architecture = found ? *found : machine;
     std::map<uint64_t, plan::ProbedCode> code; // by offset
     for (uint64_t offset : places.code) {
         Result<std::string> bytes = read_at(fd, offset, plan::probed_bytes);
         if (!bytes)
             return std::move(bytes).error();
-        code[offset] = look_at(offset, *std::move(bytes), module, architecture);
+        code[offset] = look_at(offset, *std::move(bytes), module, fd, architecture);
     }
     // The session may move a probe to `instead`, so it must be able to verify those bytes as well. The counter of a
     // marker is data: it gets no length and no encoding, unless an instruction at the same offset already has them.
@@ -154,7 +164,8 @@ Result<std::vector<plan::ProbedFile>> record_files(const hir::Program& program, 
         Result<Fd> opened = module ? Result<Fd>(Fd()) : open_file(path, O_RDONLY);
         if (!opened)
             return std::move(opened).error();
-        Result<plan::ProbedFile> file = record(path, places, module, module ? module->file().fd() : opened->get());
+        Result<plan::ProbedFile> file =
+            record(path, places, module, module ? module->file().fd() : opened->get(), *env.architecture);
         if (!file)
             return std::move(file).error().in(fmt::format("cannot probe `{}`", path));
         out.push_back(*std::move(file));

@@ -38,9 +38,11 @@ const Kind kinds[] = {
 // Resolves the point, and sets where its `$variables` come from if the kind has not done so for a single point.
 std::vector<ResolvedPoint> points_of(const Kind& kind, Resolving& resolving) {
     std::vector<ResolvedPoint> points = kind.resolve(resolving);
-    for (ResolvedPoint& point : points)
+    for (ResolvedPoint& point : points) {
+        point.machine = resolving.env.architecture;
         if (!point.variables)
             point.variables = kind.variables;
+    }
     return points;
 }
 

@@ -161,7 +161,7 @@ void Explanation::add_table() {
     };
     std::vector<Line> table;
     for (const Row& row : rows_) {
-        std::string text = location_text(row.place);
+        std::string text = location_text(row.place, module_.file().architecture().registers());
         if (!table.empty() && table.back().text == text && table.back().high == row.low) {
             table.back().high = row.high;
             if (!row.lines.empty() && row.lines != table.back().lines)
@@ -194,7 +194,8 @@ void Explanation::add_verdict() {
     if (point_.is_return)
         at = fmt::format("{} saves the value at the function's entry, {:#x}{}", point_.point.pp, address(),
                          line_at(address()));
-    say(fmt::format("{}: there it is {}{}", at, is_there(here_) ? "readable, " : "", location_text(here_)));
+    say(fmt::format("{}: there it is {}{}", at, is_there(here_) ? "readable, " : "",
+                    location_text(here_, module_.file().architecture().registers())));
 }
 
 // Returns the statement of the function that is nearest to the probe and at which the variable is available.
@@ -293,7 +294,8 @@ bool Explanation::run() {
     add_head();
     if (variable_.is_global || fixed) {
         say(fixed ? fmt::format("It is in memory at {:#x} of the file, and readable wherever it is visible", *fixed)
-                  : fmt::format("It is {}", location_text(module_.locate(variable_, address()))));
+                  : fmt::format("It is {}", location_text(module_.locate(variable_, address()),
+                                                          module_.file().architecture().registers())));
         return true;
     }
     add_table();

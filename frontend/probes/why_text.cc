@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "arch/architecture.h"
-
 namespace sonde {
 namespace {
 
-std::string register_text(int64_t number) {
-    const std::string_view name = host_architecture().registers().name(number);
+std::string register_text(int64_t number, const RegisterFile& registers) {
+    const std::string_view name = registers.name(number);
     return name.empty() ? fmt::format("register {}", number) : std::string(name);
 }
 
@@ -65,11 +63,11 @@ std::string join_operands(const std::string& left, LocationOp::Code code, const 
 }
 
 // Returns the operations as an expression, or "" if they cannot be written as one.
-std::string formula(const std::vector<LocationOp>& ops) {
+std::string formula(const std::vector<LocationOp>& ops, const RegisterFile& registers) {
     std::vector<std::string> stack;
     for (const LocationOp& op : ops) {
         if (op.code == LocationOp::Register) {
-            stack.push_back(register_text(op.operand));
+            stack.push_back(register_text(op.operand, registers));
         } else if (op.code == LocationOp::Constant) {
             stack.push_back(fmt::to_string(op.operand));
         } else if (op.code == LocationOp::ThreadBase) {
@@ -97,24 +95,23 @@ std::string formula(const std::vector<LocationOp>& ops) {
     return text.starts_with("(") ? text.substr(1, text.size() - 2) : text;
 }
 
-bool is_on_stack(const std::vector<LocationOp>& ops) {
+bool is_on_stack(const std::vector<LocationOp>& ops, const RegisterFile& registers) {
     bool simple =
         ops.size() == 1 || (ops.size() == 3 && ops[1].code == LocationOp::Constant && ops[2].code == LocationOp::Add);
-    const RegisterFile& registers = host_architecture().registers();
     return simple && ops[0].code == LocationOp::Register &&
            (ops[0].operand == registers.stack_pointer || ops[0].operand == registers.frame_pointer);
 }
 
-std::string memory_text(const std::vector<LocationOp>& ops) {
-    std::string at = formula(ops);
-    if (is_on_stack(ops))
+std::string memory_text(const std::vector<LocationOp>& ops, const RegisterFile& registers) {
+    std::string at = formula(ops, registers);
+    if (is_on_stack(ops, registers))
         return fmt::format("in memory, on the stack ({})", at);
     if (ops.size() == 1 && ops[0].code == LocationOp::Constant)
         return fmt::format("in memory, at the fixed address {:#x}", static_cast<uint64_t>(ops[0].operand));
     return at.empty() ? "in memory, at a computed address" : fmt::format("in memory, at {}", at);
 }
 
-std::string pieces_text(const Location& location) {
+std::string pieces_text(const Location& location, const RegisterFile& registers) {
     std::string out = "in pieces: ";
     uint64_t offset = 0;
     for (const Location::Piece& piece : location.pieces) {
@@ -122,9 +119,9 @@ std::string pieces_text(const Location& location) {
             continue;
         if (offset != 0)
             out += "; ";
-        out += piece.byte_size == 1
-                   ? fmt::format("byte {} {}", offset, location_text(piece.place))
-                   : fmt::format("bytes {} to {} {}", offset, offset + piece.byte_size - 1, location_text(piece.place));
+        out += piece.byte_size == 1 ? fmt::format("byte {} {}", offset, location_text(piece.place, registers))
+                                    : fmt::format("bytes {} to {} {}", offset, offset + piece.byte_size - 1,
+                                                  location_text(piece.place, registers));
         offset += piece.byte_size;
     }
     return out;
@@ -134,7 +131,7 @@ std::string pieces_text(const Location& location) {
 
 bool is_there(const Location& location) { return location.kind != Location::Unavailable; }
 
-std::string location_text(const Location& location) {
+std::string location_text(const Location& location, const RegisterFile& registers) {
     switch (location.kind) {
     case Location::Unavailable: {
         // The part after the semicolon names other places, which are in the table anyway.
@@ -144,19 +141,19 @@ std::string location_text(const Location& location) {
         return fmt::format("not readable: it {}", why);
     }
     case Location::Memory:
-        return memory_text(location.ops);
+        return memory_text(location.ops, registers);
     case Location::Register:
-        return fmt::format("in the register {}", register_text(location.reg));
+        return fmt::format("in the register {}", register_text(location.reg, registers));
     case Location::Value: {
         if (location.ops.size() == 1 && location.ops[0].code == LocationOp::Constant)
             return fmt::format("a constant, {}", location.ops[0].operand);
-        std::string value = formula(location.ops);
+        std::string value = formula(location.ops, registers);
         return value.empty() ? "not kept, but can be computed" : fmt::format("not kept, but known: {}", value);
     }
     case Location::Bytes:
         return fmt::format("a constant of {} bytes", location.bytes.size());
     case Location::Pieces:
-        return pieces_text(location);
+        return pieces_text(location, registers);
     }
     return "";
 }

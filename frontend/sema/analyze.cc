@@ -49,6 +49,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     tables.call_texts.finish(program, arena);
     functions.drop_uncalled();
     program.counters = context.claims.counters();
+    program.pythons = context.env.python_layouts;
     if (program.handlers.empty() && tables.never_handlers.empty() && !diags.has_errors())
         diags.report(DiagId::NoMatch, {}, "the script has no probe that can run");
     if (diags.has_errors())

@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "frontend/ast/walk.h"
 #include "frontend/sema/build_call.h"
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
 #include "frontend/sema/functions.h"
+#include "frontend/sema/python_points.h"
 
 namespace sonde {
 
@@ -46,6 +48,12 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
         return b.zero(range);
     }
     if (!function.body) {
+        if (const hir::Primitive* facts = hir::find_primitive(function.name); facts && facts->call_names)
+            return b.make<hir::ConstString>(range, std::string(b.context.env.architecture->system_calls().names));
+        else if (facts && facts->text == hir::PointText::Function && b.point && b.point->python) {
+            Binder binder = make_binder(b, range);
+            return build_python_name(b, binder, range);
+        }
         ValueType result = function.result == ast::DeclaredType::Long     ? ValueType::Long
                            : function.result == ast::DeclaredType::String ? ValueType::String
                                                                           : ValueType::Void;

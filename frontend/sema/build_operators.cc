@@ -224,7 +224,7 @@ hir::Expr* build_probewrite(Body& b, const ast::AtOperatorExpr& expr) {
 
 // Builds @uregister(N) and @kregister(N). The numbers are those of DWARF.
 hir::Expr* build_register(Body& b, const ast::AtOperatorExpr& expr) {
-    const Architecture& architecture = host_architecture();
+    const Architecture& architecture = *b.context.env.architecture;
     const int64_t last = architecture.registers().count() - 1;
     bool of_kernel = expr.name == "@kregister";
     int64_t number = ast::as<ast::NumberExpr>(*expr.args[0]).value;

@@ -20,6 +20,7 @@
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_target.h"
 #include "frontend/sema/functions.h"
+#include "frontend/sema/python_points.h"
 #include "frontend/variables/located.h"
 #include "runtime/plan/kinds.h"
 
@@ -221,6 +222,8 @@ hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
     // A handler that runs instead of its function runs at the entry.
     if (b.point && plan::traits(b.point->kind).decision == plan::Decision::Result)
         return build_expr(b, *expr.operand);
+    if (b.point && b.point->python && b.point->python->is_return && !b.inside_entry)
+        return build_python_entry(b, with, expr);
     if (!with.at_entry) {
         b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` can be used only in .return probes");
         return b.zero(expr.range);

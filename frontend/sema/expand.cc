@@ -103,10 +103,10 @@ bool is_second_name(const ast::Alias& alias, const ast::ProbePoint& name, const 
 // Returns a point for the kernel function, tracepoint or system call with this name, or "".
 std::string point_in_kernel(const std::string& name, ProbeEnvironment& env) {
     // The name of a system call, or of its tracepoint or function in the kernel.
-    const std::string_view function = host_architecture().system_calls().function_prefix;
+    const std::string_view function = env.architecture->system_calls().function_prefix;
     for (std::string_view prefix : {std::string_view("sys_enter_"), std::string_view("sys_exit_"), function,
                                     std::string_view("sys_"), std::string_view()})
-        if (name.starts_with(prefix) && is_syscall(name.substr(prefix.size())))
+        if (name.starts_with(prefix) && is_syscall(name.substr(prefix.size()), *env.architecture))
             return fmt::format("syscall.{}{}", name.substr(prefix.size()), prefix == "sys_exit_" ? ".return" : "");
     Result<KernelTypes*> kernel = env.kernel();
     if (!kernel)
@@ -367,6 +367,26 @@ void Expander::resolve_kind(const ast::ProbePoint& point, const AliasUse& use, s
     }
 }
 
+// On some architectures, 64-bit programs lack old system calls, and 32-bit programs have them. A probe of `open` then
+// misses most of what the user expects.
+void Expander::warn_of_replaced_call(const ast::ProbePoint& written, std::span<const Resolved> found) {
+    const Architecture& architecture = *c_.env.architecture;
+    // A point can stand for a call and its successor, as `syscall.signalfd` does.
+    const auto is_narrow = [](const Resolved& one) { return one.point.syscall && one.point.syscall->number < 0; };
+    if (!std::ranges::all_of(found, is_narrow))
+        return;
+    for (const Resolved& one : found) {
+        const Syscall* call = one.point.syscall;
+        for (const auto& [name, now] : architecture.system_calls().replaced)
+            if (name == call->name)
+                c_.report_once(DiagId::LeftOut, written.range,
+                               fmt::format("only 32-bit programs can make the system call `{}` on {}; 64-bit programs "
+                                           "make `{}` instead",
+                                           name, architecture.name(), now))
+                    .help(fmt::format("probe `syscall.{}`; a `?` after this point hides the warning", now));
+    }
+}
+
 std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePoint*>& points, FileId file) {
     std::vector<Resolved> out;
     for (const ast::ProbePoint* written : points) {
@@ -384,6 +404,8 @@ std::vector<Expander::Resolved> Expander::resolve(const std::vector<ast::ProbePo
         use.first = expansions_.size();
         const size_t errors = c_.diags.error_count();
         resolve_point_into(point, use, out);
+        if (!point.optional && !has_pattern(*written))
+            warn_of_replaced_call(*written, std::span(out).subspan(before));
         // An alias may consist of optional points only. Then nobody has reported that none of them exists.
         if (out.size() == before && !point.optional && !stopped && !never_hit && c_.diags.error_count() == errors)
             c_.report_once(DiagId::NoMatch, written->range,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class Expander {
     void resolve_pattern(const ast::ProbePoint& pattern, const AliasUse& use, std::vector<Resolved>& out);
     void resolve_kind(const ast::ProbePoint& point, const AliasUse& use, std::vector<Resolved>& out); // not an alias
     void name_found(Expansion& expansion, const ast::ProbePoint& pattern, const ast::ProbePoint& found);
+    // `found`: what the point, which is no pattern, stands for.
+    void warn_of_replaced_call(const ast::ProbePoint& written, std::span<const Resolved> found);
     static void drop_redundant(std::vector<Resolved>& out, size_t first); // of a pattern's points, from `first` on
     void report_unknown_point(const ast::ProbePoint& point);
     void check_condition(const ast::Expr& expr, FileId file);

@@ -32,6 +32,7 @@
 #include "frontend/sema/build_stmt.h"
 #include "frontend/sema/build_target.h"
 #include "frontend/sema/handlers.h"
+#include "frontend/sema/python_points.h"
 #include "frontend/variables/readable_calls.h"
 #include "frontend/variables/source_program.h"
 #include "runtime/plan/kinds.h"
@@ -111,6 +112,8 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     require(build_first_arrival(body, resolved.point, which, probe.points[0]->range));
     require(build_callers(body, probe.points[0]->range));
     require(bind_jump_taken(resolved.point, probe.points[0]->range, in_.context.arena));
+    Binder binder = make_binder(body, probe.points[0]->range);
+    require(build_python_condition(body, binder, probe.points[0]->range));
     const Expansion& expansion = *resolved.expansion;
     for (const Expansion::Condition& condition : expansion.conditions)
         require(build_condition(body, *condition.expr, condition.file));
@@ -128,6 +131,8 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     build_block(body, *probe.body, file, *handler->body);
     for (const Expansion::Piece& piece : expansion.epilogues)
         build_block(body, *piece.block, piece.file, *handler->body);
+    if (resolved.point.python)
+        require(build_python_seen(body, binder, probe.points[0]->range));
     // A local that is read and never assigned is probably meant to be the traced program's variable; the message says
     // to write `$`.
     for (const hir::Local* local : handler->locals)
@@ -145,8 +150,8 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
             .help("save the value in an array by `tid()` in a probe of the function's entry");
     // Entry values of Go functions belong to the goroutine and are stored differently (codegen/bpf/entry_values.cc).
     if (!handler->entry_values.empty() && !handler->is_go)
-        handler->return_address =
-            bind_return_address(resolved.point, in_.context.arena, in_.context.diags, in_.context.env);
+        handler->entry_stack = bind_entry_stack(resolved.point, probe.points[0]->range, in_.context.arena,
+                                                in_.context.diags, in_.context.env);
     return handler;
 }
 
@@ -372,7 +377,7 @@ struct SharingKey {
     bool in_kernel, is_go, at_return_instruction, checks_stack, is_syscall, is_exit, after_call, lacks_result;
     int64_t order;
     uint64_t interval_ns, random_ns;
-    std::optional<uint8_t> jump_condition;
+    std::optional<JumpCondition> jump_condition;
     std::string conditions; // of aliases
     std::string only;       // Sharing::only
     int repetition;         // how many points with the same Sharing::once came before
@@ -470,6 +475,8 @@ class Handlers::OneProbe {
         // it. So move the probe there only if the handler does neither.
         if (!uses.writes && !uses.address)
             place_cheaply(point, uses.targets);
+        else
+            keep_result_known(point, uses.targets);
         keep_readable_calls(point, uses.targets);
         if (uses.registers)
             keep_registers(point, in_.context.env);
@@ -566,11 +573,50 @@ class Handlers::OneProbe {
     std::vector<const Expander::Resolved*> first_left_out_;
 };
 
+// Builds the handlers at calls that store the values of `@entry` (python_points.h).
+void Handlers::build_python_entries(const ast::Probe& probe, FileId file) {
+    Building& in = in_;
+    std::vector<std::pair<const ast::EntryExpr*, hir::Global*>> values;
+    std::vector<PythonEntries::Calls> calls;
+    for (auto& [expr, entry] : in.tables.python_entries.all) {
+        if (entry.is_built)
+            continue;
+        entry.is_built = true;
+        values.emplace_back(expr, entry.values);
+        for (const PythonEntries::Calls& one : entry.calls)
+            if (std::ranges::find(calls, one) == calls.end())
+                calls.push_back(one);
+    }
+    const std::vector<hir::Global*>& order = in.tables.python_entries.globals;
+    std::ranges::sort(values, {}, [&](const auto& one) { return std::ranges::find(order, one.second); });
+    for (const PythonEntries::Calls& points : calls)
+        for (const ResolvedPoint& point : *points) {
+            auto* handler = in.context.arena.make<hir::Handler>();
+            handler->range = probe.range;
+            handler->kind = point.kind;
+            handler->in_kernel = point.in_kernel;
+            handler->body = in.context.arena.make<hir::Block>(probe.range);
+            handler->points = {point.point};
+            in.tables.heads[handler] = probe.points[0]->range;
+            Body body(in, file, handler->locals, point, *handler, *probe.body);
+            Binder binder = make_binder(body, probe.points[0]->range);
+            handler->condition = build_python_condition(body, binder, probe.points[0]->range);
+            for (auto [expr, global] : values) {
+                hir::Expr* to = python_value(body, binder, global, expr->range);
+                auto* put = body.make<hir::Assign>(expr->range, to, build_expr(body, *expr->operand));
+                put->value_unused = true;
+                handler->body->body.push_back(body.make<hir::ExprStmt>(expr->range, put));
+            }
+            keep_handler(*handler);
+        }
+}
+
 void Handlers::build_probe(const ast::Probe& probe, FileId file) {
     std::vector<Expander::Resolved> points = expander_.resolve(probe.points, file);
     if (!keep_known_results(probe, file, points))
         return;
     OneProbe(*this, probe, file, points).build();
+    build_python_entries(probe, file);
     for (size_t i = 0; i < in_.program.handlers.size(); i++)
         in_.program.handlers[i]->name = handler_name(i);
 }

@@ -38,6 +38,7 @@ class Handlers {
     // of the same probe share handlers at the same address; `notes` has those that exist already.
     void keep_arrival_notes(const ast::Probe& probe, FileId file, const Expander::Resolved& resolved,
                             hir::Handler& handler, std::map<std::string, hir::Handler*>& notes);
+    void build_python_entries(const ast::Probe& probe, FileId file);
     // Returns the uses of the probe point in the whole handler, including the blocks of aliases.
     PointUses point_uses_of(const Expansion& expansion, const ast::Probe& probe, FileId file);
     // If the handler reads the function's result, drops functions matched by a pattern that can end in a tail call,

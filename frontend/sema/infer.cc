@@ -60,10 +60,10 @@ class Inference {
     // Errors end the iteration: with contradicting types it could go on forever, and further messages would be
     // consequences of the first.
     void run() {
-        do {
-            changed_ = false;
-            pass();
-        } while (changed_ && !c_.diags.has_errors());
+        repeat();
+        prefers_text_ = true;
+        if (has_choice_ && !c_.diags.has_errors())
+            repeat();
         if (c_.diags.has_errors())
             return;
         settle();
@@ -72,6 +72,13 @@ class Inference {
     }
 
   private:
+    void repeat() {
+        do {
+            changed_ = false;
+            pass();
+        } while (changed_ && !c_.diags.has_errors());
+    }
+
     // Visits everything once: first the functions, then the handlers that call them.
     void pass() {
         // Types flow to callees through arguments and back through results, so alternate the direction to converge
@@ -113,6 +120,8 @@ class Inference {
                 settle(handler->locals);
         for (const GlobalEntry& entry : names_.globals())
             settle(*entry.hir);
+        for (hir::Global* global : tables_.python_entries.globals)
+            settle(*global);
         for (const hir::Assign* reset : tables_.resets)
             if (reset->target->type == ValueType::String)
                 const_cast<hir::Assign*>(reset)->value = c_.arena.make<hir::ConstString>(reset->range, "");
@@ -364,6 +373,11 @@ class Inference {
         case ExprKind::Binary: {
             auto& binary = as_mutable<Binary>(expr);
             if (binary.op >= BinaryOp::Eq) {
+                // The order of two values of Python is that of numbers, because texts of numbers have another order.
+                if (prefers_text_ && binary.op != BinaryOp::Eq && binary.op != BinaryOp::Ne)
+                    for (Expr* side : {binary.left, binary.right})
+                        if (is_undecided(*side))
+                            infer(*side, ValueType::Long);
                 same(*binary.left, *binary.right, ValueType::Unknown);
             } else {
                 want(*binary.left, ValueType::Long, binary.op == BinaryOp::Add);
@@ -465,13 +479,26 @@ class Inference {
         return callee.result;
     }
 
+    static bool is_undecided(const hir::Expr& expr) {
+        return expr.kind == hir::ExprKind::Intrinsic && expr.type == ValueType::Unknown &&
+               hir::as<hir::Intrinsic>(expr).facts.by_context;
+    }
+
+    // The type of an expression that can be a number or a text: what its context needs, and in the end a text.
+    ValueType chosen(ValueType expected) {
+        has_choice_ = true;
+        const ValueType type = is_value(expected) ? expected : prefers_text_ ? ValueType::String : ValueType::Unknown;
+        changed_ = changed_ || type != ValueType::Unknown;
+        return type;
+    }
+
     // The declaration in prelude.stp has the types of a primitive's parameters.
     ValueType primitive(hir::Intrinsic& call, ValueType expected) {
         auto found = tables_.primitives.find(&call);
         if (found == tables_.primitives.end()) { // generated for a `$variable`: has correct types
             for (hir::Expr* arg : call.args)
                 infer(*arg, ValueType::Unknown);
-            return call.type;
+            return is_undecided(call) ? chosen(expected) : call.type;
         }
         const ast::Function& declared = *found->second;
         for (size_t i = 0; i < call.args.size(); i++) {
@@ -755,6 +782,8 @@ class Inference {
     bool changed_ = false;
     bool forth_ = false;
     bool is_settled_ = false;
+    bool has_choice_ = false;           // some expression can be a number or a text
+    bool prefers_text_ = false;         // such an expression is a text if its context does not decide
     std::set<const hir::Global*> used_; // globals whose type matters
 };
 

@@ -4,6 +4,8 @@
 // determined a type, the C type behind a pointer, and the locals that are read. Nothing after the analysis reads it.
 #pragma once
 
+#include "frontend/sema/python_entries.h"
+
 #include <map>
 #include <set>
 #include <string>
@@ -44,6 +46,7 @@ struct SideTables {
     std::map<const hir::Handler*, Range> heads;
     CallTexts call_texts;                          // argument texts of system calls that one function computes
     hir::Global* arrivals = nullptr;               // marks of arrivals (arrivals.h); null if no point needs them
+    PythonEntries python_entries;                  // `@entry` at returns of Python functions
     std::map<std::string, hir::Global*> addresses; // by symbol (Binder::symbol_address)
 };
 

@@ -198,6 +198,8 @@ void analyze_usage(hir::Program& program, const Names& names, const SideTables& 
     for (const auto& [symbol, global] : tables.addresses)
         add_own(global);
     add_own(tables.arrivals);
+    for (hir::Global* global : tables.python_entries.globals)
+        add_own(global);
 }
 
 // A printed histogram's record contains data for all extractors that the script uses on the statistic.

@@ -136,6 +136,13 @@ struct Clang {
 
 constexpr const char* unit_name = "/sonde/header.c"; // exists in memory only
 
+void run_outside(const HeaderTarget& target, const std::function<void()>& run) {
+    if (target.outside)
+        target.outside(run);
+    else
+        run();
+}
+
 std::vector<std::string> sorted_unique(std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -147,8 +154,9 @@ std::vector<std::string> sorted_unique(std::vector<std::string> names) {
 class HeaderTypes::Reader final : public TypeSource {
   public:
     // `includes` are lines of C.
-    Reader(const Clang& clang, std::string includes, bool is_32_bit)
-        : lib_(clang), includes_(std::move(includes)), is_32_bit_(is_32_bit), index_(clang.clang_createIndex(0, 0)) {}
+    Reader(const Clang& clang, std::string includes, bool is_32_bit, const HeaderTarget& target)
+        : lib_(clang), includes_(std::move(includes)), is_32_bit_(is_32_bit), target_(target),
+          index_(clang.clang_createIndex(0, 0)) {}
     ~Reader() {
         for (CXTranslationUnit unit : units_)
             lib_.clang_disposeTranslationUnit(unit);
@@ -243,14 +251,21 @@ class HeaderTypes::Reader final : public TypeSource {
         std::string source = includes_ + declarations;
         auto first_line = static_cast<unsigned>(std::count(includes_.begin(), includes_.end(), '\n') + 1);
         CXUnsavedFile file = {unit_name, source.data(), source.size()};
-        std::array<const char*, 6> arguments = {
+        std::vector<const char*> arguments = {
             "-xc", "-std=gnu17", is_32_bit_ ? "-m32" : "-m64", "-ferror-limit=0", "-D_GNU_SOURCE", "-w"};
+        const std::string triple = "--target=" + target_.triple, root = "--sysroot=" + target_.root;
+        if (!target_.triple.empty())
+            arguments.push_back(triple.c_str());
+        if (!target_.root.empty())
+            arguments.push_back(root.c_str());
         Unit out;
         // If libclang crashes, only this unit is lost. Switching recovery off afterwards restores the session's signal
         // handlers, which creating the index had replaced.
         lib_.clang_toggleCrashRecovery(1);
-        lib_.clang_parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()), &file,
-                                         1, CXTranslationUnit_SkipFunctionBodies, &out.handle);
+        run_outside(target_, [&] {
+            lib_.clang_parseTranslationUnit2(index_, unit_name, arguments.data(), static_cast<int>(arguments.size()),
+                                             &file, 1, CXTranslationUnit_SkipFunctionBodies, &out.handle);
+        });
         lib_.clang_toggleCrashRecovery(0);
         if (!out.handle)
             return out;
@@ -493,6 +508,7 @@ class HeaderTypes::Reader final : public TypeSource {
     const Clang& lib_;
     const std::string includes_;
     const bool is_32_bit_;
+    const HeaderTarget target_;
     const CXIndex index_;
     std::string problem_;
     std::vector<CXTranslationUnit> units_; // types that are not complete yet are read from these
@@ -506,14 +522,15 @@ class HeaderTypes::Reader final : public TypeSource {
 HeaderTypes::HeaderTypes(std::unique_ptr<Reader> reader) : reader_(std::move(reader)) {}
 HeaderTypes::~HeaderTypes() = default;
 
-Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open(const std::string& name, bool is_32_bit) {
+Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open(const std::string& name, bool is_32_bit,
+                                                       const HeaderTarget& target) {
     // The name becomes part of a line of C.
     if (name.empty() || name.find_first_of("<>\"\n\r") != std::string::npos || name.find('\0') != std::string::npos)
         return Error(fmt::format("`<{}>` is not a header's name", name));
-    return read(fmt::format("#include <{}>\n", name), is_32_bit);
+    return read(fmt::format("#include <{}>\n", name), is_32_bit, target);
 }
 
-Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open_system() {
+Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open_system(const HeaderTarget& target) {
     std::string includes;
     for (const char* name : {"errno.h",         "fcntl.h",         "limits.h",           "poll.h",
                              "sched.h",         "signal.h",        "stdint.h",           "sys/epoll.h",
@@ -523,17 +540,19 @@ Result<std::unique_ptr<HeaderTypes>> HeaderTypes::open_system() {
                              "netinet/tcp.h",   "netinet/udp.h",   "linux/capability.h", "linux/futex.h",
                              "linux/netlink.h", "linux/seccomp.h", "linux/securebits.h", "linux/magic.h"})
         includes += fmt::format("#if __has_include(<{0}>)\n#include <{0}>\n#endif\n", name);
-    return read(includes, false);
+    return read(includes, false, target);
 }
 
-Result<std::unique_ptr<HeaderTypes>> HeaderTypes::read(const std::string& includes, bool is_32_bit) {
-    const Clang* clang = Clang::get();
+Result<std::unique_ptr<HeaderTypes>> HeaderTypes::read(const std::string& includes, bool is_32_bit,
+                                                       const HeaderTarget& target) {
+    const Clang* clang = nullptr;
+    run_outside(target, [&] { clang = Clang::get(); });
     if (!clang)
         return Error(
             can_load_libraries()
                 ? "reading headers needs libclang, which is not installed (Debian: libclang1-19)"
                 : "reading headers needs libclang, which this static sonde cannot load; use sonde from a package");
-    auto reader = std::make_unique<Reader>(*clang, includes, is_32_bit);
+    auto reader = std::make_unique<Reader>(*clang, includes, is_32_bit, target);
     if (!reader->open())
         return Error(reader->problem());
     return std::unique_ptr<HeaderTypes>(new HeaderTypes(std::move(reader)));

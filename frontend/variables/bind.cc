@@ -142,10 +142,11 @@ std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool appe
     return source.assign(b, append, value);
 }
 
-// The handler of a return needs the place of the return address, to recognize the call that returns. At the function's
-// first instruction, this is the top of the stack. If the probe was moved to a place after the prologue, the call frame
-// information has the place. In an entry of the linkage table, nothing has been pushed yet.
-hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env) {
+// The handler of a return needs the stack pointer at the entry, to recognize the call that returns. If the probe was
+// moved to a place after the prologue, the call frame information tells it. In an entry of the linkage table, nothing
+// has been pushed yet.
+hir::Expr* bind_entry_stack(const ResolvedPoint& point, Range range, Arena& arena, Diagnostics& diags,
+                            ProbeEnvironment& env) {
     if (!point.module || (point.entry_address == point.address && !point.module->file().is_32_bit()))
         return nullptr;
     const int stack_pointer = point.architecture().registers().stack_pointer;
@@ -153,20 +154,27 @@ hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnos
     Binder binder{arena, diags, env, nullptr, nullptr};
     Binding b(none, point, binder);
     // In 32-bit programs, too, the place is 8 bytes below the stack pointer after the return
-    // (Locations::return_address()). A return instruction finds it at the stack pointer, 4 bytes above that place.
+    // (Locations::entry_stack_pointer()). A return instruction finds the stack pointer 4 bytes above that place.
     const bool is_on_top = point.module->file().is_32_bit() && point.at_return_instruction;
-    // Only an endbr64 can precede these addresses, so the return address is on top of the stack.
+    // Only an endbr64 can precede these addresses, which does not change the stack.
     if (point.plt || point.entry_address == point.function.entry ||
         point.module->cheap_entry(point.function) == point.entry_address) {
         if (!point.module->file().is_32_bit() || is_on_top)
             return arena.make<hir::Register>(Range(), stack_pointer);
         return evaluate(b, {{LocationOp::Register, stack_pointer}, {LocationOp::Constant, -4}, {LocationOp::Add}});
     }
-    Location location = point.module->return_address(point.entry_address);
+    Location location = point.module->entry_stack_pointer(point.entry_address);
     if (is_on_top)
         for (const LocationOp& op : {LocationOp{LocationOp::Constant, 4}, LocationOp{LocationOp::Add}})
             location.ops.push_back(op);
-    return location.kind == Location::Memory ? evaluate(b, location.ops) : nullptr;
+    if (location.kind == Location::Memory)
+        return evaluate(b, location.ops);
+    if (!point.architecture().registers().call.entry_above_frame_pointer)
+        diags.report(DiagId::VariableUnavailable, range,
+                     fmt::format("cannot save values at the entry of `{}` for its return: no unwinding table describes "
+                                 "the stack at {:#x}; probe `.call` and store them in an array by `tid()`",
+                                 point.function.name, point.entry_address));
+    return nullptr;
 }
 
 } // namespace sonde

@@ -30,8 +30,8 @@ using hir::ValueType;
 namespace {
 
 // The offset of an argument of a system call in the kernel's struct pt_regs.
-int64_t argument_offset(int64_t index) {
-    const Architecture& architecture = host_architecture();
+int64_t argument_offset(const Binding& b, int64_t index) {
+    const Architecture& architecture = *b.binder.env.architecture;
     const int reg = architecture.system_calls().arguments[static_cast<size_t>(index)];
     return architecture.registers().saved_at[static_cast<size_t>(reg)];
 }
@@ -150,7 +150,7 @@ std::vector<TextItem> text_items(std::string_view row) {
 
 hir::Expr* call_register(Binding& b, hir::Expr* registers, size_t index) {
     auto* at =
-        b.make<hir::Load>(b.expr.range, b.plus(registers, argument_offset(static_cast<int64_t>(index))), 8u, false);
+        b.make<hir::Load>(b.expr.range, b.plus(registers, argument_offset(b, static_cast<int64_t>(index))), 8u, false);
     at->user = false;
     return at;
 }
@@ -263,7 +263,7 @@ hir::Expr* CallTexts::text(Binding& b, const std::vector<TextItem>& items) {
         int64_t words[words_of_call] = {};
         for (size_t i = 0; i < items.size(); i++) {
             int64_t item = number_of(b, items[i]) |
-                           argument_offset(static_cast<int64_t>(items[i].arguments[0])) / where_unit << number_bits;
+                           argument_offset(b, static_cast<int64_t>(items[i].arguments[0])) / where_unit << number_bits;
             if (i > 0 && !items[i].gives_separator)
                 item |= with_comma;
             words[i / items_in_word] |=

@@ -1,6 +1,6 @@
 // `argstr`: the arguments of a system call, as in source code.
 //
-// The row of a call (arch/x86_64/syscalls.def) describes the text by items: a letter or a library function for each
+// The row of a call (arch/system_calls.def) describes the text by items: a letter or a library function for each
 // argument. If a handler is for a few calls, each call's text becomes an expression.
 //
 // The problem: for `syscall.*` this would be 350 programs of 400 instructions each, which take LLVM three seconds and

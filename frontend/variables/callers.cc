@@ -23,13 +23,17 @@ class FrameWalk {
         hir::Expr* cfa = plus(rule.cfa_register == registers_.stack_pointer ? stack : frame, rule.cfa_offset);
         hir::Expr* callers_frame = rule.saved_frame_pointer ? load(plus(cfa, *rule.saved_frame_pointer)) : frame;
         // The distance from the probed instruction does not depend on where the module is loaded.
-        hir::Expr* distance = binary(BinaryOp::Sub, load(plus(cfa, -8)),
-                                     arena_.make<hir::Register>(range_, registers_.instruction_pointer));
+        hir::Expr* returns = rule.saved_return_address
+                                 ? load(plus(cfa, *rule.saved_return_address))
+                                 : arena_.make<hir::Register>(range_, registers_.call.return_register);
+        hir::Expr* distance = without_signature(
+            binary(BinaryOp::Sub, returns, arena_.make<hir::Register>(range_, registers_.instruction_pointer)));
         hir::Expr* any = nullptr;
         for (const Caller& caller : callers) {
             hir::Expr* here = nullptr;
             for (Address address : caller.return_addresses)
-                here = either(here, binary(BinaryOp::Eq, distance, number(static_cast<int64_t>(address - here_))));
+                here = either(here, binary(BinaryOp::Eq, distance,
+                                           without_signature(number(static_cast<int64_t>(address - here_)))));
             if (!caller.callers.empty())
                 here = arena_.make<hir::Logical>(range_, true, here,
                                                  called_by(caller.callers, caller.frame, cfa, callers_frame));
@@ -42,6 +46,11 @@ class FrameWalk {
     hir::Expr* number(int64_t value) { return arena_.make<hir::ConstLong>(range_, value); }
     hir::Expr* binary(BinaryOp op, hir::Expr* left, hir::Expr* right) {
         return arena_.make<hir::Binary>(range_, op, left, right);
+    }
+    // Moves the bits above a return address out of the number.
+    hir::Expr* without_signature(hir::Expr* value) {
+        const int64_t above = 64 - static_cast<int64_t>(registers_.call.return_address_bits);
+        return above == 0 ? value : binary(BinaryOp::Shl, value, number(above));
     }
     hir::Expr* plus(hir::Expr* value, int64_t offset) { return binary(BinaryOp::Add, value, number(offset)); }
     hir::Expr* load(hir::Expr* address) { return arena_.make<hir::Load>(range_, address, 8u, false); }

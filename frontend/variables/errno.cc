@@ -38,7 +38,7 @@ std::optional<Place> errno_place(Binding& b) {
                "read `errno` at a function, statement or mark of a program: process(\"...\").function(\"...\").return");
         return std::nullopt;
     }
-    Result<ErrnoPlace> found = find_errno(b.point.module->path());
+    Result<ErrnoPlace> found = find_errno(b.point.module->path(), b.point.architecture());
     if (!found) {
         b.fail(DiagId::VariableUnavailable, b.base_range(),
                fmt::format("the address of `errno` is not known: {}", found.error().message));

@@ -42,6 +42,7 @@ size_t operands_of(LocationOp::Code code) {
     case LocationOp::Drop:
         return 1;
     case LocationOp::Rot:
+    case LocationOp::Choose:
         return 3;
     default:
         return 2;
@@ -169,6 +170,12 @@ bool apply(Binding& b, const LocationOp& op, std::vector<hir::Expr*>& stack) {
     case LocationOp::Rot: // the top element becomes the third
         std::rotate(stack.end() - 3, stack.end() - 1, stack.end());
         break;
+    case LocationOp::Choose: {
+        hir::Expr* otherwise = pop();
+        hir::Expr* chosen = pop();
+        stack.back() = b.ternary(stack.back(), chosen, otherwise);
+        break;
+    }
     case LocationOp::Pick:
         if (op.operand < 0 || static_cast<size_t>(op.operand) >= stack.size())
             return false;

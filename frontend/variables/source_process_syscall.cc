@@ -42,7 +42,7 @@ std::vector<std::string> process_syscall_variables(plan::ProbeKind kind) {
 // The same handler is hit by 64-bit and 32-bit programs, so the choice of an argument's register is made at run time.
 hir::Expr* read(Binding& b, const Register& one) {
     const Range range = b.expr.range;
-    const SystemCalls& calls = host_architecture().system_calls();
+    const SystemCalls& calls = b.binder.env.architecture->system_calls();
     if (one.number == syscall_number)
         return b.make<hir::Register>(range, hir::Register::syscall_number);
     if (one.number == syscall_result)

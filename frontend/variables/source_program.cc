@@ -114,6 +114,10 @@ std::optional<Place> place_of_result(Binding& b, const Variable& variable) {
     }
     std::string why;
     Location location = b.point.module->calling_convention().result_location(b.point.function, variable);
+    // The handler at the entry can be behind instructions that change the register with the address.
+    if (location.of_entry)
+        location.ops = b.point.module->parameter_locations().value_of_entry(
+            b.point.function, b.point.architecture().registers().memory_result.address, b.evaluation_address());
     std::optional<Place> place = place_at(b, location, variable.type, why);
     if (place && location.of_entry)
         place->address = b.saved(place->address, true);

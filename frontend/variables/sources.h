@@ -37,6 +37,7 @@ extern const VariableSource prototype_source;       // the prototype of a kernel
 extern const VariableSource security_hook_source;   // the prototype of a security hook, which can refuse
 extern const VariableSource result_source;          // the prototype of a function that a handler replaces
 extern const VariableSource packet_source;          // a packet and its hook
+extern const VariableSource python_source;          // the variables of a function of Python
 extern const VariableSource file_source;            // the text that is written to a control file, or read from it
 
 } // namespace sonde

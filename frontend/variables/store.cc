@@ -106,7 +106,7 @@ bool is_assignable(Binding& b) {
                             "`$return->MEMBER`"
                : is_call  ? fmt::format(
                                "`kernel.function(\"{}NAME\").return` can set a call's result if the kernel permits it",
-                               host_architecture().system_calls().function_prefix)
+                               b.binder.env.architecture->system_calls().function_prefix)
                          : "a probe can write a result's members: `$return->MEMBER`");
         return false;
     }

@@ -74,8 +74,10 @@ struct Bound {
 Bound bind_target(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
 // `&$x->y`: the address. Also an error: a value in a register, a bitfield.
 Bound bind_address_of(const ast::TargetExpr& expr, const ResolvedPoint& point, Binder& binder);
-// The address of the return address at the entry of a .return probe; null: it is on top of the stack.
-hir::Expr* bind_return_address(const ResolvedPoint& point, Arena& arena, Diagnostics& diags, ProbeEnvironment& env);
+// The stack pointer at the entry of a .return probe's function, evaluated at the probe there; null: it has not changed,
+// or the frame pointer leads to it.
+hir::Expr* bind_entry_stack(const ResolvedPoint& point, Range range, Arena& arena, Diagnostics& diags,
+                            ProbeEnvironment& env);
 // `$value = e` and `$value .= e` in a control file, and `$verdict = e` and `$return = e` if the handler decides
 // something: a call of a library function. nullopt: it is not such a variable; null after a report.
 std::optional<hir::Expr*> bind_assignment(const ast::TargetExpr& expr, bool append, hir::Expr* value,

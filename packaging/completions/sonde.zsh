@@ -20,6 +20,8 @@ _sonde() {
     local -a suffix
     [[ $kind == open ]] && suffix=(-S '')
     (($#texts)) && compadd "${suffix[@]}" -l -d shown -- "${texts[@]}"
+    # The path in `--sysroot=PATH` begins after the `=`.
+    [[ $kind == (files|folders) && $PREFIX == --*=* ]] && compset -P 1 '*='
     case $kind in
     files) _files ;;
     folders) _files -/ ;;

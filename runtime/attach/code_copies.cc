@@ -8,18 +8,19 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/fd.h"
 
 namespace sonde {
 namespace {
 
-constexpr char breakpoint = '\xcc';
 constexpr char call = '\xe8'; // since Linux 6.18, a uprobe replaces a 5-byte nop by a call
 constexpr size_t call_length = 5;
 
 } // namespace
 
-CodeCopies::CodeCopies(const plan::Plan& plan, const ProbedFiles& files) {
+CodeCopies::CodeCopies(const plan::Plan& plan, const ProbedFiles& files)
+    : breakpoint_(host_architecture().uprobe_breakpoint()) {
     for (const plan::ProbedFile& file : plan.files) {
         std::set<uint64_t> probed;
         for (const plan::ProbedCode& code : file.code)
@@ -38,15 +39,17 @@ CodeCopies::CodeCopies(const plan::Plan& plan, const ProbedFiles& files) {
             if (got < static_cast<ssize_t>(place.begin + place.length))
                 continue;
             place.bytes.resize(static_cast<size_t>(got));
+            place.probed = place.bytes;
             for (size_t i = 0; i < place.bytes.size(); i++)
-                place.certain.push_back(!probed.contains(first + i));
-            const size_t index = places_.size(), second = place.begin + 1;
-            if (second >= place.bytes.size())
+                if (probed.contains(first + i))
+                    place.probed.replace(i, breakpoint_.size(), breakpoint_.substr(0, place.bytes.size() - i));
+            const size_t index = places_.size(), next = place.begin + breakpoint_.size();
+            if (next >= place.bytes.size())
                 continue;
-            if (place.certain[second])
-                by_second_byte_[static_cast<uint8_t>(place.bytes[second])].push_back(index);
+            if (!probed.contains(first + next))
+                by_next_byte_[static_cast<uint8_t>(place.bytes[next])].push_back(index);
             else
-                any_second_byte_.push_back(index);
+                any_next_byte_.push_back(index);
             // The kernel does so only for nops. Other instructions of this length need not be told apart: their bytes
             // behind the call must be equal, too.
             if (place.length == call_length)
@@ -61,7 +64,7 @@ bool CodeCopies::is_copy(const Place& place, std::string_view memory, size_t at,
         if (at + i < place.begin || at + i - place.begin >= memory.size())
             return false;
         const char found = memory[at + i - place.begin];
-        return found == place.bytes[i] || (!place.certain[i] && found == breakpoint);
+        return found == place.bytes[i] || found == place.probed[i];
     };
     size_t before = 0, after = changed;
     while (before < place.begin && equal(place.begin - before - 1))
@@ -81,12 +84,13 @@ std::vector<CodePatch> CodeCopies::find(std::string_view memory, uint64_t addres
             }
         return false;
     };
-    for (size_t at = 0; (at = memory.find(breakpoint, at)) != std::string_view::npos; at++) {
-        if (at + 1 >= memory.size())
+    const size_t size = breakpoint_.size();
+    for (size_t at = 0; (at = memory.find(breakpoint_, at)) != std::string_view::npos; at++) {
+        if (at + size >= memory.size())
             break;
-        const auto found = by_second_byte_.find(static_cast<uint8_t>(memory[at + 1]));
-        if (found == by_second_byte_.end() || !try_all(found->second, at, 1))
-            try_all(any_second_byte_, at, 1);
+        const auto found = by_next_byte_.find(static_cast<uint8_t>(memory[at + size]));
+        if (found == by_next_byte_.end() || !try_all(found->second, at, size))
+            try_all(any_next_byte_, at, size);
     }
     if (!calls_.empty())
         for (size_t at = 0; (at = memory.find(call, at)) != std::string_view::npos; at++)

@@ -5,7 +5,7 @@
 //
 // The idea: a breakpoint and the bytes around it identify the place. `cc 48 89 e5 53 48 83 ec` is a copy of a function
 // that begins with `55 48 89 e5 53 48 83 ec`, if `55` has a breakpoint. Other probed instructions nearby may have one,
-// too, so their first bytes are not compared.
+// too, so they may be either.
 //
 // Compilers at run time also write breakpoint bytes, as padding or as traps. So a place counts only if at least
 // `enough_bytes` bytes around it are equal. A shorter function that is copied alone is not recognized.
@@ -45,19 +45,21 @@ class CodeCopies {
   private:
     static constexpr size_t around = 16; // bytes before the instruction, and bytes from its beginning on
     struct Place {
-        std::string bytes;         // those before and those from the instruction on; fewer at the ends of the file
-        std::vector<bool> certain; // of `bytes`: no other probed instruction begins there
-        size_t begin = 0;          // of the instruction in `bytes`
-        size_t length = 0;         // of the instruction
+        std::string bytes; // those before and those from the instruction on; fewer at the ends of the file
+        // `bytes` with breakpoints at all probed instructions
+        std::string probed;
+        size_t begin = 0;  // of the instruction in `bytes`
+        size_t length = 0; // of the instruction
     };
     // Returns whether the place's bytes are at `at` in the memory, except for the first `changed` bytes of the
     // instruction.
     static bool is_copy(const Place& place, std::string_view memory, size_t at, size_t changed);
 
     std::vector<Place> places_;
-    std::unordered_map<uint8_t, std::vector<size_t>> by_second_byte_; // the byte after the breakpoint
-    std::vector<size_t> any_second_byte_;                             // where it may be a breakpoint, too
-    std::vector<size_t> calls_;                                       // that the kernel may have replaced by calls
+    std::string_view breakpoint_;
+    std::unordered_map<uint8_t, std::vector<size_t>> by_next_byte_; // the byte after the breakpoint
+    std::vector<size_t> any_next_byte_;                             // where it may be a breakpoint, too
+    std::vector<size_t> calls_;                                     // that the kernel may have replaced by calls
 };
 
 } // namespace sonde

@@ -429,7 +429,8 @@ void MovedText::look() {
         return;
     const int map = kernel_.map_fd(plan::maps::moved);
     std::vector<uint32_t> keys;
-    for (uint32_t key = 0; bpf_map_get_next_key(map, keys.empty() ? nullptr : &key, &key) == 0;)
+    constexpr size_t most = 1 << 16; // more than the map can have: ends a loop over elements that are reused meanwhile
+    for (uint32_t key = 0; keys.size() < most && bpf_map_get_next_key(map, keys.empty() ? nullptr : &key, &key) == 0;)
         keys.push_back(key);
     std::ranges::sort(keys);
     for (const uint32_t key : keys) {
@@ -522,7 +523,8 @@ void MovedText::find_in_text(int64_t process, const sonde_moved& moved, std::vec
                 std::string found(place.length, '\0');
                 if (pread(memory.get(), found.data(), found.size(), static_cast<off_t>(copy)) !=
                         static_cast<ssize_t>(found.size()) ||
-                    place.bytes.starts_with(found) || (found[0] != breakpoint_byte && found[0] != kernels_call))
+                    place.bytes.starts_with(found) ||
+                    !(is_breakpoint(found) || (found.size() == kernels_call_length && found[0] == kernels_call)))
                     continue;
                 patches.push_back({copy, place.bytes.substr(0, place.length)});
             }

@@ -1,8 +1,8 @@
 // Watches memory with the processor's debug registers; watchpoint.h explains the problem and the idea.
 //
-// Watchpoints are perf events of the type PERF_TYPE_BREAKPOINT (perf_event_open(2)). x86-64 has four debug registers,
-// so at most four different places can be watched in a thread at one time. The kernel refuses the fifth event with
-// ENOSPC.
+// Watchpoints are perf events of the type PERF_TYPE_BREAKPOINT (perf_event_open(2)). Most processors have four debug
+// registers, so at most four different places can be watched in a thread at one time. The kernel refuses the fifth
+// event with ENOSPC.
 //
 // The watched address is known only at run time. For a variable of a position-independent program, it is the linked
 // address plus the load bias. For a process that just begins, the BPF program reports the address of the first

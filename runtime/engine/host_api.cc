@@ -248,8 +248,10 @@ int64_t sonde_host_loadavg(int64_t index) {
 }
 
 int64_t sonde_host_memory_node(uint64_t address) {
-    return host_architecture().is_in_direct_map(address) && access("/sys/devices/system/node/node1", F_OK) != 0 ? 0
-                                                                                                                : -1;
+    constexpr int64_t outside = -1, unknown = -2;
+    if (address != 0 && !host_architecture().is_in_direct_map(address))
+        return outside;
+    return access("/sys/devices/system/node/node1", F_OK) != 0 ? 0 : unknown;
 }
 uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global,
                                      const uint64_t* stats) {

@@ -3,13 +3,17 @@
 //
 // The linker copies all loaded sections into one mapping, code first. It then resolves symbols, either in the object or
 // among host_symbols(), applies the relocations, and makes the code pages executable and read-only. (ELF-64
-// specification; System V psABI for x86-64, table 4.9.)
+// specification; Architecture::relocate().)
+//
+// On some processors a call does not reach the functions of this program, which are far from the mapping. The code is
+// then followed by a stub for each symbol, to which the calls lead.
 //
 // The object may come from a saved plan. So every offset and size is checked before its use.
 #include "runtime/engine/host_object.h"
 
 #include <elf.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -27,7 +31,9 @@
 namespace sonde {
 namespace {
 
-constexpr uint64_t page = 4096, most_bytes = 1u << 30;
+constexpr uint64_t most_bytes = 1u << 30;
+
+uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 Error broken() { return Error("the host code is truncated or corrupt"); }
 
@@ -55,12 +61,14 @@ class Linker {
         return out;
     }
     Result<void> read_sections();
+    uint64_t count_symbols() const;
     Result<void> lay_out();
     Result<void> map();
     Result<void> read_symbols();
     std::string name_of(const Elf64_Sym& symbol, const Elf64_Shdr& strings) const;
     Result<std::optional<uint64_t>> value_of(const Elf64_Sym& symbol, const std::string& name);
     Result<uint64_t> import(const std::string& name) const;
+    uint64_t stub_for(uint64_t symbol);
     Result<void> relocate_all();
     Result<void> relocate(const Elf64_Rela& rela, size_t section);
     Result<void> protect();
@@ -69,8 +77,10 @@ class Linker {
     std::map<std::string, void*>& found_;
     std::vector<Elf64_Shdr> sections_;
     std::vector<uint64_t> offsets_; // of sections, in the mapping
+    const uint64_t page_ = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     uint8_t* base_ = nullptr;
     uint64_t size_ = 0, code_size_ = 0;
+    uint64_t stubs_ = 0;                          // offset of the stubs in the mapping, by the symbol's index
     std::vector<std::optional<uint64_t>> values_; // of symbols; empty: the symbol's section is not loaded
 };
 
@@ -96,6 +106,14 @@ Result<void> Linker::read_sections() {
     return {};
 }
 
+uint64_t Linker::count_symbols() const {
+    uint64_t out = 0;
+    for (const Elf64_Shdr& section : sections_)
+        if (section.sh_type == SHT_SYMTAB)
+            out += section.sh_size / sizeof(Elf64_Sym);
+    return out;
+}
+
 // Assigns an offset to each loaded section: code first, everything else from the next page on.
 Result<void> Linker::lay_out() {
     offsets_.assign(sections_.size(), 0);
@@ -105,16 +123,20 @@ Result<void> Linker::lay_out() {
             if (!(section.sh_flags & SHF_ALLOC) || code != ((section.sh_flags & SHF_EXECINSTR) != 0))
                 continue;
             const uint64_t align = std::max<uint64_t>(16, section.sh_addralign);
-            if (align > page || !std::has_single_bit(align) || section.sh_size > most_bytes || size_ > most_bytes)
+            if (align > page_ || !std::has_single_bit(align) || section.sh_size > most_bytes || size_ > most_bytes)
                 return broken();
-            offsets_[i] = (size_ + align - 1) / align * align;
+            offsets_[i] = align_up(size_, align);
             size_ = offsets_[i] + section.sh_size;
         }
-        size_ = (size_ + page - 1) / page * page;
+        if (code) {
+            stubs_ = align_up(size_, 16);
+            size_ = stubs_ + count_symbols() * host_architecture().call_stub_size();
+        }
+        size_ = align_up(size_, page_);
         if (code)
             code_size_ = size_;
     }
-    size_ = std::max(size_, page);
+    size_ = std::max(size_, page_);
     return {};
 }
 
@@ -193,6 +215,16 @@ Result<uint64_t> Linker::import(const std::string& name) const {
     return Error(fmt::format("the host code needs `{}`, which this version does not have", name));
 }
 
+// Returns the address of the stub that jumps to the symbol; 0 if calls need no stubs.
+uint64_t Linker::stub_for(uint64_t symbol) {
+    const size_t size = host_architecture().call_stub_size();
+    if (size == 0)
+        return 0;
+    uint8_t* stub = base_ + stubs_ + symbol * size;
+    host_architecture().write_call_stub(stub, *values_[symbol]);
+    return reinterpret_cast<uint64_t>(stub);
+}
+
 // Applies the relocations of all loaded sections.
 Result<void> Linker::relocate_all() {
     for (const Elf64_Shdr& table : sections_) {
@@ -216,7 +248,8 @@ Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
                                     .room = room - rela.r_offset,
                                     .symbol = *values_[index],
                                     .addend = rela.r_addend,
-                                    .table = reinterpret_cast<uint64_t>(base_)};
+                                    .table = reinterpret_cast<uint64_t>(base_),
+                                    .stub = stub_for(index)};
     switch (host_architecture().relocate(relocation)) {
     case Relocated::Done:
         return {};
@@ -230,8 +263,10 @@ Result<void> Linker::relocate(const Elf64_Rela& rela, size_t section) {
     return Error(fmt::format("the host code has a relocation of type {}", relocation.type));
 }
 
-// Makes the code executable and read-only. Data stays writable.
+// Makes the code executable and read-only. Data stays writable. Some processors do not notice that memory from which
+// they fetch instructions has changed.
 Result<void> Linker::protect() {
+    __builtin___clear_cache(reinterpret_cast<char*>(base_), reinterpret_cast<char*>(base_ + code_size_));
     if (code_size_ && mprotect(base_, code_size_, PROT_READ | PROT_EXEC) != 0)
         return errno_error("cannot make the host code executable", errno);
     return {};

@@ -19,8 +19,8 @@ class HostObject {
     HostObject(HostObject&& other) noexcept;
     HostObject& operator=(HostObject&& other) noexcept;
 
-    // Loads an ELF64 object for x86-64 of type ET_REL. Fails if the object is damaged, or has a relocation or a symbol
-    // that is not supported.
+    // Loads an ELF64 object for this machine of type ET_REL. Fails if the object is damaged, or has a relocation or a
+    // symbol that is not supported.
     static Result<HostObject> load(std::span<const uint8_t> object);
     // Returns the address of a function, or null if it does not exist.
     void* symbol(const std::string& name) const;

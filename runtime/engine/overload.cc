@@ -35,6 +35,7 @@
 #include "base/process_maps.h"
 #include "base/result.h"
 #include "runtime/plan/kinds.h"
+#include "runtime/plan/probed_files.h"
 #include "runtime/text/messages.h"
 
 // Functions for measuring the cost of a trap. The kernel emulates the nop of the first one. It single-steps the ret of
@@ -104,10 +105,9 @@ std::optional<double> measure_breakpoint(void (*function)()) {
 // Whether the kernel single-steps the probed instruction, which needs a second trap.
 bool is_stepped(const plan::Point& point) {
     Fd file(open(point.path.c_str(), O_RDONLY | O_CLOEXEC));
-    char code[2] = {};
-    if (!file || pread(file.get(), code, sizeof code, static_cast<off_t>(point.offset)) != sizeof code)
-        return false;
-    return host_architecture().is_single_stepped(std::string_view(code, sizeof code));
+    char code[plan::probed_bytes] = {};
+    const ssize_t size = file ? pread(file.get(), code, sizeof code, static_cast<off_t>(point.offset)) : 0;
+    return size > 0 && host_architecture().is_single_stepped(std::string_view(code, static_cast<size_t>(size)));
 }
 
 // Returns the time of other events than breakpoints in user space: approximate values of current processors.

@@ -36,6 +36,7 @@ Result<void> fill_data(Session& session) {
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
     session.data.words->hz = static_cast<uint64_t>(std::lround(1e9 / static_cast<double>(std::max(1l, tick.tv_nsec))));
+    session.data.words->page_size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     tm local{};
     const std::time_t seconds = std::time(nullptr);
     localtime_r(&seconds, &local);

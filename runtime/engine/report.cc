@@ -70,12 +70,14 @@ bool is_full(const KernelObject& kernel, const std::string& name) {
     if (map < 0 || bpf_obj_get_info_by_fd(map, &info, &size) != 0)
         return false;
     std::string key(info.key_size, 0), next = key;
+    const uint64_t many = info.max_entries / 4 * 3;
     uint64_t elements = 0;
-    for (void* at = nullptr; bpf_map_get_next_key(map, at, next.data()) == 0; at = key.data()) {
+    // The loop has a limit, because an element that the map reuses in the meantime can lead back to the first one.
+    for (void* at = nullptr; elements < many && bpf_map_get_next_key(map, at, next.data()) == 0; at = key.data()) {
         key = next;
         elements++;
     }
-    return elements >= info.max_entries / 4 * 3;
+    return elements >= many;
 }
 
 // Returns the hits whose stack did not fit into the map of shared stacks.

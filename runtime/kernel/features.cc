@@ -75,6 +75,24 @@ bool has_uprobe_multi() {
     return errno == EBADF;
 }
 
+// No test shows where a program's stack is. But all kernels that allow tail calls of programs that may sleep have
+// private stacks.
+bool has_private_stacks() {
+    const Fd none(bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "sonde_try", 4, 4, 1, nullptr));
+    // r2 = none; bpf_tail_call(r1, r2, r3 = 0); r0 = 0; exit
+    const bpf_insn code[] = {{0x18, 2, BPF_PSEUDO_MAP_FD, 0, none.get()},
+                             {},
+                             {0xb7, 3, 0, 0, 0},
+                             {0x85, 0, 0, 0, BPF_FUNC_tail_call},
+                             {0xb7, 0, 0, 0, 0},
+                             {0x95, 0, 0, 0, 0}};
+    bpf_prog_load_opts options{};
+    options.sz = sizeof options;
+    options.prog_flags = BPF_F_SLEEPABLE;
+    return none &&
+           Fd(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sonde_try", "GPL", code, std::size(code), &options)).get() >= 0;
+}
+
 bool has_tracepoint_cookie() {
     // r0 = bpf_get_attach_cookie(r1); exit
     const bpf_insn code[] = {{0x85, 0, 0, 0, BPF_FUNC_get_attach_cookie}, {0x95, 0, 0, 0, 0}};
@@ -90,9 +108,11 @@ bool has_register_writes() {
     return load(BPF_PROG_TYPE_KPROBE, code, std::size(code), 0).get() >= 0;
 }
 
+constexpr const char* kernel_types = "/sys/kernel/btf/vmlinux";
+
 // Returns the number of a function in the kernel's BTF; 0 if it does not exist.
 uint32_t find_function(const char* name) {
-    Result<std::string> bytes = read_file("/sys/kernel/btf/vmlinux");
+    Result<std::string> bytes = read_file(kernel_types);
     return bytes.ok() ? BtfFile(*bytes).find(name, BTF_KIND_FUNC) : 0;
 }
 
@@ -131,11 +151,13 @@ std::string why_not_kprobe() {
 std::string why_not_fentry() {
     // This function is called by the kernel's own tests only.
     constexpr const char* function = "bpf_fentry_test1";
-    uint32_t id = find_function(function);
+    const Result<std::string> bytes = read_file(kernel_types);
+    const BtfFile types(bytes.ok() ? std::string_view(*bytes) : "");
+    const uint32_t id = types.find(function, BTF_KIND_FUNC);
     if (id == 0)
         return "the kernel's types are not available (CONFIG_DEBUG_INFO_BTF)";
     if (load_at_function(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, id))
-        return "";
+        return why_no_direct_calls(types);
     std::string why = fmt::format("the kernel refuses them: {}", std::strerror(errno));
     if (std::string locked = lockdown(); !locked.empty())
         why += fmt::format(", and the kernel is locked down ({})", locked);
@@ -159,6 +181,10 @@ std::string why_no_lsm() {
         return "it is built without BPF security hooks (CONFIG_BPF_LSM)";
     if (!load_at_function(BPF_PROG_TYPE_LSM, BPF_LSM_MAC, id))
         return fmt::format("it refuses such programs: {}", std::strerror(errno));
+    // They are trampolines of the hooks.
+    const Result<std::string> bytes = read_file(kernel_types);
+    if (const std::string why = bytes.ok() ? why_no_direct_calls(BtfFile(*bytes)) : ""; !why.empty())
+        return "it has no trampolines (fentry): " + why;
     // The kernel loads such programs even if BPF is not an active security module, and then never calls them.
     std::string modules;
     if (!has_bpf_security_module(modules).value_or(true))
@@ -229,6 +255,7 @@ KernelFacts probe_kernel() {
     facts.kprobe_multi = has_kprobe_multi;
     facts.uprobe_multi = has_uprobe_multi;
     facts.uprobe_session = has_uprobe_session;
+    facts.private_stacks = has_private_stacks;
     facts.may_goto = has_may_goto;
     facts.tracepoint_cookie = has_tracepoint_cookie;
     facts.register_writes = has_register_writes;

@@ -7,16 +7,23 @@
 #include <string>
 #include <string_view>
 
+#include "arch/system_calls.h"
 #include "runtime/plan/kernel_facts.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
 
+class BtfFile;
+
 // Facts about the running kernel.
 const KernelFacts& running_kernel();
 // Facts about the kernel with these types (BTF). What is decided when the machine starts (security modules, lockdown,
 // preemption) is left to the session.
-KernelFacts read_kernel_facts(std::string_view types);
+KernelFacts read_kernel_facts(std::string_view types, const SystemCalls& calls);
+
+// The reason why a kernel with these types cannot attach trampolines; empty if it can. Linux before 6.4 on arm64 loads
+// programs for trampolines and security hooks, and then refuses to attach them.
+std::string why_no_direct_calls(const BtfFile& types);
 
 // The reason for a function whose result cannot be set, if the kernel has no list of suitable functions.
 std::string only_security_functions(bool and_system_calls);

@@ -60,8 +60,8 @@ bool handlers_are_preempted() {
             return is_full(model.substr(0, model.find_first_of(" \n")));
         }
     }
-    // Neither source shows the model. Since 7.0 the other models do not exist on x86-64 ("sched: Further restrict
-    // the preemption modes"), so it must be "full" or "lazy".
+    // Neither source shows the model. Since 7.0 the other models do not exist on processors with lazy preemption
+    // ("sched: Further restrict the preemption modes"), so it must be "full" or "lazy".
     return is_at_least(7, 0);
 }
 

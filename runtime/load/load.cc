@@ -307,6 +307,10 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     }
     if (!out->data_)
         return Error("internal: the object has no data area");
+    if (bpf_map* pythons = bpf_object__find_map_by_name(out->object_, plan::maps::python))
+        for (uint32_t i = 0; i < plan.pythons.size(); i++)
+            if (bpf_map_update_elem(bpf_map__fd(pythons), &i, &plan.pythons[i], BPF_ANY) != 0)
+                return errno_error("cannot tell the handlers about the interpreters of Python", errno);
     return out;
 }
 

@@ -37,6 +37,8 @@ struct sonde_table_head {
     unsigned saves;                  /* number of rows */
     unsigned first_save;             /* element of the first row */
     unsigned first_step;             /* element of the first step */
+    unsigned python;      /* an interpreter of Python: 1 plus its element of `sonde_python`; 0: another file */
+    unsigned python_loop; /* the linked address of its loop */
 };
 struct sonde_table_row {
     unsigned place, value;
@@ -45,13 +47,17 @@ struct sonde_table_row {
 };
 enum {
     SONDE_TABLE_HEAD = sizeof(struct sonde_table_head) / 8,
-    SONDE_TABLE_FLAGS = 1 << 12 | 1 << 10, /* BPF_F_INNER_MAP (5.10), BPF_F_MMAPABLE (5.5) */
+    SONDE_TABLE_PYTHON = SONDE_TABLE_HEAD - 1, /* the element with `python` and `python_loop` */
+    SONDE_TABLE_FLAGS = 1 << 12 | 1 << 10,     /* BPF_F_INNER_MAP (5.10), BPF_F_MMAPABLE (5.5) */
     SONDE_TABLE_ROW = sizeof(struct sonde_table_row) / 8,
 };
 
-/* How to find the caller's registers. A rule has 32 bits: 4 for the kind, 18 for `cfa` and 10 for `fp`, both in words.
- * The return address is the word below the CFA. The caller's fp is saved `fp` words below the CFA; 0: fp is
- * unchanged. */
+/* How to find the caller's registers. A rule has 32 bits: 4 for the kind, 17 for `cfa`, a flag, and 10 for `fp`. `cfa`
+ * and `fp` are in words. The caller's fp is saved `fp` words below the CFA; 0: fp is unchanged. The flag marks the loop
+ * of a Python interpreter, in rules without a program.
+ *
+ * If calls store the return address on the stack, it is the word below the CFA. If they store it in a link register
+ * (SONDE_HAS_LINK), functions save it in the word above the saved fp; other places have kinds of their own. */
 enum sonde_rule_kind {
     SONDE_RULE_NONE,       /* no rule is known; a `cfa` other than 0: fp is a frame pointer */
     SONDE_RULE_SP,         /* CFA = sp + cfa */
@@ -59,16 +65,20 @@ enum sonde_rule_kind {
     SONDE_RULE_END,        /* the outermost function */
     SONDE_RULE_UNKNOWN,    /* a rule that a table cannot express */
     SONDE_RULE_STEPS,      /* all other rules: a program that begins at step SONDE_RULE_STEP() */
+    SONDE_RULE_LINK,       /* CFA = sp + cfa; the return address is in the link register */
+    SONDE_RULE_ALONE,      /* CFA = sp + cfa; the return address is saved `fp` words below the CFA; fp is unchanged */
     SONDE_RULE_NARROW = 8, /* a flag: words have 4 bytes instead of 8 */
 };
 #define SONDE_RULE(kind, cfa, fp) ((unsigned)(kind) | (unsigned)(cfa) << 4 | (unsigned)(fp) << 22)
 #define SONDE_RULE_KIND(rule) ((rule) & 7)
-#define SONDE_RULE_CFA(rule) (((rule) >> 4) & 0x3ffff)
+#define SONDE_RULE_CFA(rule) (((rule) >> 4) & 0x1ffff)
 #define SONDE_RULE_SAVED_FP(rule) (((rule) >> 22) & 0x3ff)
 #define SONDE_RULE_STEP(rule) ((rule) >> 4)
 /* A value of `fp` for Go, whose tables do not describe where it saves fp: if fp points to 2 words below the CFA, the
- * caller's fp is saved there. Otherwise fp is unchanged. */
-enum { SONDE_RULE_CFA_MOST = 0x3ffff, SONDE_RULE_FP_MOST = 0x3fe, SONDE_RULE_FP_OF_GO = 0x3ff };
+ * caller's fp is saved there. Otherwise fp is unchanged. With a link register, the return address is at sp, and the
+ * word below sp is the place for the caller's fp. */
+#define SONDE_RULE_PYTHON (1u << 21)
+enum { SONDE_RULE_CFA_MOST = 0x1ffff, SONDE_RULE_FP_MOST = 0x3fe, SONDE_RULE_FP_OF_GO = 0x3ff };
 
 /* The callee-saved registers other than the frame pointer. A row has 6 bits for each: the number of words below the CFA
  * where it is saved. */
@@ -76,6 +86,7 @@ enum {
     SONDE_SAVED_MOST = 5,
     SONDE_SAVED_SAME = 0,
     SONDE_SAVED_UNKNOWN = 63,
+    SONDE_SAVED_BEYOND = 1 << 30, /* a flag: registers that a row does not cover (SONDE_BEYOND_SAVES) are unknown */
 };
 #define SONDE_SAVED_WORDS(saves, n) ((saves) >> 6 * (n) & 63)
 /* The sonde_register of the n'th one. */
@@ -125,7 +136,7 @@ enum sonde_step_kind {
 #define SONDE_STEP(kind, reg, number)                                                                                  \
     ((unsigned long long)(kind) | (unsigned long long)(reg) << 8 | (unsigned long long)(number) << 16)
 #define SONDE_STEP_KIND(step) ((step) & 0xff)
-#define SONDE_STEP_REGISTER_OF(step) ((step) >> 8 & 0x1f)
+#define SONDE_STEP_REGISTER_OF(step) ((step) >> 8 & 0xff)
 #define SONDE_STEP_NUMBER_OF(step) ((long long)(step) >> 16)
 enum { SONDE_STEPS_MOST = 128, SONDE_STEP_WORDS = 16 }; /* executed steps; size of the stack in words, a power of two */
 

@@ -40,6 +40,11 @@ inline constexpr const char* rules = "sonde_rules";
 inline constexpr const char* mapped = "sonde_mapped";
 // Hash of the last mappings that were seen in each process.
 inline constexpr const char* known = "sonde_known";
+// Array of struct sonde_python: interpreters of Python. Those of the plan, then others if the tables have UnwindTable.
+inline constexpr const char* python = "sonde_python";
+// Hash: number of a name -> struct sonde_python_name, and one struct sonde_python_cache (likewise).
+inline constexpr const char* python_names = "sonde_python_names";
+inline constexpr const char* python_cache = "sonde_python_cache";
 
 // ---- processes and control groups ----
 // Array of u64: one bit for each of `most_processes` numbers, mapped by the runtime (if Plan::filter_target).

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "arch/architecture.h"
 #include "options/translate.h"
 #include "runtime/plan/data.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/points.h"
 #include "runtime/plan/probed_files.h"
+#include "runtime/plan/python.h"
 #include "runtime/plan/records.h"
 
 namespace sonde::plan {
@@ -73,12 +75,13 @@ struct Origin {
 
 // The result of a translation, and everything that a session needs. It can be saved to a file (plan_file.h).
 struct Plan {
-    std::string script;                        // the script's name, for messages
-    std::vector<uint8_t> bpf_object;           // ELF file for libbpf; empty without handlers in the kernel
-    std::vector<uint8_t> host_object;          // relocatable ELF file for this machine; empty without host handlers
-    uint64_t data_size = sizeof(SessionWords); // size of the data area in bytes
-    uint32_t max_string = 512;                 // MAXSTRINGLEN, including the NUL; a power of two
-    uint8_t tables = 0;                        // the FileTables that handlers use
+    uint16_t machine = host_architecture().machine(); // for which it is made (EM_*)
+    std::string script;                               // the script's name, for messages
+    std::vector<uint8_t> bpf_object;                  // ELF file for libbpf; empty without handlers in the kernel
+    std::vector<uint8_t> host_object;                 // relocatable ELF file for `machine`; empty without host handlers
+    uint64_t data_size = sizeof(SessionWords);        // size of the data area in bytes
+    uint32_t max_string = 512;                        // MAXSTRINGLEN, including the NUL; a power of two
+    uint8_t tables = 0;                               // the FileTables that handlers use
     std::string writes; // the first statement that writes user memory, with its position; empty: none
     // The first statement that changes the kernel or a program, with its position: memory, registers, results or
     // signals. Verdicts on packets do not count. Empty: none.
@@ -95,13 +98,14 @@ struct Plan {
     std::vector<Point> rows;       // all points of all probes
     std::vector<Probe> probes;
     std::vector<Counter> counters;
-    std::vector<std::string> texts; // sorted; keys refer to them by index
-    std::string module;             // the session's name; the folder of its control files contains it
-    KernelBuild kernel;             // the kernel for whose types the handlers were translated
-    std::vector<ProbedFile> files;  // sorted by path
-    Translate translate;            // the options of the translation
-    Origin origin;                  // for saved plans
-    std::vector<GroupName> groups;  // the session is limited to these; empty: no limit
+    std::vector<sonde_python> pythons; // the first elements of the map `sonde_python`
+    std::vector<std::string> texts;    // sorted; keys refer to them by index
+    std::string module;                // the session's name; the folder of its control files contains it
+    KernelBuild kernel;                // the kernel for whose types the handlers were translated
+    std::vector<ProbedFile> files;     // sorted by path
+    Translate translate;               // the options of the translation
+    Origin origin;                     // for saved plans
+    std::vector<GroupName> groups;     // the session is limited to these; empty: no limit
 
     uint64_t marks_size() const;                                          // a power of two
     bool has_subjects() const;                                            // of any probe

@@ -103,15 +103,18 @@ Result<void> check_probe(const Plan& plan, const Probe& probe) {
 }
 
 // A replacement follows the instruction closely.
-bool consistent(const ProbedCode& code) {
+bool consistent(const ProbedCode& code, const Architecture& machine) {
     constexpr uint64_t most_away = 256;
-    return static_cast<size_t>(code.hazard) < host_architecture().hazards().size() &&
+    return static_cast<size_t>(code.hazard) < machine.hazards().size() &&
            (code.instead == 0 || (code.instead > code.offset && code.instead - code.offset <= most_away));
 }
 
 } // namespace
 
 Result<void> check(const Plan& plan) {
+    const Architecture* machine = architecture_of(plan.machine, false);
+    if (!machine)
+        return wrong("it is for an unknown machine");
     if (plan.max_string < 8 || plan.max_string > 65536 || (plan.max_string & (plan.max_string - 1)))
         return wrong(fmt::format("strings of {} bytes", plan.max_string));
     if (plan.data_size < sizeof(SessionWords) || plan.data_size > most_data)
@@ -136,7 +139,7 @@ Result<void> check(const Plan& plan) {
             return wrong(fmt::format("site {} has an unknown error", i));
     for (const ProbedFile& file : plan.files)
         for (const ProbedCode& code : file.code)
-            if (!consistent(code))
+            if (!consistent(code, *machine))
                 return wrong(fmt::format("`{}` has an invalid place", file.path));
     for (const Probe& probe : plan.probes)
         if (Result<void> checked = check_probe(plan, probe); !checked)

@@ -6,8 +6,9 @@
 // format. It changes by itself whenever a field is added, removed or resized, so nobody can forget to increase a
 // version number.
 //
-// The file is native: byte order and sizes are those of the machine. Its header has a checksum against accidents. It
-// does not protect against malice, because a plan contains code (docs/security.md).
+// The file is native: byte order and sizes are those of the machine that will run it. All machines for which sonde
+// translates have the same. Its header has the machine, and a checksum against accidents. It does not protect against
+// malice, because a plan contains code (docs/security.md).
 #include "runtime/plan/plan_file.h"
 
 #include <cstring>
@@ -24,6 +25,7 @@
 #include "base/replace_file.h"
 #include "base/trusted_file.h"
 #include "runtime/plan/plan_check.h"
+#include "runtime/plan/python.h"
 #include "runtime/plan/stack.h"
 
 namespace sonde::plan {
@@ -192,56 +194,69 @@ template <typename A> void members(A& a, Translate& v) {
 #define OPTION(type, member, ...) field(a, v.member);
 #include "options/translate.def"
 }
+template <typename A> void members(A& a, sonde_python& v) { a.bytes(&v, sizeof v); }
 template <typename A> void members(A& a, Plan& v) {
     all(a, v.script, v.bpf_object, v.host_object, v.data_size, v.max_string, v.tables, v.writes, v.changes,
         v.filter_target, v.filter_groups, v.names_groups, v.names_module, v.marks);
-    all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.texts, v.module, v.kernel,
-        v.files, v.translate, v.origin, v.groups);
+    all(a, v.globals, v.formats, v.sites, v.calls, v.rows, v.probes, v.lines, v.counters, v.pythons, v.texts, v.module,
+        v.kernel, v.files, v.translate, v.origin, v.groups);
 }
 template <typename A, typename T> void fields(A& a, T& value) { members(a, value); }
 
 // The beginning of a file.
 struct Header {
     char magic[8];
-    uint64_t shape; // hash of the list of fields in the version that wrote the file
-    uint64_t size;  // number of bytes that follow
-    uint64_t hash;  // hash of the bytes that follow; detects accidents, not malice (docs/security.md)
+    uint64_t machine; // Plan::machine
+    uint64_t shape;   // hash of the list of fields in the version that wrote the file
+    uint64_t size;    // number of bytes that follow
+    uint64_t hash;    // hash of the bytes that follow; detects accidents, not malice (docs/security.md)
 };
-static_assert(sizeof(Header) == 32);
+static_assert(sizeof(Header) == header_size);
 
 // Adds the layout of memory that the plan's code shares with the runtime: the session's words, and the tables for
-// unwinding and symbols. The plan contains the code, but the runtime that loads the plan compiles the tables.
-void add_shared_layout(Hash& hash) {
+// unwinding and symbols. The plan contains the code, but the runtime that loads the plan compiles the tables. sonde
+// must compute the same number on each machine.
+void add_shared_layout(Hash& hash, const Architecture& machine) {
     for (uint64_t number : {sizeof(SessionWords), offsetof(SessionWords, tai_offset_ns), sizeof(sonde_table_head),
                             sizeof(sonde_table_row), sizeof(sonde_stacks), sizeof(sonde_rules), sizeof(sonde_shared),
-                            sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping)})
+                            sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping),
+                            sizeof(sonde_python), sizeof(sonde_python_name), sizeof(sonde_python_cache)})
         hash.add(number);
     for (uint64_t number : std::initializer_list<uint64_t>{
-             SONDE_RULE_STEPS, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_FP_OF_GO, SONDE_REGISTERS,
-             SONDE_SAVED_WIDE, SONDE_SAVED_NARROW, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
+             SONDE_RULE_STEPS, SONDE_RULE_ALONE, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_FP_OF_GO,
+             SONDE_REGISTERS, SONDE_SAVED_BEYOND, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
              SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID})
         hash.add(number);
-    for (const HazardTraits& hazard : host_architecture().hazards())
+    for (const Architecture* programs : {&machine, machine.narrow()})
+        for (uint64_t saved : programs ? programs->unwind_traits().saved : std::span<const uint64_t>())
+            hash.add(saved);
+    for (const HazardTraits& hazard : machine.hazards())
         hash.add(std::span(reinterpret_cast<const uint8_t*>(hazard.name), std::strlen(hazard.name)));
 }
 
 // The version of the format. It changes with the list of fields and with the layout of memory shared with the plan's
 // code.
-uint64_t shape_of_plans() {
-    static const uint64_t shape = [] {
-        Describer describer;
-        Plan plan;
-        fields(describer, plan);
-        add_shared_layout(describer.hash);
-        return describer.hash.value();
-    }();
-    return shape;
+uint64_t shape_of_plans(const Architecture& machine) {
+    Describer describer;
+    Plan plan;
+    fields(describer, plan);
+    add_shared_layout(describer.hash, machine);
+    return describer.hash.value();
 }
 
 uint64_t hash_of(std::span<const uint8_t> bytes) {
     Hash hash;
     hash.add(bytes);
     return hash.value();
+}
+
+void write_header(std::vector<uint8_t>& file, uint16_t machine) {
+    const Architecture* architecture = architecture_of(machine, false);
+    CHECK(architecture && file.size() >= sizeof(Header));
+    auto contents = std::span<const uint8_t>(file).subspan(sizeof(Header));
+    Header header{{}, machine, shape_of_plans(*architecture), contents.size(), hash_of(contents)};
+    std::memcpy(header.magic, magic, sizeof magic);
+    std::memcpy(file.data(), &header, sizeof header);
 }
 
 } // namespace
@@ -252,26 +267,27 @@ std::vector<uint8_t> save(const Plan& plan) {
     Plan copy = plan;
     fields(writer, copy);
     std::vector<uint8_t> out = std::move(writer.out);
-    seal(out);
+    write_header(out, plan.machine);
     return out;
 }
 
-void seal(std::vector<uint8_t>& file) {
-    CHECK(file.size() >= sizeof(Header));
-    auto contents = std::span<const uint8_t>(file).subspan(sizeof(Header));
-    Header header{{}, shape_of_plans(), contents.size(), hash_of(contents)};
-    std::memcpy(header.magic, magic, sizeof magic);
-    std::memcpy(file.data(), &header, sizeof header);
-}
+void seal(std::vector<uint8_t>& file) { write_header(file, host_architecture().machine()); }
 
-Result<Plan> load(std::span<const uint8_t> bytes) {
+Result<Plan> load(std::span<const uint8_t> bytes, const Architecture& machine) {
     Header header;
     if (bytes.size() < sizeof magic || std::memcmp(bytes.data(), magic, sizeof magic) != 0)
         return Error("it is not a saved plan");
     if (bytes.size() < sizeof header)
         return Error("it is truncated: it ends in its header");
     std::memcpy(&header, bytes.data(), sizeof header);
-    if (header.shape != shape_of_plans())
+    const Architecture* other =
+        header.machine <= UINT16_MAX ? architecture_of(static_cast<uint16_t>(header.machine), false) : nullptr;
+    if (other && other != &machine)
+        return Error(
+            fmt::format("it is for {}; this machine is {}\n  run it on such a machine, or translate the script "
+                        "again for this one",
+                        other->name(), machine.name()));
+    if (!other || header.shape != shape_of_plans(machine))
         return Error("another version of sonde saved it; translate the script again with this version");
     std::span<const uint8_t> contents = bytes.subspan(sizeof header);
     if (header.size != contents.size())
@@ -282,6 +298,7 @@ Result<Plan> load(std::span<const uint8_t> bytes) {
         return Error("it is corrupt: its checksum does not match its contents");
     Reader reader(contents);
     Plan plan;
+    plan.machine = machine.machine();
     fields(reader, plan);
     if (!reader.ok() || !reader.at_end())
         return Error("it is corrupt: its parts do not match its size");

@@ -13,12 +13,13 @@ namespace sonde::plan {
 
 // Returns the plan as the contents of a file.
 std::vector<uint8_t> save(const Plan& plan);
-// Errors: the bytes are not a plan, come from another version, are truncated or corrupt, or contradict themselves
-// (plan_check.h).
-Result<Plan> load(std::span<const uint8_t> bytes);
+// Errors: the bytes are not a plan, or one for another machine, come from another version, are truncated or corrupt, or
+// contradict themselves (plan_check.h).
+Result<Plan> load(std::span<const uint8_t> bytes, const Architecture& machine = host_architecture());
 
-// Writes a valid header for the bytes that follow. For tests and fuzzers: otherwise the checksum would reject their
-// changes before anything is parsed.
+constexpr size_t header_size = 40;
+// Writes a valid header of this machine for the bytes that follow. For tests and fuzzers: otherwise the checksum would
+// reject their changes before anything is parsed.
 void seal(std::vector<uint8_t>& file);
 
 // The same with files. Errors name the file. load_file() also refuses a file that another user could have changed,

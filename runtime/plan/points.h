@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "arch/host/calls_32.h"
+#include "arch/narrow_arguments.h"
 
 namespace sonde::plan {
 
@@ -45,8 +45,8 @@ struct FileSpec {
 
 // One of the numbers by which 32-bit programs make a system call.
 struct NarrowCall {
-    int64_t number = 0;     // the number on i386, or one of calls_32.h
-    uint64_t arguments = 0; // positions of the arguments: bytes of calls_32.h
+    int64_t number = 0;     // the number on i386, or one of narrow_arguments.h
+    uint64_t arguments = 0; // positions of the arguments: bytes of narrow_arguments.h
 };
 
 // One place to which a handler is attached, with the results of pp() and similar functions there.

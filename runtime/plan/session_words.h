@@ -20,6 +20,7 @@ struct sonde_session_words {
     int64_t zero;               /* always 0, but unknown to the verifier */
     uint64_t skipped;           /* hits without free scratch memory, or without the lock */
     uint64_t hz;                /* HZ() */
+    uint64_t page_size;         /* mem_page_size(), in bytes */
     int64_t seconds_west;       /* tz_gmtoff() */
     char zone[16];              /* tz_name() */
     char module_size[80];       /* module_size() */

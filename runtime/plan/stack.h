@@ -3,7 +3,10 @@
 #ifndef SONDE_STACK_H
 #define SONDE_STACK_H
 
+#include "../../arch/host/kernel_places.h"
 #include "file_table.h"
+#include "identity.h"
+#include "python_stack.h"
 
 enum { SONDE_STACK_MOST = 128, SONDE_STACK_WINDOW = 32 }; /* addresses, words; powers of two */
 enum sonde_stack_state {
@@ -22,6 +25,7 @@ enum sonde_stack_state {
     SONDE_STACK_KERNEL_THREAD,
     SONDE_STACK_GONE,       /* the process has released its memory */
     SONDE_STACK_OTHER_TASK, /* the event belongs to another task than the current one */
+    SONDE_STACK_NO_PYTHON,  /* only for Python's stack: the thread does not run Python */
     SONDE_STACK_STATES,
 };
 /* The registers with which a user stack begins. */
@@ -55,12 +59,12 @@ struct sonde_found {
     unsigned long long dentry; /* of the file */
 };
 
-/* Both stacks of a hit.
+/* The stacks of a hit.
  *
  * For the kernel's stack, members have other meanings before it is unwound. `pc` is the probed function, or 0. `sp`
  * is 0 if the hit has no kernel stack, and 1 if it has one. For trampolines it is 2 plus the number of argument words.
- * `fp` is 1 at a function's return. After unwinding, the first words are skipped: they belong to the functions that
- * lead from the probed place to the handler. */
+ * `fp` is 1 at a function's return. `from` is the caller's address if it is in a register only, or 0. After unwinding,
+ * the first words are skipped: they belong to the functions that lead from the probed place to the handler. */
 enum { SONDE_DISPATCH_MOST = 15 }; /* maximum number of these */
 /* A code address independent of the process: a position in a file. */
 struct sonde_place {
@@ -100,14 +104,19 @@ struct sonde_machine {
     unsigned long long saves; /* where registers are saved, as in a saves row */
     unsigned long long born;  /* 1: the task is new and has not left clone() yet */
     unsigned long long execs; /* 1: the task is in execve(), which may have released the program's memory already */
+    /* With a link register: its value, and 1 if it is that of the current function; where such code has saved it; the
+     * bits of a program's addresses; and 1 if sp is only known to be below the frame at fp. */
+    unsigned long long link, has_link, back_at, address_bits, is_loose;
 };
 enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */
 struct sonde_stacks {
     struct sonde_stack user, kernel;
+    struct sonde_stack python; /* the frames of Python alone; the user stack contains them, too */
     unsigned long long room[SONDE_DISPATCH_MOST + 1];
     unsigned long long left; /* 1: the function has returned, so the user stack begins with its caller */
     struct sonde_place place[SONDE_STACK_MOST]; /* of the addresses of the user stack */
     struct sonde_machine machine;
+    struct sonde_python_walk walk;
 };
 
 /* Stacks as keys of arrays.
@@ -128,21 +137,6 @@ struct sonde_shared {
     unsigned long long depth;   /* number of addresses that have these words, limited by the available memory */
 };
 enum { SONDE_NOUGHTS_MOST = 63 };
-/* The identity of a stack: a hash of 128 bits. */
-struct sonde_identity {
-    unsigned long long word[2];
-};
-/* Two independent hashes of the same words. Different stacks have equal hashes for one of 2^128 pairs. The words
- * include kernel addresses, so an attacker cannot choose stacks with equal hashes. */
-static inline unsigned long long sonde_mix(unsigned long long sum, unsigned long long word, unsigned long long factor) {
-    sum = (sum ^ word) * factor;
-    return sum ^ sum >> 32;
-}
-/* Adds a word to the identity. It begins with zeros. */
-static inline void sonde_identify(struct sonde_identity* to, unsigned long long word) {
-    to->word[0] = sonde_mix(to->word[0], word, 0xff51afd7ed558ccdull);
-    to->word[1] = sonde_mix(to->word[1] + word, word, 0x9e3779b97f4a7c15ull);
-}
 /* The number of places for which a value of `sonde_shared` has memory after the text. */
 static inline unsigned sonde_shared_places(unsigned max_string, unsigned max_backtrace) {
     unsigned most = (max_string + 64 - sizeof(struct sonde_shared)) / 16, out = 1;
@@ -154,14 +148,19 @@ static inline unsigned sonde_shared_places(unsigned max_string, unsigned max_bac
 struct sonde_dispatch {
     unsigned long long range[3][2];
 };
-/* Stands for the kernel wherever a file's inode is expected. Places in the kernel are relative to SONDE_KERNEL_BASE,
- * because its code and modules are in the last 2 GB of the address space. */
+/* Stands for the kernel wherever a file's inode is expected. Places in the kernel are relative to sonde_kernel_base(),
+ * because its code and modules are within 4 GB. */
 #define SONDE_KERNEL_FILE 1ull
 /* Stands for the code that the kernel maps into processes (vdso(7)), for 64-bit and 32-bit programs. Places are
  * relative to its first byte, because its image is an ELF file. */
 #define SONDE_VDSO_FILE 2ull
 #define SONDE_VDSO_FILE_32 3ull
-#define SONDE_KERNEL_BASE 0xffffffff80000000ull
+/* `shift` is that of the kernel's table. If the kernel can be anywhere, it has the base's upper 40 bits, of which the
+ * first ones are set for any kernel address. */
+enum { SONDE_KERNEL_BASE_SHIFT = 24 };
+static inline unsigned long long sonde_kernel_base(unsigned shift) {
+    return SONDE_KERNEL_MOVES ? (unsigned long long)(int)shift << SONDE_KERNEL_BASE_SHIFT : SONDE_KERNEL_LOWEST;
+}
 
 /* How often the handlers of a probe had no stack, or an incomplete one, when they used it as text or numbers. Indexed
  * by state from SONDE_STACK_COUNTED on. */

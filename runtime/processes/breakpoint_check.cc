@@ -51,7 +51,7 @@ BreakpointCheck BreakpointChecker::check(int64_t process, const ArmedPlaces& arm
             if (got < 1)
                 continue;
             found.resize(static_cast<size_t>(got));
-            if (found[0] == breakpoint_byte || is_call_of_kernel(mappings, found, address))
+            if (is_breakpoint(found) || is_call_of_kernel(mappings, found, address))
                 continue;
             if (mapping.writable)
                 out.unprobed = UnprobedMapping{path->second, false};

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arch/architecture.h"
+
 namespace sonde {
+
+bool is_breakpoint(std::string_view found) { return found.starts_with(host_architecture().uprobe_breakpoint()); }
 
 bool is_call_of_kernel(const std::vector<ProcessMapping>& mappings, const std::string& found, uint64_t address) {
     if (found.size() != kernels_call_length || found[0] != kernels_call)

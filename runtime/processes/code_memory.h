@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,11 @@
 
 namespace sonde {
 
-constexpr char breakpoint_byte = '\xcc';
-// Since Linux 6.18 the kernel replaces a probed 5-byte nop by a call of a page that it has mapped.
+// Whether the bytes begin with the breakpoint of a uprobe.
+bool is_breakpoint(std::string_view found);
+
+// Since Linux 6.18 the kernel of x86-64 replaces a probed 5-byte nop by a call of a page that it has mapped. No other
+// architecture has instructions of this size.
 constexpr char kernels_call = '\xe8';
 constexpr size_t kernels_call_length = 5;
 

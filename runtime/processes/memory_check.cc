@@ -32,6 +32,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/architecture.h"
 #include "base/clock.h"
 #include "base/elf_file.h"
 #include "base/fd.h"
@@ -69,7 +70,7 @@ bool is_probed_by_others(int fd, uint64_t offset) {
     void* mapped = mmap(nullptr, page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, static_cast<off_t>(page));
     if (mapped == MAP_FAILED)
         return false;
-    const bool out = static_cast<const char*>(mapped)[offset - page] == breakpoint_byte;
+    const bool out = is_breakpoint({static_cast<const char*>(mapped) + (offset - page), page_size - (offset - page)});
     munmap(mapped, page_size);
     return out;
 }
@@ -215,16 +216,19 @@ class Checker {
         const std::string found = memory.difference(code, address);
         if (found.empty() || is_call_of_kernel(memory.mappings(), found, address))
             return;
-        const bool is_breakpoint = found[0] == breakpoint_byte && code.bytes.substr(1).starts_with(found.substr(1));
-        if (is_breakpoint && (is_of_another_tracer(process, memory, file, code, address) ||
-                              is_breakpoint_of_kernel(process, file.fd, code.offset)))
+        const size_t breakpoint_size = host_architecture().uprobe_breakpoint().size();
+        const bool has_breakpoint =
+            is_breakpoint(found) &&
+            std::string_view(code.bytes).substr(breakpoint_size).starts_with(found.substr(breakpoint_size));
+        if (has_breakpoint && (is_of_another_tracer(process, memory, file, code, address) ||
+                               is_breakpoint_of_kernel(process, file.fd, code.offset)))
             return;
         if (out_.first_change.empty())
             out_.first_change = fmt::format("{}: process {} ({}) has {} at {:#x}, but the file has {}; {}",
                                             name_of(file, code), process, process_program(process), to_hex(found),
                                             address, to_hex(code.bytes.substr(0, code.length)),
-                                            is_breakpoint ? "it is a breakpoint of a debugger or of the program itself"
-                                                          : "its code was patched in memory");
+                                            has_breakpoint ? "it is a breakpoint of a debugger or of the program itself"
+                                                           : "its code was patched in memory");
         out_.changed[file.file->path].insert(code.offset);
     }
 

@@ -36,8 +36,8 @@ constexpr size_t most_rows = 1 << 24, most_remembered = 64;
 class Machine {
   public:
     // Runs the instructions of the CIE. They set the initial state only, so they produce no rows.
-    Machine(const Cie& cie, const CfiWidth& width, uint64_t begin, uint64_t end, RuleCompiler& rules)
-        : cie_(cie), width_(width), rules_(rules), at_(begin), end_(end) {
+    Machine(const Cie& cie, uint64_t begin, uint64_t end, RuleCompiler& rules)
+        : cie_(cie), rules_(rules), at_(begin), end_(end) {
         good_ = run(cie.instructions, nullptr);
         initial_ = state_;
     }
@@ -52,7 +52,7 @@ class Machine {
 
   private:
     // The rule for the current state of the registers.
-    UnwindRow row() { return rules_.compile(state_, width_, cie_.is_signal_frame); }
+    UnwindRow row() { return rules_.compile(state_, cie_.is_signal_frame); }
     // Adds a row at the current address. Several rows for one address replace each other: only the last state holds.
     void add(std::vector<UnwindRow>& rows, UnwindRow row) {
         if (at_ >= end_)
@@ -79,15 +79,14 @@ class Machine {
     }
     // Ignores registers that rules do not track, such as those for floating point numbers.
     void set(uint64_t number, const CfiPlace& place) {
-        if (number = width_.number(number); number != cfi::no_register)
+        if (number = rules_.number(number); number != RuleCompiler::no_register)
             state_.places[number] = place;
     }
     // DW_CFA_restore returns to the state after the CIE's instructions, not to the previous one.
     void restore(uint64_t number) {
-        if (number = width_.number(number); number != cfi::no_register)
+        if (number = rules_.number(number); number != RuleCompiler::no_register)
             state_.places[number] = initial_.places[number];
     }
-    // `number` is a register number of x86-64.
     void define_cfa(uint64_t number, int64_t offset) {
         state_.cfa_is_expression = false;
         state_.cfa_register = number;
@@ -128,7 +127,7 @@ class Machine {
         case 0x00: // DW_CFA_nop
             return true;
         case 0x01: { // DW_CFA_set_loc
-            uint64_t to = take_pointer(in, cie_.pointers & 0x0f, width_.word);
+            uint64_t to = take_pointer(in, cie_.pointers & 0x0f, rules_.word());
             // Compilers do not emit this instruction. A relative pointer would need the instruction's own address.
             if ((cie_.pointers & 0x70) != 0 || to < at_ || cie_.code_align == 0)
                 return false;
@@ -171,11 +170,11 @@ class Machine {
             remembered_.pop_back();
             return true;
         case 0x0c: // DW_CFA_def_cfa
-            number = width_.number(in.uleb());
+            number = rules_.number(in.uleb());
             define_cfa(number, static_cast<int64_t>(in.uleb()));
             return true;
         case 0x0d: // DW_CFA_def_cfa_register
-            define_cfa(width_.number(in.uleb()), state_.cfa_offset);
+            define_cfa(rules_.number(in.uleb()), state_.cfa_offset);
             return true;
         case 0x0e: // DW_CFA_def_cfa_offset
             define_cfa(state_.cfa_register, static_cast<int64_t>(in.uleb()));
@@ -193,7 +192,7 @@ class Machine {
             set(number, {CfiPlace::AtCfa, factored(static_cast<uint64_t>(in.sleb())), {}});
             return true;
         case 0x12: // DW_CFA_def_cfa_sf
-            number = width_.number(in.uleb());
+            number = rules_.number(in.uleb());
             define_cfa(number, factored(static_cast<uint64_t>(in.sleb())));
             return true;
         case 0x13: // DW_CFA_def_cfa_offset_sf
@@ -211,6 +210,10 @@ class Machine {
             number = in.uleb();
             set(number, {CfiPlace::Value, 0, in.take_bytes(in.uleb())});
             return true;
+        case 0x2c: // DW_CFA_AARCH64_negate_ra_state_with_pc
+        case 0x2d: // DW_CFA_AARCH64_negate_ra_state, DW_CFA_GNU_window_save on other processors
+            // The signature in a return address. Handlers remove it from every return address.
+            return rules_.traits().has_link_register;
         case 0x2e: // DW_CFA_GNU_args_size
             in.uleb();
             return true;
@@ -220,7 +223,6 @@ class Machine {
     }
 
     const Cie& cie_;
-    const CfiWidth& width_;
     RuleCompiler& rules_;
     CfiState state_, initial_;
     std::vector<CfiState> remembered_;
@@ -232,15 +234,14 @@ class Machine {
 
 // Records follow each other, each with its length first. A CIE precedes the FDEs that refer to it. In .eh_frame of
 // several inputs, CIEs and FDEs alternate, so the CIEs are kept by their offset.
-std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
-                                  RuleCompiler& rules) {
+std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, RuleCompiler& rules) {
     std::vector<CfiFunction> functions;
     size_t total = 0;
-    for_each_fde(section, address, kind, width.word, [&](const Fde& fde) {
-        if (width.number(fde.cie.return_register) != cfi::return_address)
+    for_each_fde(section, address, kind, rules.word(), [&](const Fde& fde) {
+        if (rules.number(fde.cie.return_register) != rules.traits().return_address)
             return true;
         CfiFunction function{fde.begin, fde.end, {}};
-        Machine(fde.cie, width, fde.begin, fde.end, rules).compile(fde.instructions, function.rows);
+        Machine(fde.cie, fde.begin, fde.end, rules).compile(fde.instructions, function.rows);
         total += function.rows.size() + 1;
         functions.push_back(std::move(function));
         return total < most_rows;
@@ -280,11 +281,11 @@ std::vector<UnwindRow> join_functions(const std::vector<CfiFunction>& functions)
     return rows;
 }
 
-UnwindRules compile_cfi(std::string_view section, uint64_t address, CfiKind kind, bool is_32_bit) {
+UnwindRules compile_cfi(std::string_view section, uint64_t address, CfiKind kind, const Architecture& architecture) {
     UnwindRules out;
-    RuleCompiler rules(out.steps);
+    RuleCompiler rules(architecture, out.steps);
     std::vector<CfiFunction> functions;
-    add_functions(functions, read_cfi(section, address, kind, is_32_bit ? narrow_cfi : wide_cfi, rules));
+    add_functions(functions, read_cfi(section, address, kind, rules));
     out.rows = join_functions(functions);
     return out;
 }

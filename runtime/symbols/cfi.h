@@ -2,14 +2,14 @@
 // the row's address up to the next row. Handlers in the kernel search these rows when they unwind a user stack.
 //
 // Formats: Linux Standard Base Core Specification, section 10.6 ("Exception Frames"); DWARF 5, section 6.4 ("Call Frame
-// Information"). Register numbers: System V psABI for x86-64, section 3.6.2, and for i386, section 2.4.2.
+// Information"). Register numbers: Architecture::unwind_traits().
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "arch/host/cfi_width.h"
+#include "arch/architecture.h"
 #include "base/debug/call_frames.h"
 #include "runtime/symbols/unwind_rules.h"
 
@@ -22,12 +22,11 @@ struct CfiFunction {
 };
 
 // Returns the functions that a section describes, in the order of the section. `address` is the section's address as
-// linked: pointers in .eh_frame are relative to it. `width` selects x86-64 or i386. Programs of steps go to `rules`.
+// linked: pointers in .eh_frame are relative to it. Programs of steps go to `rules`.
 //
 // The bytes may come from any file and are not trusted. The function skips records that it cannot read. A row that no
 // rule can express gets SONDE_RULE_UNKNOWN.
-std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, const CfiWidth& width,
-                                  RuleCompiler& rules);
+std::vector<CfiFunction> read_cfi(std::string_view section, uint64_t address, CfiKind kind, RuleCompiler& rules);
 
 // Adds those functions of `more` that overlap neither a function in `to` nor another one in `more`. `to` must be sorted
 // by address and stays sorted.
@@ -36,9 +35,9 @@ void add_functions(std::vector<CfiFunction>& to, std::vector<CfiFunction> more);
 // Joins the rows of sorted functions into one list. The gaps between functions get SONDE_RULE_NONE.
 std::vector<UnwindRow> join_functions(const std::vector<CfiFunction>& functions);
 
-// Compiles the rows of a single section. `is_32_bit`: the code is for i386. The returned rows do not carry
-// SONDE_RULE_NARROW; the caller must add the flag.
+// Compiles the rows of a single section. The returned rows do not carry SONDE_RULE_NARROW; the caller must add the
+// flag.
 UnwindRules compile_cfi(std::string_view section, uint64_t address, CfiKind kind = CfiKind::EhFrame,
-                        bool is_32_bit = false);
+                        const Architecture& architecture = host_architecture());
 
 } // namespace sonde

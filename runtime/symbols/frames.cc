@@ -34,6 +34,15 @@ std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t a
 
 std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source) {
     std::vector<Frame> out;
+    if (std::optional<PythonFrame> python = symbols.python_frame(address)) {
+        Frame frame;
+        frame.address = address;
+        frame.function = python->function;
+        frame.source = python->file.empty() ? "" : python->place(true);
+        frame.file = std::move(python->file);
+        frame.is_python = true;
+        return {std::move(frame)};
+    }
     const std::string file = symbols.text(process, address, SONDE_SYMBOL_PATH);
     for (FramePlace& place : places_at(symbols, process, address - after_call, with_source)) {
         Frame frame;
@@ -56,6 +65,10 @@ std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t addres
 }
 
 std::string frame_name(const Frame& frame) {
+    if (frame.is_python)
+        return frame.source.empty()
+                   ? frame.function
+                   : fmt::format("{} {}", frame.function, frame.source.substr(frame.file.rfind('/') + 1));
     if (!frame.function.empty())
         return frame.function;
     return frame.file.empty() ? fmt::format("{:#x}", frame.address)

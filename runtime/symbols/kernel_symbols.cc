@@ -7,12 +7,13 @@
 // addresses. Names are views of the text that was read, so the texts are kept, too.
 //
 // Handlers that need names get the same data as a table (compile()). It has the layout of a file's table, with the
-// kernel as a file of its own (SONDE_KERNEL_FILE) and SONDE_KERNEL_BASE as its first byte.
+// kernel as a file of its own (SONDE_KERNEL_FILE) and sonde_kernel_base() as its first byte.
 #include "runtime/symbols/kernel_symbols.h"
 
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 
@@ -48,7 +49,7 @@ void KernelSymbols::read() {
         if (!next->module.empty())
             modules.insert(symbol.module);
         hidden_ = hidden_ && symbol.address == 0;
-        if (symbol.address >= SONDE_KERNEL_BASE) // per-CPU symbols have small numbers, not addresses
+        if (symbol.address >= SONDE_KERNEL_LOWEST) // per-CPU symbols have small numbers, not addresses
             fresh.push_back(symbol);
     }
     // Of several names at one address, the kernel prefers the first.
@@ -124,24 +125,33 @@ std::vector<uint64_t> KernelSymbols::compile() const {
         return {};
     std::vector<uint64_t> texts;
     std::unordered_map<std::string_view, unsigned> modules;
-    auto first_text = static_cast<unsigned>(SONDE_TABLE_HEAD + SONDE_TABLE_ROW * symbols_.size());
+    // A table has 4 GB. The kernel itself is in the middle: code that is farther away has no rows (programs of BPF, if
+    // the kernel can be anywhere).
+    sonde_table_head head{};
+    const auto own = std::ranges::find(symbols_, kernel_itself, &Symbol::module);
+    const uint64_t middle = (own == symbols_.end() ? symbols_.front() : *own).address;
+    head.shift = SONDE_KERNEL_MOVES ? static_cast<unsigned>((middle - (1ULL << 31)) >> SONDE_KERNEL_BASE_SHIFT) : 0;
+    const uint64_t base = sonde_kernel_base(head.shift);
+    std::vector<Symbol> near;
+    std::ranges::copy_if(symbols_, std::back_inserter(near),
+                         [&](const Symbol& symbol) { return symbol.address - base <= UINT32_MAX; });
+    auto first_text = static_cast<unsigned>(SONDE_TABLE_HEAD + SONDE_TABLE_ROW * near.size());
     auto add = [&](std::string_view text) {
         auto at = static_cast<unsigned>(texts.size());
         texts.resize(texts.size() + text.size() / 8 + 1);
         std::memcpy(&texts[at], text.data(), text.size());
         return first_text + at;
     };
-    sonde_table_head head{};
-    head.symbols = static_cast<unsigned>(symbols_.size());
+    head.symbols = static_cast<unsigned>(near.size());
     head.path = head.name = add(kernel_itself);
     std::vector<uint64_t> out(first_text);
     std::memcpy(out.data(), &head, sizeof head);
-    for (size_t i = 0; i < symbols_.size(); i++) {
-        const Symbol& symbol = symbols_[i];
+    for (size_t i = 0; i < near.size(); i++) {
+        const Symbol& symbol = near[i];
         auto [module, fresh] = modules.try_emplace(symbol.module, 0);
         if (fresh)
             module->second = add(symbol.module);
-        const sonde_table_row row{static_cast<unsigned>(symbol.address - SONDE_KERNEL_BASE),
+        const sonde_table_row row{static_cast<unsigned>(symbol.address - base),
                                   static_cast<unsigned>(std::min<uint64_t>(symbol.size, UINT32_MAX)), add(symbol.name),
                                   module->second};
         std::memcpy(&out[SONDE_TABLE_HEAD + SONDE_TABLE_ROW * i], &row, sizeof row);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,7 @@
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/jit_names.h"
 #include "runtime/symbols/kernel_symbols.h"
+#include "runtime/symbols/python_frames.h"
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/shared_stacks.h"
 
@@ -61,6 +63,8 @@ class Symbols {
     std::string text(uint64_t process, uint64_t address, uint64_t style);
     // Returns "file.c:12"; "" if unknown.
     std::string source(uint64_t process, uint64_t address);
+    // Returns a frame of Python; nothing for an address.
+    std::optional<PythonFrame> python_frame(uint64_t word) { return python_.describe(word); }
     // Returns the inlined functions at a user address, innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
     // The cache of lines made from these functions. Call this before each use: it drops lines that are outdated.
@@ -94,7 +98,7 @@ class Symbols {
     // Reads the vDSO from the memory of a process. `here` is its PID in sonde's /proc.
     bool find_vdso(const sonde_mapping& mapping, int64_t here);
     // Compiles the table of a file for handlers, as a new BPF map.
-    Fd make_table(File& file) const;
+    Fd make_table(File& file);
     // Reads the kernel's symbols, and passes handlers their tables.
     void begin_kernel(const plan::Plan& plan);
     // Passes the tables to the kernel in one batch. Each update waits for running handlers, so single updates would be
@@ -115,6 +119,7 @@ class Symbols {
     std::vector<uint64_t> processes_;  // the most recently reported last
     std::map<uint64_t, JitNames> jit_; // by process
     SharedStacks shared_;
+    PythonFrames python_;
     std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
     std::vector<uint64_t> first_processes_;             // the process of each stack
     std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file

@@ -36,6 +36,36 @@ namespace {
 
 constexpr uint64_t most_debug_frame = 256 << 20; // bytes
 
+// The rule at the first instruction of a function.
+uint32_t rule_at_entry(const Architecture& architecture) {
+    return architecture.unwind_traits().has_link_register ? SONDE_RULE(SONDE_RULE_LINK, 0, 0)
+                                                          : SONDE_RULE(SONDE_RULE_SP, 1, 0);
+}
+
+// The rule for a function of Go whose stack pointer is so many bytes below that at its entry. With a link register, the
+// height includes the return address.
+uint32_t rule_of_height(int64_t bytes, const Architecture& architecture) {
+    if (bytes < 0 || bytes % 8 != 0 || bytes / 8 >= SONDE_RULE_CFA_MOST)
+        return SONDE_RULE_UNKNOWN;
+    if (bytes == 0)
+        return rule_at_entry(architecture);
+    const auto words = static_cast<uint32_t>(bytes / 8) + !architecture.unwind_traits().has_link_register;
+    return SONDE_RULE(SONDE_RULE_SP, words, SONDE_RULE_FP_OF_GO);
+}
+
+std::vector<UnwindRow> rows_of(uint64_t address, const std::vector<FrameRow>& frames) {
+    std::vector<UnwindRow> out;
+    for (const FrameRow& frame : frames) {
+        constexpr uint32_t kinds[] = {SONDE_RULE_NONE, SONDE_RULE_NONE, SONDE_RULE_SP,
+                                      SONDE_RULE_FP,   SONDE_RULE_LINK, SONDE_RULE_ALONE};
+        constexpr uint32_t own_frame = 2;
+        out.push_back(
+            {address + frame.at,
+             SONDE_RULE(kinds[frame.kind], frame.kind == FrameRow::Frame ? own_frame : frame.cfa, frame.saved), 0});
+    }
+    return out;
+}
+
 // True if one of the sorted functions contains the address.
 bool is_covered(const std::vector<CfiFunction>& functions, uint64_t address) {
     auto next = std::upper_bound(functions.begin(), functions.end(), address,
@@ -44,17 +74,17 @@ bool is_covered(const std::vector<CfiFunction>& functions, uint64_t address) {
 }
 
 // Adds the functions in a file's .debug_frame.
-void add_section(std::vector<CfiFunction>& to, const ElfFile& file, const CfiWidth& width, RuleCompiler& rules) {
+void add_section(std::vector<CfiFunction>& to, const ElfFile& file, RuleCompiler& rules) {
     if (std::optional<std::string> text = read_section(file, ".debug_frame", most_debug_frame))
-        add_functions(to, read_cfi(*text, 0, CfiKind::DebugFrame, width, rules));
+        add_functions(to, read_cfi(*text, 0, CfiKind::DebugFrame, rules));
 }
 
 // Adds the functions in .debug_frame of the file. If the file has no such section, and .eh_frame does not cover all
 // functions in .text, reads the separate debug file.
 void add_debug_frame(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions,
-                     const CfiWidth& width, RuleCompiler& rules) {
+                     RuleCompiler& rules) {
     if (file.find_section(".debug_frame"))
-        return add_section(to, file, width, rules);
+        return add_section(to, file, rules);
     // Only .text counts. Startup code in .init and .fini has no call frame information anywhere, and searching for the
     // debug file takes time.
     const ElfSection* text = file.find_section(".text");
@@ -65,13 +95,13 @@ void add_debug_frame(std::vector<CfiFunction>& to, const ElfFile& file, const st
     if (!lacks)
         return;
     if (std::optional<ElfFile> beside = find_debug_file(file))
-        add_section(to, *beside, width, rules);
+        add_section(to, *beside, rules);
 }
 
 // Adds Go's functions. Go's tables give the height of the stack, but not where fp is saved. The rule
 // SONDE_RULE_FP_OF_GO makes handlers look two words below the CFA and check if fp points there, because fp may not
 // be saved yet.
-void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file) {
+void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file, const Architecture& architecture) {
     std::string_view table = file.section_data(".gopclntab");
     if (table.empty()) // position-independent programs
         table = file.section_data(".data.rel.ro.gopclntab");
@@ -85,17 +115,10 @@ void add_go_frames(std::vector<CfiFunction>& to, const ElfFile& file) {
             function.rows.push_back({frame.address, SONDE_RULE_END, 0});
             // The function switches stacks after its first instruction, so only that one can be described.
         } else if (frame.moves_stack) {
-            function.rows = {{frame.address, SONDE_RULE(SONDE_RULE_SP, 1, 0), 0},
-                             {frame.address + 1, SONDE_RULE_NONE, 0}};
+            function.rows = {{frame.address, rule_at_entry(architecture), 0}, {frame.address + 1, SONDE_RULE_NONE, 0}};
         } else {
-            for (const GoHeight& height : frame.heights) {
-                const bool known = height.bytes >= 0 && height.bytes % 8 == 0 && height.bytes / 8 < SONDE_RULE_CFA_MOST;
-                const auto words = known ? static_cast<uint32_t>(height.bytes / 8) + 1 : 0;
-                function.rows.push_back({height.address,
-                                         known ? SONDE_RULE(SONDE_RULE_SP, words, words > 1 ? SONDE_RULE_FP_OF_GO : 0)
-                                               : static_cast<uint32_t>(SONDE_RULE_UNKNOWN),
-                                         0});
-            }
+            for (const GoHeight& height : frame.heights)
+                function.rows.push_back({height.address, rule_of_height(height.bytes, architecture), 0});
         }
         if (!function.rows.empty())
             out.push_back(std::move(function));
@@ -171,7 +194,7 @@ void add_after_clones(std::vector<CfiFunction>& to, const ElfFile& file, const A
                       RuleCompiler& rules) {
     constexpr uint64_t most = 32; // bytes
     const std::string_view call = architecture.clone_call();
-    constexpr uint32_t as_called = SONDE_RULE(SONDE_RULE_SP, 1, 0);
+    const uint32_t as_called = rule_at_entry(architecture);
     if (call.empty())
         return;
     std::vector<CfiFunction> out;
@@ -187,14 +210,16 @@ void add_after_clones(std::vector<CfiFunction>& to, const ElfFile& file, const A
 }
 
 // Makes the entry point of a program the outermost frame. Its code may not say so: compilers treat a _start() that is
-// written in C as a function that returns. In shared libraries that are not programs, e_entry may be any function, so
-// their rules stay.
+// written in C as a function that returns. Linkers give shared libraries an e_entry, too: the begin of .text, where any
+// function can be, so its rules stay. An e_entry elsewhere is that of a program. One such program is the loader, which
+// the kernel starts although it is a library without .interp.
 void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
     constexpr uint64_t most = 64; // bytes, if the entry point has no symbol
     const uint64_t begin = file.entry();
     if (begin == 0)
         return;
-    const bool is_program = !file.is_dynamic() || file.find_section(".interp");
+    const ElfSection* text = file.find_section(".text");
+    const bool is_program = !file.is_dynamic() || file.find_section(".interp") || (text && begin != text->address);
     for (CfiFunction& function : to)
         if (is_program && function.begin == begin)
             function.rows = {{begin, SONDE_RULE_END, 0}};
@@ -216,74 +241,24 @@ void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vec
 
 std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code,
                                         const Architecture& architecture) {
-    constexpr size_t shortest = 1; // instruction
-    code = code.substr(0, size);
-    const FramePrologue prologue = architecture.frame_prologue(code);
-    std::vector<UnwindRow> rows = {{address, SONDE_RULE(SONDE_RULE_SP, 1, 0), 0}};
-    uint64_t known = prologue.mark + std::max(prologue.push, shortest);
-    if (prologue.push) {
-        rows.push_back({address + known, SONDE_RULE(SONDE_RULE_SP, 2, 2), 0});
-        known += std::max(prologue.move, shortest);
-    }
-    if (known < size)
-        rows.push_back({address + known, SONDE_RULE(SONDE_RULE_NONE, prologue.move ? 2 : 0, 0), 0});
-    // Searches for the end of the frame before a return: after it, the return address is on top of the stack again.
-    // These bytes may also occur inside another instruction. That is harmless: the row then covers a byte at which no
-    // instruction begins.
-    for (size_t at = known; prologue.move && at < code.size(); at++)
-        if (const size_t length = architecture.frame_epilogue(code.substr(at))) {
-            rows.push_back({address + at + length, SONDE_RULE(SONDE_RULE_SP, 1, 0), 0});
-            if (at + length + shortest < size)
-                rows.push_back({address + at + length + shortest, SONDE_RULE(SONDE_RULE_NONE, 2, 0), 0});
-        }
-    return rows;
+    return rows_of(address, architecture.function_frames(code.substr(0, size), size));
 }
 
-// Decodes the stubs one instruction at a time. Each push moves the return address away from sp by one word. After an
-// unknown instruction, the rest of the stub gets SONDE_RULE_NONE.
 std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code, const Architecture& architecture) {
-    const std::span<const StubInstruction> known = architecture.stub_instructions();
-    auto find = [&](size_t at) {
-        return std::ranges::find_if(known,
-                                    [&](const StubInstruction& one) { return code.substr(at).starts_with(one.bytes); });
-    };
-    constexpr size_t stub = 16;
-    std::vector<UnwindRow> rows;
-    auto add = [&](size_t at, uint32_t rule) {
-        if (rows.empty() || rows.back().rule != rule)
-            rows.push_back({address + at, rule, 0});
-    };
-    const auto first = find(0);
-    unsigned words = first != known.end() && first->begins_first ? 2 : 1;
-    for (size_t at = 0; at < code.size();) {
-        if (at % stub == 0 && at != 0)
-            words = 1;
-        add(at, SONDE_RULE(SONDE_RULE_SP, words, 0));
-        const auto found = find(at);
-        if (found == known.end()) {
-            add(at, SONDE_RULE_NONE);
-            at = (at / stub + 1) * stub;
-            words = 1;
-            continue;
-        }
-        words = found->leaves ? 1 : words + found->pushed;
-        at += found->size;
-    }
-    return rows;
+    return rows_of(address, architecture.stub_frames(code));
 }
 
 UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
-    const CfiWidth& width = file.is_32_bit() ? narrow_cfi : wide_cfi;
     UnwindRules out;
     const Architecture* architecture = architecture_of(file.machine(), file.is_32_bit());
     if (!architecture)
         return out;
-    RuleCompiler rules(out.steps);
+    RuleCompiler rules(*architecture, out.steps);
     std::vector<CfiFunction> all;
     if (const ElfSection* section = file.find_section(".eh_frame"))
-        add_functions(all, read_cfi(file.section_data(".eh_frame"), section->address, CfiKind::EhFrame, width, rules));
-    add_go_frames(all, file);
-    add_debug_frame(all, file, functions, width, rules);
+        add_functions(all, read_cfi(file.section_data(".eh_frame"), section->address, CfiKind::EhFrame, rules));
+    add_go_frames(all, file, *architecture);
+    add_debug_frame(all, file, functions, rules);
     add_stubs(all, file, *architecture);
     add_after_clones(all, file, *architecture, rules);
     add_entry(all, file, functions);

@@ -18,15 +18,13 @@ namespace sonde {
 // every rule has SONDE_RULE_NARROW.
 UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSymbol>& functions);
 
-// Returns rows for a function without call frame information, derived from its bytes. At the function's first
-// instruction, the return address is on top of the stack. Rows follow the usual prologue
-// (Architecture::frame_prologue()) and mark each end of a frame. Code in between gets SONDE_RULE_NONE, so handlers use
-// frame pointers there; the rule records whether the function has set up its own.
+// Returns rows for a function without call frame information, derived from its bytes (Architecture::function_frames()).
+// Code whose frame is unknown gets SONDE_RULE_NONE, so handlers use frame pointers there; the rule records whether the
+// function has set up its own.
 std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code,
                                         const Architecture& architecture);
 
-// Returns rows for a section of PLT stubs, 16 bytes each. The distance of the return address from sp depends on what a
-// stub has pushed before its jump.
+// Returns rows for a section of PLT stubs.
 std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code, const Architecture& architecture);
 
 } // namespace sonde

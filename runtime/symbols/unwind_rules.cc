@@ -32,17 +32,37 @@ constexpr uint64_t step(sonde_step_kind kind, int64_t number = 0, uint64_t reg =
     return SONDE_STEP(kind, reg, static_cast<uint64_t>(number));
 }
 
-// Converts a register number to an index into struct pt_regs (enum sonde_register).
-uint64_t sonde_register(uint64_t number) {
-    return host_architecture().registers().offset(static_cast<int>(number)) / 8;
-}
+// The facts about an architecture that compiling a rule needs.
+class Processor {
+  public:
+    explicit Processor(const Architecture& architecture)
+        : word(architecture.word_size()), traits(architecture.unwind_traits()),
+          fp(static_cast<uint64_t>(architecture.registers().frame_pointer)),
+          sp(static_cast<uint64_t>(architecture.registers().stack_pointer)),
+          pc(static_cast<uint64_t>(architecture.registers().instruction_pointer)), architecture_(architecture) {}
+
+    // Converts a DWARF number to that of Architecture::registers().
+    uint64_t number(uint64_t dwarf_number) const {
+        const uint64_t out = architecture_.register_of(dwarf_number);
+        return out < traits.registers ? out : RuleCompiler::no_register;
+    }
+    // Converts a register number to an index into struct pt_regs (enum sonde_register).
+    uint64_t index(uint64_t number) const { return architecture_.registers().offset(static_cast<int>(number)) / 8; }
+
+    const int word;
+    const UnwindTraits& traits;
+    const uint64_t fp, sp, pc;
+
+  private:
+    const Architecture& architecture_;
+};
 
 // A step has 48 bits for a signed number.
 bool fits_a_step(int64_t number) { return number >= -(int64_t{1} << 47) && number < int64_t{1} << 47; }
 
 // True for a positive number of whole words, at most `most` of them.
-bool fits(int64_t bytes, int64_t most, const CfiWidth& width) {
-    return bytes > 0 && bytes % width.word == 0 && bytes / width.word <= most;
+bool fits(int64_t bytes, int64_t most, const Processor& cpu) {
+    return bytes > 0 && bytes % cpu.word == 0 && bytes / cpu.word <= most;
 }
 
 // Negates without undefined behavior for the smallest number.
@@ -52,7 +72,7 @@ int64_t negative(int64_t value) { return static_cast<int64_t>(0 - static_cast<ui
 // step of each target is known.
 class ExpressionCompiler {
   public:
-    ExpressionCompiler(std::string_view code, const CfiWidth& width) : in_(code), width_(width) {}
+    ExpressionCompiler(std::string_view code, const Processor& cpu) : in_(code), cpu_(cpu) {}
 
     std::optional<Steps> compile() {
         while (good_ && !in_.empty()) {
@@ -86,10 +106,10 @@ class ExpressionCompiler {
         out_.push_back(step(kind, number, reg));
     }
     void add_register(uint64_t number, int64_t offset) {
-        number = width_.number(number);
-        good_ = good_ && number != cfi::no_register;
+        number = cpu_.number(number);
+        good_ = good_ && number != RuleCompiler::no_register;
         if (good_)
-            add(SONDE_STEP_REGISTER, offset, sonde_register(number));
+            add(SONDE_STEP_REGISTER, offset, cpu_.index(number));
     }
     // The target of a forward jump is not compiled yet, so store the jump and patch it in compile().
     void jump(sonde_step_kind kind) {
@@ -99,7 +119,7 @@ class ExpressionCompiler {
     }
     // Handlers can read 1, 2, 4 or 8 bytes, at most one word.
     void read(uint8_t size) {
-        good_ = good_ && (size == 1 || size == 2 || size == 4 || size == 8) && size <= width_.word;
+        good_ = good_ && (size == 1 || size == 2 || size == 4 || size == 8) && size <= cpu_.word;
         add(SONDE_STEP_READ, size);
     }
 
@@ -149,7 +169,7 @@ class ExpressionCompiler {
         uint64_t number = 0;
         switch (op) {
         case 0x06: // DW_OP_deref
-            return read(static_cast<uint8_t>(width_.word));
+            return read(static_cast<uint8_t>(cpu_.word));
         case 0x08: // DW_OP_const1u to const8s
             return add(SONDE_STEP_NUMBER, in_.take<uint8_t>());
         case 0x09:
@@ -194,7 +214,7 @@ class ExpressionCompiler {
     }
 
     ByteCursor in_;
-    const CfiWidth& width_;
+    const Processor& cpu_;
     Steps out_;
     std::map<size_t, size_t> places_; // byte of the code -> step
     std::vector<Jump> jumps_;
@@ -202,8 +222,8 @@ class ExpressionCompiler {
 };
 
 // Appends the steps that set one register of the caller. Returns false if steps cannot express the place.
-bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidth& width) {
-    const uint64_t to = sonde_register(number);
+bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const Processor& cpu) {
+    const uint64_t to = cpu.index(number);
     if (place.kind == CfiPlace::Same)
         return true;
     if (place.kind == CfiPlace::Undefined) {
@@ -216,12 +236,12 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
             return false;
         out.push_back(step(SONDE_STEP_CFA, place.offset));
     } else if (place.kind == CfiPlace::Register) {
-        const uint64_t from = width.number(static_cast<uint64_t>(place.offset));
-        if (from == cfi::no_register)
+        const uint64_t from = cpu.number(static_cast<uint64_t>(place.offset));
+        if (from == RuleCompiler::no_register)
             return false;
-        out.push_back(step(SONDE_STEP_REGISTER, 0, sonde_register(from)));
+        out.push_back(step(SONDE_STEP_REGISTER, 0, cpu.index(from)));
     } else {
-        std::optional<Steps> code = compile_expression(place.expression, width);
+        std::optional<Steps> code = ExpressionCompiler(place.expression, cpu).compile();
         if (!code)
             return false;
         // DWARF starts these expressions with the CFA on the stack (DWARF 5, section 6.4.2.3).
@@ -229,7 +249,7 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
         out.insert(out.end(), code->begin(), code->end());
     }
     if (is_address)
-        out.push_back(step(SONDE_STEP_READ, width.word));
+        out.push_back(step(SONDE_STEP_READ, cpu.word));
     out.push_back(step(SONDE_STEP_SET, 0, to));
     return true;
 }
@@ -242,38 +262,32 @@ bool add_place(Steps& out, uint64_t number, const CfiPlace& place, const CfiWidt
 // Such a function pushes a copy of its return address just before it pushes fp. So if fp is the function's own frame
 // pointer, the word above fp equals the return address at CFA - 8. The steps compare the two words. If they are equal,
 // they read the caller's fp from the stack; otherwise they keep fp.
-bool is_realigned(const CfiState& state, const CfiWidth& width) {
-    const CfiPlace& frame = state.places[cfi::fp];
-    return !state.cfa_is_expression && state.cfa_register != cfi::fp && frame.kind == CfiPlace::Expression &&
-           frame.expression == width.frame_expression();
+bool is_realigned(const CfiState& state, const Processor& cpu) {
+    const CfiPlace& frame = state.places[cpu.fp];
+    return !cpu.traits.has_link_register && !state.cfa_is_expression && state.cfa_register != cpu.fp &&
+           frame.kind == CfiPlace::Expression && frame.expression == cpu.traits.frame_expression;
 }
-void add_realigned(Steps& out, const CfiWidth& width) {
+void add_realigned(Steps& out, const Processor& cpu) {
+    const uint64_t fp = cpu.index(cpu.fp);
     const uint64_t program[] = {
-        step(SONDE_STEP_REGISTER, width.word, SONDE_FP),
-        step(SONDE_STEP_READ, width.word),
-        step(SONDE_STEP_CFA, -width.word),
-        step(SONDE_STEP_READ, width.word),
-        step(SONDE_STEP_EQUAL),
-        step(SONDE_STEP_BRANCH, 2),
-        step(SONDE_STEP_REGISTER, 0, SONDE_FP),
-        step(SONDE_STEP_JUMP, 2),
-        step(SONDE_STEP_REGISTER, 0, SONDE_FP),
-        step(SONDE_STEP_READ, width.word),
-        step(SONDE_STEP_SET, 0, SONDE_FP),
+        step(SONDE_STEP_REGISTER, cpu.word, fp), step(SONDE_STEP_READ, cpu.word), step(SONDE_STEP_CFA, -cpu.word),
+        step(SONDE_STEP_READ, cpu.word),         step(SONDE_STEP_EQUAL),          step(SONDE_STEP_BRANCH, 2),
+        step(SONDE_STEP_REGISTER, 0, fp),        step(SONDE_STEP_JUMP, 2),        step(SONDE_STEP_REGISTER, 0, fp),
+        step(SONDE_STEP_READ, cpu.word),         step(SONDE_STEP_SET, 0, fp),
     };
     out.insert(out.end(), std::begin(program), std::end(program));
 }
 
 // Packs the places of callee-saved registers into a saves word. Returns nothing if a place does not fit, so that a
 // program is needed.
-std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
+std::optional<uint32_t> saves_of(const CfiState& state, const Processor& cpu) {
     uint32_t out = 0;
     unsigned shift = 0;
-    for (uint64_t number : width.saved_registers()) {
+    for (uint64_t number : cpu.traits.saved) {
         const CfiPlace& place = state.places[number];
         uint32_t words = SONDE_SAVED_SAME;
-        if (place.kind == CfiPlace::AtCfa && fits(negative(place.offset), SONDE_SAVED_UNKNOWN - 1, width))
-            words = static_cast<uint32_t>(negative(place.offset) / width.word);
+        if (place.kind == CfiPlace::AtCfa && fits(negative(place.offset), SONDE_SAVED_UNKNOWN - 1, cpu))
+            words = static_cast<uint32_t>(negative(place.offset) / cpu.word);
         else if (place.kind == CfiPlace::Undefined)
             words = SONDE_SAVED_UNKNOWN;
         else if (place.kind != CfiPlace::Same)
@@ -281,66 +295,93 @@ std::optional<uint32_t> saves_of(const CfiState& state, const CfiWidth& width) {
         out |= words << shift;
         shift += 6;
     }
+    for (uint64_t number : cpu.traits.saved_beyond)
+        if (state.places[number].kind != CfiPlace::Same)
+            out |= SONDE_SAVED_BEYOND;
     return out;
 }
 
 // Packs a row into a rule word. Returns nothing if the row needs a program.
-std::optional<uint32_t> simple_rule(const CfiState& state, const CfiWidth& width) {
-    const CfiPlace &back = state.places[cfi::return_address], &frame = state.places[cfi::fp];
-    if (back.kind != CfiPlace::AtCfa || back.offset != -width.word || state.cfa_is_expression ||
-        state.places[cfi::sp].kind != CfiPlace::Same)
+std::optional<uint32_t> simple_rule(const CfiState& state, const Processor& cpu) {
+    const CfiPlace &back = state.places[cpu.traits.return_address], &frame = state.places[cpu.fp];
+    const bool has_link = cpu.traits.has_link_register, is_in_link = has_link && back.kind == CfiPlace::Same;
+    const bool is_from_sp = state.cfa_register == cpu.sp;
+    if (state.cfa_is_expression || state.places[cpu.sp].kind != CfiPlace::Same ||
+        (!is_from_sp && state.cfa_register != cpu.fp))
         return std::nullopt;
+    // The CFA of a function that has not moved the stack pointer is the stack pointer itself if calls do not move it.
+    if (!fits(state.cfa_offset, SONDE_RULE_CFA_MOST, cpu) && !(is_in_link && state.cfa_offset == 0))
+        return std::nullopt;
+    const int64_t cfa = state.cfa_offset / cpu.word;
+    if (is_in_link)
+        return is_from_sp && frame.kind == CfiPlace::Same ? std::optional(SONDE_RULE(SONDE_RULE_LINK, cfa, 0))
+                                                          : std::nullopt;
     int64_t saved = 0;
     if (frame.kind == CfiPlace::AtCfa) {
         saved = negative(frame.offset);
-        if (!fits(saved, SONDE_RULE_FP_MOST, width))
+        if (!fits(saved, SONDE_RULE_FP_MOST, cpu))
             return std::nullopt;
     } else if (frame.kind != CfiPlace::Same) {
         return std::nullopt;
     }
-    if (!fits(state.cfa_offset, SONDE_RULE_CFA_MOST, width) ||
-        (state.cfa_register != cfi::sp && state.cfa_register != cfi::fp))
+    if (back.kind != CfiPlace::AtCfa)
         return std::nullopt;
-    return SONDE_RULE(state.cfa_register == cfi::sp ? SONDE_RULE_SP : SONDE_RULE_FP, state.cfa_offset / width.word,
-                      saved / width.word);
+    const int64_t distance = negative(back.offset);
+    if (has_link && saved == 0)
+        return is_from_sp && fits(distance, SONDE_RULE_FP_MOST, cpu)
+                   ? std::optional(SONDE_RULE(SONDE_RULE_ALONE, cfa, distance / cpu.word))
+                   : std::nullopt;
+    if (distance != (has_link ? saved - cpu.word : cpu.word))
+        return std::nullopt;
+    return SONDE_RULE(is_from_sp ? SONDE_RULE_SP : SONDE_RULE_FP, cfa, saved / cpu.word);
 }
 
 } // namespace
 
-std::optional<Steps> compile_expression(std::string_view code, const CfiWidth& width) {
-    return ExpressionCompiler(code, width).compile();
+std::optional<Steps> compile_expression(std::string_view code, const Architecture& architecture) {
+    return ExpressionCompiler(code, Processor(architecture)).compile();
+}
+
+uint64_t RuleCompiler::number(uint64_t dwarf_number) const {
+    const uint64_t out = architecture_.register_of(dwarf_number);
+    return out < traits().registers ? out : no_register;
 }
 
 // The order of the steps: the CFA; a mark for signal frames; pc, sp and fp; REST; all other registers; END.
-std::optional<Steps> RuleCompiler::program(const CfiState& state, const CfiWidth& width, bool interrupted) const {
+std::optional<Steps> RuleCompiler::program(const CfiState& state, bool interrupted) const {
+    const Processor cpu(architecture_);
     Steps out;
     if (state.cfa_is_expression) {
-        std::optional<Steps> code = compile_expression(state.cfa_expression, width);
+        std::optional<Steps> code = ExpressionCompiler(state.cfa_expression, cpu).compile();
         if (!code)
             return std::nullopt;
         out = *std::move(code);
     } else {
-        if (state.cfa_register >= cfi::registers || !fits_a_step(state.cfa_offset))
+        if (state.cfa_register >= cpu.traits.registers || !fits_a_step(state.cfa_offset))
             return std::nullopt;
-        out.push_back(step(SONDE_STEP_REGISTER, state.cfa_offset, sonde_register(state.cfa_register)));
+        out.push_back(step(SONDE_STEP_REGISTER, state.cfa_offset, cpu.index(state.cfa_register)));
     }
     out.push_back(step(SONDE_STEP_SET_CFA));
     if (interrupted)
         out.push_back(step(SONDE_STEP_SIGNAL));
-    // Without a return address nothing else matters.
-    if (state.places[cfi::return_address].kind == CfiPlace::Same)
-        return std::nullopt;
-    // Set pc first. A handler then knows the caller even if it cannot read another register.
-    for (uint64_t number : {cfi::return_address, cfi::sp, cfi::fp}) {
-        if (number == cfi::fp && is_realigned(state, width))
-            add_realigned(out, width);
-        else if (!add_place(out, number, state.places[number], width))
+    // Without a return address nothing else matters. It can still be in the link register.
+    CfiPlace back = state.places[cpu.traits.return_address];
+    if (back.kind == CfiPlace::Same) {
+        if (!cpu.traits.has_link_register)
             return std::nullopt;
+        back = {CfiPlace::Register, static_cast<int64_t>(cpu.traits.return_address), {}};
     }
+    // Set pc first. A handler then knows the caller even if it cannot read another register.
+    if (!add_place(out, cpu.pc, back, cpu) || !add_place(out, cpu.sp, state.places[cpu.sp], cpu))
+        return std::nullopt;
+    if (is_realigned(state, cpu))
+        add_realigned(out, cpu);
+    else if (!add_place(out, cpu.fp, state.places[cpu.fp], cpu))
+        return std::nullopt;
     out.push_back(step(SONDE_STEP_REST));
-    for (uint64_t number = 0; number < cfi::registers; number++)
-        if (number != cfi::sp && number != cfi::fp && number != cfi::return_address &&
-            !add_place(out, number, state.places[number], width))
+    for (uint64_t number = 0; number < cpu.traits.registers; number++)
+        if (number != cpu.sp && number != cpu.fp && number != cpu.traits.return_address &&
+            !add_place(out, number, state.places[number], cpu))
             return std::nullopt;
     out.push_back(step(SONDE_STEP_END));
     return out.size() <= SONDE_STEPS_MOST ? std::optional(std::move(out)) : std::nullopt;
@@ -355,51 +396,57 @@ uint32_t RuleCompiler::add(Steps program) {
     return entry->second < most ? uint32_t{SONDE_RULE_STEPS} | entry->second << 4 : uint32_t{SONDE_RULE_UNKNOWN};
 }
 
-UnwindRow RuleCompiler::compile(const CfiState& state, const CfiWidth& width, bool interrupted) {
-    if (state.places[cfi::return_address].kind == CfiPlace::Undefined)
+UnwindRow RuleCompiler::compile(const CfiState& state, bool interrupted) {
+    const Processor cpu(architecture_);
+    if (state.places[cpu.traits.return_address].kind == CfiPlace::Undefined)
         return {0, SONDE_RULE_END, 0};
-    std::optional<uint32_t> rule = simple_rule(state, width), saves = saves_of(state, width);
+    std::optional<uint32_t> rule = simple_rule(state, cpu), saves = saves_of(state, cpu);
     // If the description of a signal trampoline is only a simple rule, it does not locate the signal frame.
-    if (interrupted && width.word == 8 && rule)
+    if (interrupted && cpu.word == 8 && rule)
         return {0, signal_frame(), 0};
     if (rule && saves && !interrupted)
         return {0, *rule, *saves};
-    std::optional<Steps> steps = program(state, width, interrupted);
+    std::optional<Steps> steps = program(state, interrupted);
     return {0, steps ? add(*std::move(steps)) : static_cast<uint32_t>(SONDE_RULE_UNKNOWN), 0};
 }
 
+// The link register belongs to the first part: an interrupted function may not have saved it yet.
 uint32_t RuleCompiler::signal_frame() {
-    const std::span<const uint64_t> order = signal_frame::registers;
-    Steps out = {step(SONDE_STEP_REGISTER, signal_frame::stack_pointer, SONDE_SP), step(SONDE_STEP_READ, 8),
-                 step(SONDE_STEP_SET_CFA), step(SONDE_STEP_SIGNAL)};
-    auto take = [&](size_t i) {
-        out.push_back(step(SONDE_STEP_REGISTER, signal_frame::first + 8 * static_cast<int64_t>(i), SONDE_SP));
-        out.push_back(step(SONDE_STEP_READ, 8));
-        out.push_back(step(SONDE_STEP_SET, 0, sonde_register(order[i])));
+    const Processor cpu(architecture_);
+    const SignalFrame& frame = cpu.traits.signal_frame;
+    const uint64_t sp = cpu.index(cpu.sp);
+    Steps out = {step(SONDE_STEP_REGISTER, frame.stack_pointer, sp), step(SONDE_STEP_READ, 8), step(SONDE_STEP_SET_CFA),
+                 step(SONDE_STEP_SIGNAL)};
+    auto is_basic = [&](uint64_t number) {
+        return number == cpu.sp || number == cpu.fp || number == cpu.pc || number == cpu.traits.return_address;
     };
-    auto is_basic = [&](size_t i) {
-        return order[i] == cfi::sp || order[i] == cfi::fp || order[i] == cfi::return_address;
+    auto take = [&](bool basic) {
+        for (size_t i = 0; i < frame.registers.size(); i++) {
+            if (is_basic(frame.registers[i]) != basic)
+                continue;
+            out.push_back(step(SONDE_STEP_REGISTER, frame.first + 8 * static_cast<int64_t>(i), sp));
+            out.push_back(step(SONDE_STEP_READ, 8));
+            out.push_back(step(SONDE_STEP_SET, 0, cpu.index(frame.registers[i])));
+        }
     };
-    for (size_t i = 0; i < order.size(); i++)
-        if (is_basic(i))
-            take(i);
+    take(true);
     out.push_back(step(SONDE_STEP_REST));
-    for (size_t i = 0; i < order.size(); i++)
-        if (!is_basic(i))
-            take(i);
+    take(false);
     out.push_back(step(SONDE_STEP_END));
     return add(std::move(out));
 }
 
-// If rax is not 0, jump over the steps for the new thread. A return address of 0 ends the stack.
+// If the result is not 0, jump over the steps for the new thread. A return address of 0 ends the stack.
 uint32_t RuleCompiler::after_clone() {
-    const Steps outermost = {step(SONDE_STEP_NUMBER, 0), step(SONDE_STEP_SET, 0, SONDE_PC), step(SONDE_STEP_END)};
-    Steps out = {step(SONDE_STEP_REGISTER, 0, sonde_register(cfi::result)),
-                 step(SONDE_STEP_BRANCH, static_cast<int64_t>(outermost.size()))};
+    const Processor cpu(architecture_);
+    const uint64_t sp = cpu.index(cpu.sp), pc = cpu.index(cpu.pc),
+                   result = cpu.index(static_cast<uint64_t>(architecture_.registers().result()));
+    const Steps outermost = {step(SONDE_STEP_NUMBER, 0), step(SONDE_STEP_SET, 0, pc), step(SONDE_STEP_END)};
+    Steps out = {step(SONDE_STEP_REGISTER, 0, result), step(SONDE_STEP_BRANCH, static_cast<int64_t>(outermost.size()))};
     out.insert(out.end(), outermost.begin(), outermost.end());
     for (const uint64_t one :
-         {step(SONDE_STEP_REGISTER, 8, SONDE_SP), step(SONDE_STEP_SET_CFA), step(SONDE_STEP_REGISTER, 0, SONDE_SP),
-          step(SONDE_STEP_READ, 8), step(SONDE_STEP_SET, 0, SONDE_PC), step(SONDE_STEP_REST), step(SONDE_STEP_END)})
+         {step(SONDE_STEP_REGISTER, 8, sp), step(SONDE_STEP_SET_CFA), step(SONDE_STEP_REGISTER, 0, sp),
+          step(SONDE_STEP_READ, 8), step(SONDE_STEP_SET, 0, pc), step(SONDE_STEP_REST), step(SONDE_STEP_END)})
         out.push_back(one);
     return add(std::move(out));
 }

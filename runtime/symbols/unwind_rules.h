@@ -3,8 +3,8 @@
 //
 // DWARF describes the caller's registers at an instruction by one row of a table (DWARF 5, section 6.4.1). Nearly all
 // rows of real programs fit into a 32-bit rule: the CFA is sp or fp plus a constant, and the return address lies just
-// below the CFA. Any other row becomes a short program of steps for a stack machine, which handlers interpret. A step
-// corresponds to a DWARF operation.
+// below the CFA, or above the saved fp, or is in a register. Any other row becomes a short program of steps for a stack
+// machine, which handlers interpret. A step corresponds to a DWARF operation.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/host/cfi_width.h"
+#include "arch/architecture.h"
 
 namespace sonde {
 
@@ -44,43 +44,52 @@ struct CfiPlace {
 };
 
 // A row of DWARF's table: the CFA, and a place for each register. cfa_register and the index of `places` are numbers of
-// x86-64, also for i386 code.
+// Architecture::registers().
 struct CfiState {
     uint64_t cfa_register = 0;
     int64_t cfa_offset = 0;
     bool cfa_is_expression = false;
     std::string_view cfa_expression;
-    std::array<CfiPlace, cfi::registers> places;
+    std::array<CfiPlace, most_unwind_registers> places;
 };
 
 // Compiles rows of DWARF's table to rules. Functions share programs: two equal ones are stored once.
 class RuleCompiler {
   public:
     // Programs are appended to `steps`, which must outlive the compiler.
-    explicit RuleCompiler(std::vector<uint64_t>& steps) : steps_(steps) {}
+    RuleCompiler(const Architecture& architecture, std::vector<uint64_t>& steps)
+        : architecture_(architecture), steps_(steps) {}
+
+    const UnwindTraits& traits() const { return architecture_.unwind_traits(); }
+    int word() const { return architecture_.word_size(); }
+    // Converts a DWARF register number to that of Architecture::registers(). Returns no_register for registers that
+    // rules do not track.
+    uint64_t number(uint64_t dwarf_number) const;
+    static constexpr uint64_t no_register = ~uint64_t{0};
 
     // Returns the rule of a row. The caller of this function must fill in the address. `interrupted`: the row is for a
     // signal frame, so the frame above was interrupted and its pc is not a return address.
-    UnwindRow compile(const CfiState& state, const CfiWidth& width, bool interrupted);
+    UnwindRow compile(const CfiState& state, bool interrupted);
     // Returns the rule for the frame that the kernel pushes for a signal in 64-bit code. All registers are saved there
-    // (struct rt_sigframe, arch/x86/include/asm/sigframe.h).
+    // (UnwindTraits::signal_frame).
     uint32_t signal_frame();
     // Returns the rule for the code after the system call clone() in 64-bit code. Two threads run this code. In the new
-    // thread, rax is 0 and no caller exists. The old thread returns to the address on top of its stack.
+    // thread, the result is 0 and no caller exists. The old thread returns to the address on top of its stack.
     uint32_t after_clone();
 
   private:
     // Compiles a row to a program; nothing if that is impossible.
-    std::optional<std::vector<uint64_t>> program(const CfiState& state, const CfiWidth& width, bool interrupted) const;
+    std::optional<std::vector<uint64_t>> program(const CfiState& state, bool interrupted) const;
     // Stores a program, unless an equal one exists. Returns the rule that refers to it.
     uint32_t add(std::vector<uint64_t> program);
 
+    const Architecture& architecture_;
     std::vector<uint64_t>& steps_;
     std::map<std::vector<uint64_t>, uint32_t> known_;
 };
 
 // Compiles a DWARF location expression to steps, or returns nothing if handlers do not support an operation or the
-// result has too many steps. Register numbers in `code` are those of `width`.
-std::optional<std::vector<uint64_t>> compile_expression(std::string_view code, const CfiWidth& width);
+// result has too many steps. Register numbers in `code` are those of DWARF.
+std::optional<std::vector<uint64_t>> compile_expression(std::string_view code, const Architecture& architecture);
 
 } // namespace sonde

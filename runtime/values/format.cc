@@ -85,7 +85,8 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
     // The text of an address without a name begins with the address.
     std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
-    return (line.starts_with("0x") ? " " : fmt::format(" {:#x} : ", address)) + line + at_place(place) + "\n";
+    return (line.starts_with("0x") || sonde_is_python_frame(address) ? " " : fmt::format(" {:#x} : ", address)) + line +
+           at_place(place) + "\n";
 }
 
 // Returns the lines for an address: first those of inlined functions, innermost first, then that of the function that
@@ -93,6 +94,8 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
     std::string out;
+    if (sonde_is_python_frame(address))
+        return render_function(symbols, process, address, style, 0, "");
     for (const FramePlace& place : places_at(symbols, process, address - behind_call, style == plan::StackWithLines))
         if (place.inlined.empty())
             out += render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place.source);
@@ -117,6 +120,8 @@ void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t 
 // A stack that is incomplete ends with the reason, because it otherwise looks like a complete one.
 std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::StackStyle style) {
     std::string out;
+    if (stack.state == SONDE_STACK_NO_PYTHON)
+        return fmt::format(" (no Python stack: {})\n", why_no_stack(stack.state));
     if (stack.state >= SONDE_STACK_NONE)
         return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
     for (size_t i = 0; i < stack.words.size(); i++)

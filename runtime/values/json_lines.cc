@@ -33,10 +33,13 @@ std::string hexadecimal(uint64_t number) { return fmt::format("{:#x}", number); 
 // Unknown members are omitted, rather than written as empty strings.
 Json frame_json(const Frame& frame) {
     Json out;
-    out["address"] = hexadecimal(frame.address);
+    if (frame.is_python)
+        out["language"] = "python";
+    else
+        out["address"] = hexadecimal(frame.address);
     if (!frame.function.empty())
         out["function"] = frame.function;
-    if (!frame.function.empty() && !frame.is_inlined)
+    if (!frame.function.empty() && !frame.is_inlined && !frame.is_python)
         out["offset"] = frame.offset;
     if (frame.is_inlined)
         out["inlined"] = true;

@@ -84,7 +84,8 @@ std::vector<Instruction> read_encodings(const char* path, std::vector<uint8_t>& 
         instruction.is_random = has({"rdtsc", "rdpid", "rdpru", "rdrand", "rdseed"});
         instruction.loads_base =
             has({"lfs", "lgs", "wrfsbase", "wrgsbase"}) || text.ends_with("%fs") || text.ends_with("%gs");
-        instruction.stores_unit = is_emulated && (text.find("stenv") != text.npos || text.find("save") != text.npos);
+        instruction.stores_unit = is_emulated && has({"stenv", "save"});
+        instruction.is_call = has({"callq", "lcall"});
         instruction.is_system_call = text.find("syscall") != text.npos;
         instruction.is_skipped = is_emulated && confuses_emulator(fields[3], text);
         code.resize((slot + 2) * slot_size, hlt);

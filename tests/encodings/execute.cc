@@ -134,8 +134,11 @@ std::string compare(const Outcomes& plain, const Outcomes& probed, const Instruc
                          static_cast<int>(run.done), static_cast<int>(run.values[field_signal]));
                 differs = number;
             } else {
-                for (size_t field = instruction.is_random ? field_rsp : 0;
-                     field < (instruction.stores_unit ? size_t{field_memory} : field_count); ++field) {
+                // A call of a non-canonical address can store the return address before it fails (docs/kernels.md).
+                const bool is_failed_call =
+                    instruction.is_call && one.values[field_rip] == code_at + instruction.offset;
+                const size_t end = instruction.stores_unit || is_failed_call ? size_t{field_memory} : field_count;
+                for (size_t field = instruction.is_random ? field_rsp : 0; field < end; ++field) {
                     if (instruction.loads_base && (field == field_fs_base || field == field_gs_base))
                         continue;
                     if (one.values[field] == other.values[field] && one.values[field] != run.values[field]) {

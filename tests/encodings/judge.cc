@@ -3,7 +3,7 @@
 //   judge ENCODINGS
 //
 // `generate` prints the list of encodings. For each one this program prints a line: its number, the class that sonde
-// sorts it into (arch/x86_64/hazards.h; `None`: a safe one), `refused` or `probed`, and the length that sonde's
+// sorts it into (Architecture::hazards(); `None`: a safe one), `refused` or `probed`, and the length that sonde's
 // decoder finds (0: unknown). A refused instruction is one that sonde does not probe: it takes another place, or
 // reports an error. As in a session, the running kernel decides: samples of each class are tried out.
 #include <cstddef>
@@ -14,8 +14,6 @@
 #include <string_view>
 
 #include "arch/architecture.h"
-#include "arch/x86_64/decode.h"
-#include "arch/x86_64/hazards.h"
 #include "runtime/attach/instruction_trial.h"
 
 namespace {
@@ -30,7 +28,7 @@ std::string unhex(std::string_view text) {
 // The classes that this kernel executes wrongly, and those that cannot be tested.
 std::set<sonde::Hazard> find_unsound() {
     std::set<sonde::Hazard> tried, unsound;
-    for (size_t number = 1; number < sonde::x86_hazards().size(); ++number) {
+    for (size_t number = 1; number < sonde::host_architecture().hazards().size(); ++number) {
         const auto hazard = static_cast<sonde::Hazard>(number);
         (sonde::is_tried_out(hazard) ? tried : unsound).insert(hazard);
     }
@@ -49,9 +47,9 @@ int main(int count, char** arguments) {
     const std::set<sonde::Hazard> unsound = find_unsound();
     std::string line;
     for (size_t number = 0; std::getline(input, line); ++number) {
-        const auto instruction = sonde::decode_x86(unhex(std::string_view(line).substr(0, line.find('\t'))));
-        const auto hazard =
-            instruction ? static_cast<sonde::Hazard>(sonde::hazard_of(*instruction)) : sonde::Hazard::Unknown;
+        const std::string bytes = unhex(std::string_view(line).substr(0, line.find('\t')));
+        const auto instruction = sonde::host_architecture().decode(bytes);
+        const sonde::Hazard hazard = sonde::host_architecture().hazard(bytes);
         printf("%zu\t%s\t%s\t%zu\n", number, sonde::traits_of(hazard).name,
                unsound.contains(hazard) ? "refused" : "probed", instruction ? instruction->length : 0);
     }

@@ -33,6 +33,7 @@ struct Instruction {
     bool is_system_call = false;
     bool loads_base = false;  // of fs or gs. Some virtual machines lose the new base at random, without a probe, too.
     bool stores_unit = false; // writes the x87 unit's state to memory, which is partly undefined where it is emulated
+    bool is_call = false;
 };
 
 // The fields of an outcome, each a number or a hash.

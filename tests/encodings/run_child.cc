@@ -52,8 +52,8 @@ uint64_t next_random(uint64_t& seed) {
     return seed;
 }
 
-constexpr size_t control_end = 6, pointers_end = 24, mxcsr_at = 24, x87_registers_at = 32, xmm_at = 160,
-                 legacy_end = 416, header_at = 512;
+constexpr size_t data_pointer_at = 16, mxcsr_at = 24, x87_registers_at = 32, xmm_at = 160, legacy_end = 416,
+                 header_at = 512;
 constexpr size_t features_at = 464 + 8; // in the part that is the kernel's: the components that the frame has
 
 uint64_t read_word(const uint8_t* bytes) {
@@ -71,7 +71,10 @@ void capture_vectors(const uint8_t* frame, uint64_t* values) {
     else
         legacy[0] = 0x7f, legacy[1] = 3;
     values[0] = read_word(legacy) & 0xffffffffffff;
-    values[1] = hash(legacy + control_end, pointers_end - control_end);
+    // Without the address of the last instruction, which is that of the kernel's copy (docs/kernels.md). AMD's
+    // processors store it only after an exception.
+    const uint64_t last_opcode = read_word(legacy) >> 48;
+    values[1] = hash(legacy + data_pointer_at, mxcsr_at - data_pointer_at, last_opcode);
     // The last six bytes of each x87 register are undefined.
     uint64_t registers = 1;
     for (size_t at = x87_registers_at; at < xmm_at; at += 16)

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         module.cheap_entry(function);
         module.statement_at(function.low);
         static_cast<void>(module.returns().find(function, false));
-        module.return_address(function.body);
+        module.entry_stack_pointer(function.body);
         module.labels(function);
         module.calls(function);
         module.frame_rule(function.body);

@@ -8,8 +8,7 @@ using namespace sonde;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     // A fuzzer would find a valid header with its checksum only by chance.
-    static const size_t header = 32;
-    std::vector<uint8_t> bytes(header);
+    std::vector<uint8_t> bytes(plan::header_size);
     bytes.insert(bytes.end(), data, data + size);
     plan::seal(bytes);
     static_cast<void>(try_plan(bytes));

@@ -9,7 +9,7 @@ struct small {
 };
 struct two {
     long a;
-    char b;
+    signed char b;
 };
 struct mixed {
     double d;
@@ -19,7 +19,7 @@ struct large {
     long a, b, c;
 };
 
-KEEP long many(char a, struct small s, double d, struct two t, unsigned char b, struct mixed m, struct large l, long double x, __int128 w, int last)
+KEEP long many(signed char a, struct small s, double d, struct two t, unsigned char b, struct mixed m, struct large l, long double x, __int128 w, int last)
 {
     long sum = a + s.a + s.c + (long)d + t.b + b + m.n + l.c + (long)x + (long)w + last;
     return sum;

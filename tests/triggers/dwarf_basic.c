@@ -56,7 +56,7 @@ int add(int left, int right) { // line:add
 }
 
 static inline __attribute__((always_inline)) int twice(int value) { // line:twice
-    int doubled = value * 2;                                       // line:doubled
+    int doubled = value * 2;                                        // line:doubled
     global_counter += doubled;
     return doubled;
 }
@@ -101,7 +101,11 @@ __attribute__((noinline)) int variable_length(int count) {
 
 __attribute__((noinline)) int clobber(int value) { // line:clobber
     int result = add(1, 2);                        // line:clobber_call
+#if defined(__aarch64__)
+    __asm__ volatile("" ::: "x0", "x1", "memory");
+#else
     __asm__ volatile("" ::: "rdi", "rsi", "memory");
+#endif
     nothing();
     return result; // line:clobber_end
 }

@@ -2,10 +2,10 @@
 # information. Its cache is in the build folder, and it takes nothing from the network.
 find_program(TRIGGER_GO go REQUIRED)
 set(go_environment GOCACHE=${CMAKE_BINARY_DIR}/go-cache GOPATH=${CMAKE_BINARY_DIR}/go GOFLAGS=-trimpath GOPROXY=off GOTOOLCHAIN=local CGO_ENABLED=0
-  GO111MODULE=off)
+  GO111MODULE=off ${TRIGGER_GO_ENVIRONMENT})
 
 function(add_go_trigger name)
-  set(output ${CMAKE_BINARY_DIR}/tests/triggers/${name})
+  set(output ${trigger_output}/${name})
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E env ${go_environment} ${TRIGGER_GO} build -p 2 -o ${output} ${ARGN} golang.go
     DEPENDS ${CMAKE_CURRENT_LIST_DIR}/golang.go WORKING_DIRECTORY ${CMAKE_CURRENT_LIST_DIR} VERBATIM)

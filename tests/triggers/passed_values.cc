@@ -140,7 +140,12 @@ KEPT int of_vector(Four, std::complex<double>, int z, int, int, int, int, int, i
 KEPT int of_wide(int, int, int, int, int, int, char, __int128 w, int z) { return static_cast<int>(w) + z; }
 KEPT int of_long_double(int, int, int, int, int, int, long double, int z) { return z; }
 KEPT int of_complex(int, int, int, int, int, int, _Complex double, _Complex float, int z) { return z; }
-KEPT int of_quad(int, int, int, int, int, int, __float128, int z) { return z; }
+#if defined(__x86_64__)
+typedef __float128 Quad;
+#else
+typedef long double Quad;
+#endif
+KEPT int of_quad(int, int, int, int, int, int, Quad, int z) { return z; }
 KEPT int of_split(int, int, int, int, int, Pair c, int z) { return static_cast<int>(c.b) + z; }
 KEPT int of_big(int, Big c, int z) { return static_cast<int>(c.a[2]) + z; }
 KEPT int of_unnamed(int, long, int z) { return z; }

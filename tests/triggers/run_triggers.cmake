@@ -1,7 +1,7 @@
 # Programs that the scripts of tests/run trace, in <build>/tests/triggers. The -O0 and -O2 twins are the same source.
 function(add_run_trigger name source)
   add_executable(trigger_${name} ${CMAKE_CURRENT_LIST_DIR}/${source})
-  set_target_properties(trigger_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers)
+  set_target_properties(trigger_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${trigger_output})
   # As a user builds a program: without the project's warnings, sanitizers and path mapping.
   set_target_properties(trigger_${name} PROPERTIES COMPILE_OPTIONS "" LINK_OPTIONS "")
   target_compile_options(trigger_${name} PRIVATE -g ${ARGN})
@@ -28,7 +28,6 @@ foreach(level O0 O2)
   target_sources(trigger_globals-${level} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/globals_other.c)
 endforeach()
 add_run_trigger(syscalls syscalls.c -O0)
-add_run_trigger(syscall_arguments syscall_arguments.c -O0)
 add_run_trigger(enumerators enumerators.c -O0)
 add_run_trigger(outcomes outcomes.c -O2)
 add_run_trigger(soak soak.c -O1)
@@ -52,17 +51,20 @@ foreach(kind pie fixed)
   target_link_libraries(trigger_watched-${kind} PRIVATE pthread)
   target_link_options(trigger_watched-${kind} PRIVATE $<IF:$<STREQUAL:${kind},pie>,-pie,-no-pie>)
 endforeach()
-# 32-bit programs.
-foreach(level O0 O2)
-  add_run_trigger(narrow-${level} narrow.c -${level} -m32 -fno-pie -ffreestanding -fno-stack-protector
+# 32-bit programs, in the words of one processor.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  foreach(level O0 O2)
+    add_run_trigger(narrow-${level} narrow.c -${level} -m32 -fno-pie -ffreestanding -fno-stack-protector
+      -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+    target_link_options(trigger_narrow-${level} PRIVATE -m32 -nostdlib -static -no-pie)
+  endforeach()
+  add_run_trigger(syscall_arguments syscall_arguments.c -O0) # the table of this processor
+  add_run_trigger(narrow_calls narrow_calls.c -O1 -m32 -fno-pie -ffreestanding -fno-stack-protector)
+  target_link_options(trigger_narrow_calls PRIVATE -m32 -nostdlib -static -no-pie)
+  add_run_trigger(all_calls_32 all_calls_32.c -O1 -m32 -fno-pie -ffreestanding -fno-stack-protector
     -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
-  target_link_options(trigger_narrow-${level} PRIVATE -m32 -nostdlib -static -no-pie)
-endforeach()
-add_run_trigger(narrow_calls narrow_calls.c -O1 -m32 -fno-pie -ffreestanding -fno-stack-protector)
-target_link_options(trigger_narrow_calls PRIVATE -m32 -nostdlib -static -no-pie)
-add_run_trigger(all_calls_32 all_calls_32.c -O1 -m32 -fno-pie -ffreestanding -fno-stack-protector
-  -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
-target_link_options(trigger_all_calls_32 PRIVATE -m32 -nostdlib -static -no-pie)
+  target_link_options(trigger_all_calls_32 PRIVATE -m32 -nostdlib -static -no-pie)
+endif()
 # The same at fixed addresses.
 add_run_trigger(globals-fixed globals.c -O0 -fno-pie)
 target_sources(trigger_globals-fixed PRIVATE ${CMAKE_CURRENT_LIST_DIR}/globals_other.c)
@@ -74,6 +76,13 @@ add_run_trigger(stacks-fixed stacks.c -O2 -fomit-frame-pointer -fno-pie)
 target_link_options(trigger_stacks-fixed PRIVATE -no-pie)
 add_run_trigger(stacks-pointers stacks.c -O1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables)
 add_run_trigger(stacks-neither stacks.c -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  add_run_trigger(stacks-signed stacks.c -O2 -fomit-frame-pointer -mbranch-protection=pac-ret)
+  target_link_libraries(trigger_stacks-signed PRIVATE pthread dl)
+  add_run_trigger(exclusives exclusives.c -O2)
+  add_run_trigger(tagged tagged.c -O1)
+endif()
+add_run_trigger(tail_calls tail_calls.c -O2)
 add_run_trigger(many_stacks many_stacks.c -O1 -fno-optimize-sibling-calls)
 # The same stacks in many processes; and in another program, which differs in one function.
 foreach(kind pie fixed)
@@ -101,29 +110,37 @@ target_link_libraries(trigger_long_call PRIVATE pthread)
 add_run_trigger(maps-O2 maps.c -O2 -fomit-frame-pointer)
 target_link_libraries(trigger_maps-O2 PRIVATE pthread)
 add_library(trigger_stacks_library SHARED ${CMAKE_CURRENT_LIST_DIR}/stacks_library.c)
-set_target_properties(trigger_stacks_library PROPERTIES OUTPUT_NAME stacks_library COMPILE_OPTIONS "-g;-O2;-fomit-frame-pointer" LINK_OPTIONS "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers)
+set_target_properties(trigger_stacks_library PROPERTIES OUTPUT_NAME stacks_library COMPILE_OPTIONS "-g;-O2;-fomit-frame-pointer" LINK_OPTIONS "" LIBRARY_OUTPUT_DIRECTORY ${trigger_output})
 
-# Thread-local variables in a program and in its library, which finds its own in two ways.
-foreach(model general initial)
+# Thread-local variables in a program and in its library, which finds its own in three ways.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  set(tls_general -mtls-dialect=trad)
+  set(tls_descriptors -mtls-dialect=desc)
+else()
+  set(tls_general -mtls-dialect=gnu)
+  set(tls_descriptors -mtls-dialect=gnu2)
+endif()
+set(tls_initial -ftls-model=initial-exec)
+foreach(model general initial descriptors)
   add_library(trigger_tls_${model} SHARED ${CMAKE_CURRENT_LIST_DIR}/tls_library.c)
-  set_target_properties(trigger_tls_${model} PROPERTIES OUTPUT_NAME tls_${model} LINK_OPTIONS "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers
-    COMPILE_OPTIONS "-g;-O0;$<$<STREQUAL:${model},initial>:-ftls-model=initial-exec>")
+  set_target_properties(trigger_tls_${model} PROPERTIES OUTPUT_NAME tls_${model} LINK_OPTIONS "" LIBRARY_OUTPUT_DIRECTORY ${trigger_output}
+    COMPILE_OPTIONS "-g;-O0;${tls_${model}}")
   add_run_trigger(tls-${model} tls.c -O0)
   target_link_libraries(trigger_tls-${model} PRIVATE trigger_tls_${model} pthread)
 endforeach()
 
 # The other standard library of C++ that Debian has.
 find_program(TRIGGER_LIBCXX_COMPILER NAMES clang++-19 clang++ REQUIRED)
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values
-  COMMAND ${TRIGGER_LIBCXX_COMPILER} -g -O1 -std=c++20 -stdlib=libc++ -o ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values
+add_custom_command(OUTPUT ${trigger_output}/libcxx_values
+  COMMAND ${TRIGGER_LIBCXX_COMPILER} -g -O1 -std=c++20 -stdlib=libc++ -o ${trigger_output}/libcxx_values
           ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc VERBATIM)
-add_custom_target(trigger_libcxx_values ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/libcxx_values)
+add_custom_target(trigger_libcxx_values ALL DEPENDS ${trigger_output}/libcxx_values)
 
 # Arguments and results as both compilers pass them.
 add_run_trigger(passed_values-gcc passed_values.cc -O0 -std=gnu++20 -w)
 function(add_clang_trigger name source)
-  set(output ${CMAKE_BINARY_DIR}/tests/triggers/${name})
+  set(output ${trigger_output}/${name})
   add_custom_command(OUTPUT ${output}
     COMMAND ${TRIGGER_CLANGXX} -g -O0 -w ${ARGN} -o ${output} ${CMAKE_CURRENT_LIST_DIR}/${source}
     DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${source} VERBATIM)
@@ -140,8 +157,8 @@ add_clang_trigger(type_units-clang type_units.cc -gdwarf-5 -fdebug-types-section
 add_clang_trigger(type_units-clang4 type_units.cc -gdwarf-4 -fdebug-types-section)
 add_run_trigger(cxx_bases-gcc cxx_bases.cc -O0)
 add_clang_trigger(cxx_bases-clang cxx_bases.cc)
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  add_run_trigger(byte_order byte_order.c -O0) # clang has neither
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_run_trigger(byte_order byte_order.c -O0) # clang has neither, and other processors have no decimal numbers
 endif()
 add_run_trigger(wide_values wide_values.c -O0)
 add_run_trigger(throws-gcc throws.cc -O0)
@@ -160,35 +177,39 @@ set(TRIGGER_CLANGXX ${TRIGGER_CLANGXX_HERE})
 
 add_run_trigger(forks_inside forks_inside.c -O1)
 # What probes must not change (tests/harmless).
-add_run_trigger(unsound unsound.c -O1 -mno-red-zone) # its inline assembly calls
-add_run_trigger(harmless harmless.c -O1)
-target_link_libraries(trigger_harmless PRIVATE pthread)
-add_run_trigger(changed_code changed_code.c -O1 -fcf-protection=none)
-add_run_trigger(first_instruction first_instruction.c -O1)
-target_link_options(trigger_first_instruction PRIVATE -Wl,-e,odd_start)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_run_trigger(unsound unsound.c -O1 -mno-red-zone) # its inline assembly calls
+  add_run_trigger(harmless harmless.c -O1)
+  target_link_libraries(trigger_harmless PRIVATE pthread)
+  add_run_trigger(changed_code changed_code.c -O1 -fcf-protection=none)
+  add_run_trigger(first_instruction first_instruction.c -O1)
+  target_link_options(trigger_first_instruction PRIVATE -Wl,-e,odd_start)
+endif()
 add_run_trigger(harmless_cxx harmless_cxx.cc -O0)
 target_link_libraries(trigger_harmless_cxx PRIVATE pthread)
-# Languages whose compilers not everybody has; tests that NEED them are passed over without.
-find_program(TRIGGER_FORTRAN gfortran)
-find_program(TRIGGER_ADA gnatmake)
-find_program(TRIGGER_PASCAL fpc)
+# Languages whose compilers not everybody has; tests that NEED them are passed over without. Their cross compilers are large.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_program(TRIGGER_FORTRAN gfortran)
+  find_program(TRIGGER_ADA gnatmake)
+  find_program(TRIGGER_PASCAL fpc)
+endif()
 if(TRIGGER_FORTRAN)
-  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/fortran
-    COMMAND ${TRIGGER_FORTRAN} -g -O0 -J ${CMAKE_BINARY_DIR}/tests/triggers -o ${CMAKE_BINARY_DIR}/tests/triggers/fortran
+  add_custom_command(OUTPUT ${trigger_output}/fortran
+    COMMAND ${TRIGGER_FORTRAN} -g -O0 -J ${trigger_output} -o ${trigger_output}/fortran
             ${CMAKE_CURRENT_LIST_DIR}/fortran.f90
     DEPENDS ${CMAKE_CURRENT_LIST_DIR}/fortran.f90 VERBATIM)
-  add_custom_target(trigger_fortran ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/fortran)
+  add_custom_target(trigger_fortran ALL DEPENDS ${trigger_output}/fortran)
 endif()
 if(TRIGGER_ADA)
-  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/ada_types
-    COMMAND ${TRIGGER_ADA} -q -f -g -O0 -D ${CMAKE_BINARY_DIR}/tests/triggers -o ${CMAKE_BINARY_DIR}/tests/triggers/ada_types
+  add_custom_command(OUTPUT ${trigger_output}/ada_types
+    COMMAND ${TRIGGER_ADA} -q -f -g -O0 -D ${trigger_output} -o ${trigger_output}/ada_types
             ${CMAKE_CURRENT_LIST_DIR}/ada_types.adb
-    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ada_types.adb WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests/triggers VERBATIM)
-  add_custom_target(trigger_ada_types ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/ada_types)
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ada_types.adb WORKING_DIRECTORY ${trigger_output} VERBATIM)
+  add_custom_target(trigger_ada_types ALL DEPENDS ${trigger_output}/ada_types)
 endif()
 if(TRIGGER_PASCAL)
-  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/tests/triggers/pascal
-    COMMAND ${TRIGGER_PASCAL} -v0 -g -gw3 -O- -FE${CMAKE_BINARY_DIR}/tests/triggers ${CMAKE_CURRENT_LIST_DIR}/pascal.pas
+  add_custom_command(OUTPUT ${trigger_output}/pascal
+    COMMAND ${TRIGGER_PASCAL} -v0 -g -gw3 -O- -FE${trigger_output} ${CMAKE_CURRENT_LIST_DIR}/pascal.pas
     DEPENDS ${CMAKE_CURRENT_LIST_DIR}/pascal.pas VERBATIM)
-  add_custom_target(trigger_pascal ALL DEPENDS ${CMAKE_BINARY_DIR}/tests/triggers/pascal)
+  add_custom_target(trigger_pascal ALL DEPENDS ${trigger_output}/pascal)
 endif()

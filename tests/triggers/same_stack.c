@@ -40,10 +40,16 @@ static int compare(const void* a, const void* b) {
 }
 
 static void call_made_code(void) {
+#if defined(__aarch64__)
+    // stp x29, x30, [sp, #-16]!; mov x29, sp; mov x8, x0; mov w0, #4; blr x8; ldp x29, x30, [sp], #16; ret
+    static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xaa0003e8, 0x52800080, 0xd63f0100, 0xa8c17bfd, 0xd65f03c0};
+#else
     // push rbp; mov rbp, rsp; mov rax, rdi; mov edi, 4; call rax; pop rbp; ret
     static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0xbf, 4, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3};
+#endif
     unsigned char* memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(memory, code, sizeof code);
+    __builtin___clear_cache((char*)memory, (char*)memory + sizeof code);
     if (mprotect(memory, 4096, PROT_READ | PROT_EXEC) != 0)
         exit(1);
     ((void (*)(void (*)(int)))memory)(hit);

@@ -1,10 +1,15 @@
 // Finding the beginnings of instructions.
+#include <elf.h>
+
 #include <gtest/gtest.h>
 
 #include "frontend/machine/code_map.h"
 
 namespace sonde {
 namespace {
+
+const Architecture& x86_64() { return *architecture_of(EM_X86_64, false); }
+const Architecture& arm64() { return *architecture_of(EM_AARCH64, false); }
 
 constexpr Address low = 0x1000;
 
@@ -19,7 +24,7 @@ std::string bytes(std::string_view text) {
 // The offsets of all starts.
 std::vector<size_t> starts(std::string_view text, bool whole = true, const std::vector<Address>& roots = {low}) {
     std::string code = bytes(text);
-    CodeMap map(low, code, roots, whole, host_architecture());
+    CodeMap map(low, code, roots, whole, x86_64());
     std::vector<size_t> out;
     for (size_t i = 0; i < code.size(); i++)
         if (map.is_start(low + i))
@@ -51,9 +56,26 @@ TEST(CodeMap, NoInstructionInAnInstruction) {
     EXPECT_EQ(starts("74 01 f0 0f b1 0a c3"), (Offsets{0, 2, 6}));
 }
 
+// Instructions are at multiples of 4 bytes. Zeros between functions are padding; in front of code they are part of no
+// instruction that begins with them, such as ldr x0, [x0].
+TEST(CodeMap, WordsOfArm64) {
+    const auto starts_in = [](const std::vector<uint32_t>& words) {
+        const std::string_view code(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t));
+        const CodeMap map(low, code, {low}, true, arm64());
+        Offsets out;
+        for (size_t i = 0; i < code.size(); i++)
+            if (map.is_start(low + i))
+                out.push_back(i);
+        return out;
+    };
+    EXPECT_EQ(starts_in({0xd65f03c0, 0, 0, 0xf9400000, 0xd65f03c0, 0}), (Offsets{0, 12, 16})); // ret; ldr; ret
+    EXPECT_EQ(starts_in({0xb4000040, 0xd65f03c0, 0xd65f03c0}), (Offsets{0, 4, 8}));            // cbz x0, .+8
+    EXPECT_EQ(starts_in({0xd65f03c0, 0x61746164, 0xd65f03c0}), (Offsets{0}));                  // text
+}
+
 TEST(CodeMap, Before) {
     std::string code = bytes("48 c7 c0 01 00 00 00 c3");
-    CodeMap map(low, code, {low}, true, host_architecture());
+    CodeMap map(low, code, {low}, true, x86_64());
     EXPECT_EQ(map.start_before(low + 3), low);
     EXPECT_EQ(map.start_before(low + 7), low + 7);
     EXPECT_TRUE(map.is_code(low + 3));

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include <elf.h>
+
 #include <gtest/gtest.h>
 
 #include "frontend/dwarf/copy_flow.h"
@@ -9,6 +11,8 @@
 
 namespace sonde {
 namespace {
+
+const Architecture& x86_64() { return *architecture_of(EM_X86_64, false); }
 
 constexpr Address start = 0x1000, sink = 0x3000;
 constexpr bool copy = true, caller = false;
@@ -47,7 +51,7 @@ std::vector<int> beginnings(const std::vector<Instruction>& instructions) {
             ranges.emplace_back(at, next);
         places.push_back({"f.c", std::abs(one.line), 1, one.line < 0});
     }
-    const CodeFlow flow(host_architecture(), {part}, [](Address, size_t) { return std::string(); });
+    const CodeFlow flow(x86_64(), {part}, [](Address, size_t) { return std::string(); });
     Copy inlined(flow, ranges);
     inlined.remove(moved_nodes(inlined, 0));
     std::vector<bool> has_line;
@@ -72,7 +76,7 @@ TEST(CopyFlow, EffectsAreThePlacesThatAreWritten) {
     // add %rdx,sink; mov %rdx,sink; mov sink,%rdx; mov %rdx,8(%rsp); mov %rdx,8(%rax)
     const std::string bytes = std::string("\x48\x01\x15\xf9\x0f\0\0", 7) + std::string("\x48\x89\x15\xf2\x0f\0\0", 7) +
                               std::string("\x48\x8b\x15\xeb\x0f\0\0", 7) + "\x48\x89\x54\x24\x08" + "\x48\x89\x50\x08";
-    const CodeFlow flow(host_architecture(), {{start, bytes}}, [](Address, size_t) { return std::string(); });
+    const CodeFlow flow(x86_64(), {{start, bytes}}, [](Address, size_t) { return std::string(); });
     ASSERT_EQ(flow.nodes().size(), 5u);
     EXPECT_NE(flow.nodes()[0].effect, 0u);
     EXPECT_EQ(flow.nodes()[0].effect, flow.nodes()[1].effect);

@@ -2,15 +2,20 @@
 
 #include <string>
 
+#include <elf.h>
+
 #include <gtest/gtest.h>
 
 using namespace sonde;
+
+static const Architecture& x86_64() { return *architecture_of(EM_X86_64, false); }
+static const Architecture& arm64() { return *architecture_of(EM_AARCH64, false); }
 
 // The code after a call, as bytes at address 0.
 static ResultReads reads_of(std::initializer_list<unsigned char> code, bool with_push = true) {
     const std::string bytes(code.begin(), code.end());
     return reads_of_result(
-        host_architecture(), 0, [&](Address at) { return at < bytes.size() ? bytes.substr(at) : ""; }, with_push);
+        x86_64(), 0, [&](Address at) { return at < bytes.size() ? bytes.substr(at) : ""; }, with_push);
 }
 static bool reads(std::initializer_list<unsigned char> code) { return reads_of(code)[0]; }
 
@@ -58,4 +63,17 @@ TEST(ReadsResult, BehindJumps) {
     EXPECT_FALSE(reads({0xeb, 0xfe}));
     // xor %eax,%eax; je 1f; 1: test %eax,%eax
     EXPECT_FALSE(reads({0x31, 0xc0, 0x74, 0x00, 0x85, 0xc0}));
+}
+
+// On arm64, jumps read registers.
+TEST(ReadsResult, ByJumps) {
+    const auto reads = [](const std::vector<uint32_t>& words) {
+        const std::string bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t));
+        return reads_of_result(arm64(), 0, [&](Address at) { return at < bytes.size() ? bytes.substr(at) : ""; }, true);
+    };
+    EXPECT_EQ(reads({0x34000040, 0xd65f03c0, 0xd65f03c0}), (ResultReads{true, false}));              // cbz w0, .+8
+    EXPECT_EQ(reads({0x37000041, 0xd65f03c0, 0xd65f03c0}), (ResultReads{false, true}));              // tbnz w1, #0, .+8
+    EXPECT_EQ(reads({0x52800000, 0x34000040, 0xd65f03c0, 0xd65f03c0}), (ResultReads{false, false})); // mov w0, #0 first
+    EXPECT_EQ(reads({0x34000062, 0xd65f03c0, 0xd503201f, 0xa90007e0}),
+              (ResultReads{true, true})); // cbz w2 to stp x0, x1
 }

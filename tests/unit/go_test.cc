@@ -1,11 +1,13 @@
 // Go programs (tests/triggers/golang.go), and the table of functions in the layouts of several versions.
 #include <cstring>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/go_table.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/dwarf/return_sites.h"
+#include "tests/unit/of_host.h"
 
 namespace sonde {
 namespace {
@@ -118,7 +120,7 @@ TEST(Go, CheckOfTheStack) {
         EXPECT_TRUE(found[0].is_go);
         EXPECT_EQ(found[0].has_debug_info, std::string(program) != "golang-stripped");
         EXPECT_TRUE(found[0].checks_stack);
-        EXPECT_EQ(found[0].body, found[0].entry + 4) << program; // after the comparison
+        EXPECT_EQ(found[0].body, found[0].entry + of_host(4u, 8u)) << program; // after the comparison
     }
     std::unique_ptr<DwarfModule> module = open_module("golang");
     std::vector<FunctionInstance> leaf = functions(*module, "main.add");
@@ -130,14 +132,19 @@ TEST(Go, CheckOfTheStack) {
 TEST(Go, Parameters) {
     for (const char* program : {"golang", "golang-plain"}) {
         std::unique_ptr<DwarfModule> module = open_module(program);
-        EXPECT_EQ(parameters(*module, "main.add"), "a r0, b r3") << program;
-        EXPECT_EQ(parameters(*module, "main.greet"), "name r0:8 r3:8, times r2") << program;
-        EXPECT_EQ(parameters(*module, "main.(*Server).Serve"), "s r0, path r3:8 r2:8, p r5:4 r4:4 r8:8 r9:8")
+        EXPECT_EQ(parameters(*module, "main.add"), of_host("a r0, b r3", "a r0, b r1")) << program;
+        EXPECT_EQ(parameters(*module, "main.greet"), of_host("name r0:8 r3:8, times r2", "name r0:8 r1:8, times r2"))
+            << program;
+        EXPECT_EQ(parameters(*module, "main.(*Server).Serve"),
+                  of_host("s r0, path r3:8 r2:8, p r5:4 r4:4 r8:8 r9:8", "s r0, path r1:8 r2:8, p r3:4 r4:4 r5:8 r6:8"))
             << program;
         // One is in a floating point register, and one has no name.
-        EXPECT_EQ(parameters(*module, "main.mixed"), "m r0, key r3:8 r2:8, f ?, flag r5, c r8") << program;
+        EXPECT_EQ(parameters(*module, "main.mixed"),
+                  of_host("m r0, key r3:8 r2:8, f ?, flag r5, c r8", "m r0, key r1:8 r2:8, f ?, flag r3, c r5"))
+            << program;
         EXPECT_EQ(parameters(*module, "main.many"),
-                  "a r0, b r3, c r2, d r5, e r4, f r8, g r9, h r10, i r11, j [r7+8], k [r7+16], l [r7+32]")
+                  of_host("a r0, b r3, c r2, d r5, e r4, f r8, g r9, h r10, i r11, j [r7+8], k [r7+16], l [r7+32]",
+                          "a r0, b r1, c r2, d r3, e r4, f r5, g r6, h r7, i r8, j r9, k [r31+8], l r10"))
             << program;
     }
 }
@@ -146,12 +153,14 @@ TEST(Go, Results) {
     for (const char* program : {"golang", "golang-plain"}) {
         std::unique_ptr<DwarfModule> module = open_module(program);
         EXPECT_EQ(results(*module, "main.add"), "r0") << program;
-        EXPECT_EQ(results(*module, "main.greet"), "r0:8 r3:8") << program;
-        EXPECT_EQ(results(*module, "main.divide"), "quotient r0, err r3:8 r2:8") << program;
-        EXPECT_EQ(results(*module, "main.(*Server).Serve"), "r0, r3:8 r2:8") << program;
-        EXPECT_EQ(results(*module, "main.Point.Move"), "r0:4 r3:4 r2:8 r5:8") << program;
+        EXPECT_EQ(results(*module, "main.greet"), of_host("r0:8 r3:8", "r0:8 r1:8")) << program;
+        EXPECT_EQ(results(*module, "main.divide"), of_host("quotient r0, err r3:8 r2:8", "quotient r0, err r1:8 r2:8"))
+            << program;
+        EXPECT_EQ(results(*module, "main.(*Server).Serve"), of_host("r0, r3:8 r2:8", "r0, r1:8 r2:8")) << program;
+        EXPECT_EQ(results(*module, "main.Point.Move"), of_host("r0:4 r3:4 r2:8 r5:8", "r0:4 r1:4 r2:8 r3:8"))
+            << program;
         // After the arguments on the stack.
-        EXPECT_EQ(results(*module, "main.many"), "r0, r3, [r7+40]") << program;
+        EXPECT_EQ(results(*module, "main.many"), of_host("r0, r3, [r7+40]", "r0, r1, [r31+24]")) << program;
     }
 }
 
@@ -163,13 +172,18 @@ TEST(Go, ReturnSites) {
     };
     EXPECT_EQ(count("main.add"), 1u);
     EXPECT_EQ(count("main.divide"), 2u);
-    // All of the runtime can be decoded, and nearly all of its functions return.
+    // Nearly all of the runtime can be decoded, and nearly all of its functions return. On arm64 the assembly has words
+    // that are no instruction, and jumps with a frame on the stack to functions that never return.
+    const std::set<std::string> unclear =
+        of_host<std::set<std::string>>({}, {"runtime.rt0_go", "runtime.mcall", "runtime.systemstack_switch",
+                                            "runtime.systemstack", "runtime.abort", "runtime.asyncPreempt"});
     size_t all = 0, known = 0;
     for (const FunctionInstance& one : functions(*module, "runtime.*")) {
         Result<std::vector<FunctionExit>> sites = module->returns().find(one, false);
         all++;
         known += sites.ok();
-        EXPECT_TRUE(sites.ok() || sites.error().message.find("no return instruction") != std::string::npos)
+        EXPECT_TRUE(sites.ok() || unclear.contains(one.name) ||
+                    sites.error().message.find("no return instruction") != std::string::npos)
             << sites.error().message;
     }
     EXPECT_GT(all, 500u);

@@ -34,7 +34,8 @@ AnalyzedInstruction analyzed(std::string_view text) {
 Effect effect(std::string_view text) { return analyzed(text).effect; }
 
 TEST(Architecture, IsThatOfTheFile) {
-    EXPECT_EQ(architecture_of(EM_AARCH64, false), nullptr);
+    EXPECT_EQ(architecture_of(EM_AARCH64, true), nullptr); // ILP32
+    EXPECT_EQ(architecture_of(EM_RISCV, false), nullptr);
     EXPECT_EQ(architecture_of(EM_X86_64, true), nullptr); // x32
     EXPECT_EQ(x86_64().word_size(), 8);
     EXPECT_EQ(i386().word_size(), 4);

@@ -103,8 +103,8 @@ TEST(PlanMutants, SurviveWithoutTheChecksum) {
         for (int i = 0; i < 600; i++) {
             Bytes mutant = seed;
             for (uint64_t more = random() % 3 + 1; more > 0; more--)
-                mutate(mutant, random, 32);
-            if (mutant.size() < 32)
+                mutate(mutant, random, plan::header_size);
+            if (mutant.size() < plan::header_size)
                 continue;
             plan::seal(mutant);
             refused += try_plan(mutant) != Tried::Accepted;

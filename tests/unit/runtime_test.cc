@@ -8,6 +8,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fmt/format.h>
+
+#include "arch/architecture.h"
 #include "base/fd.h"
 #include "runtime/engine/host_object.h"
 #include "runtime/engine/session.h"
@@ -303,6 +306,36 @@ TEST(PlanFile, RefusesEveryTruncation) {
         EXPECT_FALSE(plan::load(std::span(saved).first(size)).ok()) << size;
     saved.push_back(0);
     EXPECT_FALSE(plan::load(saved).ok());
+}
+
+TEST(PlanFile, IsForOneMachine) {
+    for (const Architecture* machine : machines()) {
+        plan::Plan plan = sample_plan();
+        plan.machine = machine->machine();
+        const std::vector<uint8_t> saved = plan::save(plan);
+        for (const Architecture* other : machines()) {
+            const Result<plan::Plan> loaded = plan::load(saved, *other);
+            ASSERT_EQ(loaded.ok(), other == machine);
+            if (loaded.ok())
+                EXPECT_EQ(loaded->machine, plan.machine);
+            else
+                EXPECT_TRUE(loaded.error().message.starts_with(
+                    fmt::format("it is for {}; this machine is {}", machine->name(), other->name())));
+        }
+    }
+}
+
+// The numbers of classes differ between architectures.
+TEST(PlanFile, ChecksPlacesByItsMachine) {
+    for (const Architecture* machine : machines()) {
+        plan::Plan plan = sample_plan();
+        plan.machine = machine->machine();
+        plan::ProbedFile& file = plan.files.emplace_back();
+        file.code.emplace_back().hazard = static_cast<Hazard>(machine->hazards().size() - 1);
+        EXPECT_TRUE(plan::load(plan::save(plan), *machine).ok());
+        file.code[0].hazard = static_cast<Hazard>(machine->hazards().size());
+        EXPECT_FALSE(plan::load(plan::save(plan), *machine).ok());
+    }
 }
 
 TEST(PlanFile, SurvivesEveryFlippedByte) {

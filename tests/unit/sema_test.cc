@@ -20,7 +20,7 @@ struct Analysis {
     Sources sources;
     Arena arena;
     Diagnostics diags{sources};
-    ProbeEnvironment env;
+    ProbeEnvironment env{host_architecture()};
     ParseOptions parse_options;
     std::unique_ptr<Library> library;
     std::vector<const ast::File*> files;

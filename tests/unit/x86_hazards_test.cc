@@ -71,6 +71,8 @@ TEST(X86Hazards, Classes) {
         {"0f 00 c8", X86Hazard::DescriptorTable},              // str
         {"0f 01 e0", X86Hazard::DescriptorTable},              // smsw
         {"0f 01 d0", X86Hazard::None},                         // xgetbv
+        {"0f 01 c1", X86Hazard::Hypercall},                    // vmcall
+        {"0f 01 d9", X86Hazard::Hypercall},                    // vmmcall
         {"f2 0f 42 05 00 00 00 00", X86Hazard::UnknownPrefix}, // cmovb, relative to rip
         {"f0 48 01 07", X86Hazard::Refused},                   // lock add
         {"2e 8b 07", X86Hazard::Refused},                      // mov %cs:(%rdi), %eax

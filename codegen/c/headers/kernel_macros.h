@@ -607,10 +607,10 @@
 #define O_NDELAY O_NONBLOCK
 #define O_DSYNC 010000
 #define O_SYNC 04010000
-#define O_DIRECT 040000
-#define O_LARGEFILE 0100000
-#define O_DIRECTORY 0200000
-#define O_NOFOLLOW 0400000
+#define O_DIRECT ((int)sonde___o_direct_bit())
+#define O_LARGEFILE ((int)sonde___o_largefile_bit())
+#define O_DIRECTORY ((int)sonde___o_directory_bit())
+#define O_NOFOLLOW ((int)sonde___o_nofollow_bit())
 #define O_NOATIME 01000000
 #define O_PATH 010000000
 #define FMODE_READ 1u

@@ -13,8 +13,8 @@
 #define LLONG_MAX 0x7fffffffffffffffll
 #define LLONG_MIN (-LLONG_MAX - 1)
 #define ULLONG_MAX 0xffffffffffffffffull
-#define PAGE_SHIFT 12
-#define PAGE_SIZE (1ul << PAGE_SHIFT)
+#define PAGE_SIZE ((unsigned long)sonde_mem_page_size())
+#define PAGE_SHIFT __builtin_ctzl(PAGE_SIZE)
 #define KERNEL_VERSION(a, b, c) (((a) << 16) + ((b) << 8) + ((c) > 255 ? 255 : (c)))
 #define EPERM 1
 #define ENOENT 2

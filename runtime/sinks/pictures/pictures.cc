@@ -25,7 +25,8 @@ bool has_stack(const plan::Global& global) {
 }
 
 FrameKind kind_of(const Frame& frame) {
-    return frame.is_kernel      ? FrameKind::Kernel
+    return frame.is_python      ? FrameKind::Python
+           : frame.is_kernel    ? FrameKind::Kernel
            : frame.is_inlined   ? FrameKind::Inlined
            : frame.file.empty() ? FrameKind::Unknown
                                 : FrameKind::User;

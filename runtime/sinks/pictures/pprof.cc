@@ -62,12 +62,13 @@ class Profile {
         ProtobufMessage out;
         out.number(LocationId, at->second);
         out.number(OfMapping, mapping(*last));
-        out.number(Address, last->address);
+        if (!last->is_python)
+            out.number(Address, last->address);
         for (const Frame* frame = first; frame <= last; frame++) {
             const size_t colon = frame->source.rfind(':');
             const std::string source = frame->source.substr(0, colon);
             ProtobufMessage line;
-            line.number(OfFunction, function(frame_name(*frame), source));
+            line.number(OfFunction, function(frame->is_python ? frame->function : frame_name(*frame), source));
             if (colon != std::string::npos)
                 line.number(Line, std::strtoull(frame->source.c_str() + colon + 1, nullptr, 10));
             out.message(Lines, line);
@@ -89,13 +90,16 @@ class Profile {
 
   private:
     uint64_t mapping(const Frame& frame) {
-        const std::string file = frame.is_kernel ? "[kernel.kallsyms]" : frame.file.empty() ? "[anon]" : frame.file;
+        const std::string file = frame.is_python      ? "[python]"
+                                 : frame.is_kernel    ? "[kernel.kallsyms]"
+                                 : frame.file.empty() ? "[anon]"
+                                                      : frame.file;
         const auto [at, is_new] = mappings_.try_emplace(file, mappings_.size() + 1);
         if (!is_new)
             return at->second;
         ProtobufMessage out;
         out.number(MappingId, at->second).number(FileName, text(file));
-        if (frame.file.starts_with('/'))
+        if (!frame.is_python && frame.file.starts_with('/'))
             if (const Result<ElfFile> elf = ElfFile::open(frame.file); elf)
                 out.number(BuildId, text(elf->build_id()));
         for (const uint32_t has : {HasFunctions, HasFilenames, HasLines, HasInlined})

@@ -4,7 +4,7 @@
 //
 // The result may be wrong if the script depends on anything else. It is therefore a real file in the expected place, or
 // nothing.
-#include "driver/started_by_script.h"
+#include "base/started_by_script.h"
 
 #include <algorithm>
 #include <cstdlib>

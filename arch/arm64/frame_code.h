@@ -1,0 +1,15 @@
+// Recognizes code of frames. See arch/architecture.h.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "arch/frame_code.h"
+
+namespace sonde::arm64 {
+
+std::vector<FrameRow> function_frames(std::string_view code, size_t size);
+std::vector<FrameRow> stub_frames(std::string_view code);
+bool is_signal_return(std::string_view code);
+
+} // namespace sonde::arm64

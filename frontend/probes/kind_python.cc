@@ -1,0 +1,339 @@
+// Resolves process("P").python("FILE").function("NAME"): functions of Python.
+//
+// A Python function has no address. Its probe is in the interpreter's loop, at the places that each call or each return
+// passes (languages/python/places.h). The handler compares the function's file and name with the point's patterns
+// (sema/python_points.h).
+//
+// P is a Python program (a script with `#!`), an interpreter, or any program that contains one. The interpreter is in
+// the program's own file, or in a library.
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <set>
+#include <type_traits>
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "base/shared_libraries.h"
+#include "base/started_by_script.h"
+#include "base/suggest.h"
+#include "frontend/probes/kind_process.h"
+#include "frontend/variables/sources.h"
+#include "languages/python/places.h"
+#include "languages/python/source.h"
+
+namespace sonde {
+namespace {
+
+using ast::PointComponent;
+
+// The name of a script with `#!`, if `process(...)` names one; otherwise empty.
+std::string script_of(const Resolving& resolving) {
+    const PointComponent& target = resolving.components()[0];
+    const std::string& path = target.arg == PointComponent::String ? target.text
+                              : target.arg == PointComponent::None ? resolving.env.command_path
+                                                                   : std::string();
+    char head[2] = {};
+    std::error_code error;
+    if (!path.empty() && std::filesystem::is_regular_file(path, error))
+        std::ifstream(path).read(head, sizeof head);
+    return head[0] == '#' && head[1] == '!' ? std::filesystem::path(path).filename().string() : "";
+}
+
+struct Interpreter {
+    ProcessTarget target;
+    PythonInterpreter python;
+};
+
+// Finds the interpreter in the program's file or in one of its libraries. Fails if there is one that sonde does not
+// support.
+Result<std::optional<Interpreter>> find_interpreter(const Resolving& resolving, const ProcessTarget& program) {
+    Result<std::optional<PythonInterpreter>> own = read_python(program.module->file().elf());
+    if (!own)
+        return std::move(own).error();
+    if (*own)
+        return std::optional(Interpreter{program, **std::move(own)});
+    const LibrarySearch search = resolving.env.architecture->library_search();
+    for (const std::string& path :
+         program.pid != 0 ? mapped_libraries(program.pid) : shared_libraries(program.module->path(), search)) {
+        if (std::filesystem::path(path).filename().string().find("python") == std::string::npos)
+            continue;
+        Result<DwarfModule*> module = resolving.env.module(path);
+        if (!module)
+            continue;
+        Result<std::optional<PythonInterpreter>> python = read_python((*module)->file().elf());
+        if (!python)
+            return std::move(python).error();
+        if (!*python)
+            continue;
+        Interpreter out{program, **std::move(python)};
+        out.target.module = *module;
+        if (program.pid == 0)
+            out.target.program = program.module->path();
+        return std::optional(std::move(out));
+    }
+    return std::optional<Interpreter>();
+}
+
+// The interpreter that a version manager's script starts, if `process(...)` names such a script.
+Result<std::optional<Interpreter>> find_started(const Resolving& resolving, const ProcessTarget& program) {
+    const PointComponent& target = resolving.components()[0];
+    const std::string name = target.arg == PointComponent::None ? resolving.env.command_path : target.text;
+    const Result<std::string> script = find_file(name);
+    const std::string started =
+        script ? program_started_by(*script, std::filesystem::path(name).filename().string()) : std::string();
+    if (started.empty())
+        return std::optional<Interpreter>();
+    std::error_code error;
+    Result<DwarfModule*> module = resolving.env.module(std::filesystem::canonical(started, error).string());
+    if (!module)
+        return std::move(module).error();
+    ProcessTarget real = program;
+    real.module = *module;
+    real.text = fmt::format("process({})", quoted((*module)->path()));
+    return find_interpreter(resolving, real);
+}
+
+uint32_t number_of_layout(ProbeEnvironment& env, const sonde_python& layout) {
+    std::vector<sonde_python>& all = env.python_layouts;
+    static_assert(std::has_unique_object_representations_v<sonde_python>); // no padding between its members
+    const auto known =
+        std::ranges::find_if(all, [&](const sonde_python& one) { return std::memcmp(&one, &layout, sizeof one) == 0; });
+    const auto number = static_cast<uint32_t>(known - all.begin());
+    if (known == all.end())
+        all.push_back(layout);
+    return number;
+}
+
+// A point for each place. Up to 3.10, a return of the loop is a return of the function.
+Result<std::vector<ResolvedPoint>> points_in(const Interpreter& interpreter, const std::string& text, bool is_return) {
+    const ElfFile& file = interpreter.target.module->file().elf();
+    const Architecture& architecture = interpreter.target.module->file().architecture();
+    const PythonInterpreter& python = interpreter.python;
+    std::vector<ResolvedPoint> out;
+    if (is_return && python.handlers.empty() && python.layout.version < 11) {
+        FunctionPattern pattern;
+        pattern.function = "_PyEval_EvalFrameDefault";
+        for (const FunctionInstance& loop : interpreter.target.module->functions(pattern)) {
+            Result<std::vector<ResolvedPoint>> points = function_points(interpreter.target, loop, text, "return");
+            if (!points)
+                return std::move(points).error();
+            std::ranges::move(*points, std::back_inserter(out));
+        }
+        Result<std::vector<PythonPlace>> entry = python_calls(file, architecture, python);
+        if (!entry)
+            return std::move(entry).error();
+        for (ResolvedPoint& point : out)
+            point.python = PythonPoint{.place = (*entry)[0], .is_return = true};
+        return out;
+    }
+    Result<std::vector<PythonPlace>> places =
+        is_return ? python_returns(file, architecture, python) : python_calls(file, architecture, python);
+    if (!places)
+        return std::move(places).error();
+    for (const PythonPlace& place : *places) {
+        std::optional<ResolvedPoint> point = point_at(interpreter.target, place.address);
+        if (!point)
+            return Error(fmt::format("`{}` has no code at {:#x}", file.path(), place.address));
+        point->point.pp = text + (is_return ? ".return" : "");
+        point->python = PythonPoint{.place = place, .is_return = is_return};
+        point->sharing.only = fmt::format("{} {} {} {}", place.opcode, place.frame, place.result, file.path());
+        out.push_back(*std::move(point));
+    }
+    return out;
+}
+
+// ---- listings
+
+// Visits the Python files below a folder, up to a number of files.
+void visit_files(const std::filesystem::path& folder, size_t& most,
+                 const std::function<void(const std::string&)>& visit) {
+    std::error_code error;
+    std::filesystem::recursive_directory_iterator all(
+        folder, std::filesystem::directory_options::skip_permission_denied, error);
+    for (; !error && all != std::filesystem::recursive_directory_iterator() && most > 0; all.increment(error), most--) {
+        const std::string name = all->path().filename().string();
+        if (name.starts_with('.') || name == "__pycache__" || all.depth() > 8)
+            all.disable_recursion_pending();
+        else if (name.ends_with(".py") && all->is_regular_file(error))
+            visit(all->path().string());
+    }
+}
+
+// Returns the files that match the pattern: beside the program and in the working folder, or else in the interpreter's
+// standard library.
+std::vector<std::string> files_of(const Resolving& resolving, const Interpreter& interpreter,
+                                  const std::string& pattern) {
+    constexpr size_t most_files = 50000;
+    size_t left = most_files;
+    std::set<std::string> found;
+    const auto add = [&](const std::string& path) {
+        if (is_python_file(pattern, path))
+            found.insert(path);
+    };
+    std::error_code error;
+    const PointComponent& target = resolving.components()[0];
+    const std::string program = target.arg == PointComponent::String ? target.text : resolving.env.command_path;
+    std::set<std::filesystem::path> folders = {std::filesystem::current_path(error)};
+    if (!script_of(resolving).empty())
+        folders.insert(std::filesystem::absolute(program, error).parent_path());
+    if (std::filesystem::is_regular_file(pattern, error))
+        found.insert(std::filesystem::absolute(pattern, error).lexically_normal());
+    for (const std::filesystem::path& folder : folders)
+        visit_files(folder, left, add);
+    if (!found.empty())
+        return {found.begin(), found.end()};
+    const std::string version = interpreter.python.version;
+    const std::string name = "python" + version.substr(0, version.find('.', 2));
+    const std::filesystem::path file = interpreter.target.module->path();
+    for (const std::filesystem::path& folder :
+         {file.parent_path() / name, file.parent_path().parent_path() / "lib" / name,
+          file.parent_path().parent_path() / name})
+        visit_files(folder, left = most_files, add);
+    return {found.begin(), found.end()};
+}
+
+std::string read_source(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// For -l and -L: a line for each function in the sources. A name without a class means methods, too.
+std::vector<ResolvedPoint> listed_points(Resolving& resolving, const Interpreter& interpreter,
+                                         const std::string& suffix) {
+    const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
+    std::vector<ResolvedPoint> out;
+    std::vector<std::string> names;
+    const std::vector<std::string> files = files_of(resolving, interpreter, file.text);
+    for (const std::string& path : files)
+        for (const PythonFunction& one : python_functions(read_source(path))) {
+            const std::string last = one.name.substr(one.name.rfind('.') + 1);
+            names.push_back(one.name);
+            if (!glob_match(function.text, one.name) && !glob_match(function.text, last))
+                continue;
+            std::string line = fmt::format("{}.python({}).function({}){}", interpreter.target.text, quoted(path),
+                                           quoted(one.name), suffix.empty() ? "" : "." + suffix);
+            for (size_t i = 0; resolving.env.listing_variables && i < one.parameters.size(); i++)
+                line += " $" + one.parameters[i];
+            out.emplace_back().listed = std::move(line);
+        }
+    if (!out.empty())
+        return out;
+    DiagBuilder report = files.empty()
+                             ? resolving.diags.report(DiagId::NoMatch, file.arg_range,
+                                                      fmt::format("no source of Python matches `{}`", file.text))
+                             : resolving.diags.report(DiagId::NoMatch, function.arg_range,
+                                                      fmt::format("no function `{}` in the sources that match `{}`",
+                                                                  function.text, file.text));
+    if (files.empty())
+        report.help("sonde looks beside the program, in the working folder and in the interpreter's standard library");
+    else if (std::string near = nearest_name(function.text, names); !near.empty())
+        report.suggest(near);
+    return out;
+}
+
+// Returns the interpreter of a program. Returns nullopt after reporting that it has none, or one that cannot be probed.
+std::optional<Interpreter> interpreter_of(Resolving& resolving, const ProcessTarget& target) {
+    const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
+    Result<std::optional<Interpreter>> found = find_interpreter(resolving, target);
+    if (found && !*found)
+        found = find_started(resolving, target);
+    if (!found) {
+        resolving.diags.report(DiagId::NoMatch, function.range, found.error().message);
+        return std::nullopt;
+    }
+    if (!*found) {
+        resolving.diags
+            .report(DiagId::NoMatch, file.range,
+                    fmt::format("`{}` contains no interpreter of Python", target.module->path()))
+            .help("name a Python program, or an interpreter such as `/usr/bin/python3`");
+        return std::nullopt;
+    }
+    const PythonInterpreter& python = (*found)->python;
+    if (python.layout.code_qualname == 0 && function.text.find('.') != std::string::npos) {
+        resolving.diags.report(
+            DiagId::NoMatch, function.range,
+            fmt::format("functions of Python {} have no qualified names, such as `{}`", python.version, function.text));
+        return std::nullopt;
+    }
+    return *std::move(found);
+}
+
+// The points of all calls or of all returns, with what selects the function. Returns nothing after reporting an error.
+std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpreter& interpreter, bool is_return) {
+    const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
+    const std::string text =
+        fmt::format("{}.python({}).function({})", interpreter.target.text, quoted(file.text), quoted(function.text));
+    const uint32_t layout = number_of_layout(resolving.env, interpreter.python.layout);
+    if (layout >= SONDE_PYTHON_MOST) {
+        resolving.diags.report(
+            DiagId::NoMatch, file.range,
+            fmt::format("the script probes more than {} different interpreters of Python", +SONDE_PYTHON_MOST));
+        return {};
+    }
+    const std::string script = script_of(resolving);
+    const auto find = [&](bool returns) {
+        Result<std::vector<ResolvedPoint>> found = points_in(interpreter, text, returns);
+        if (!found)
+            resolving.diags.report(DiagId::NoMatch, function.range, found.error().message);
+        std::vector<ResolvedPoint> points = found ? *std::move(found) : std::vector<ResolvedPoint>();
+        for (ResolvedPoint& point : points) {
+            point.machine = resolving.env.architecture;
+            point.variables = &python_source;
+            point.python->layout = layout;
+            point.python->file = file.text;
+            point.python->function = function.text;
+            point.python->script = script;
+            point.point.function = function.text;
+            point.sharing.only += " " + point.point.pp; // the handler compares names
+        }
+        return points;
+    };
+    std::vector<ResolvedPoint> out = find(is_return);
+    if (is_return && !out.empty()) {
+        const auto calls = std::make_shared<const std::vector<ResolvedPoint>>(find(false));
+        for (ResolvedPoint& point : out)
+            point.python->calls = calls;
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<ResolvedPoint> resolve_python(Resolving& resolving) {
+    const PointComponent& file = *resolving.at(1);
+    if (!expect_argument(resolving, file, PointComponent::String))
+        return {};
+    const PointComponent* function = resolving.at(2);
+    if (!function || function->name != "function") {
+        report_component(resolving, 2, {"function"});
+        return {};
+    }
+    if (!expect_argument(resolving, *function, PointComponent::String))
+        return {};
+    const PointComponent* suffix = resolving.at(3);
+    if (suffix && suffix->name != "call" && suffix->name != "return") {
+        report_component(resolving, 3, {"call", "return"});
+        return {};
+    }
+    if (suffix && (!expect_argument(resolving, *suffix, PointComponent::None) || !expect_end(resolving, 4)))
+        return {};
+    std::vector<ResolvedPoint> points;
+    for (const ProcessTarget& target : open_process_targets(resolving, 1)) {
+        const std::optional<Interpreter> interpreter = interpreter_of(resolving, target);
+        if (!interpreter)
+            continue;
+        const std::string name = suffix ? suffix->name : "";
+        std::ranges::move(resolving.env.listing ? listed_points(resolving, *interpreter, name)
+                                                : complete_points(resolving, *interpreter, name == "return"),
+                          std::back_inserter(points));
+    }
+    return points;
+}
+
+} // namespace sonde

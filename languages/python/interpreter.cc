@@ -1,0 +1,223 @@
+#include "languages/python/interpreter.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/byte_cursor.h"
+#include "base/debug/call_frames.h"
+#include "languages/python/layouts.h"
+
+namespace sonde {
+namespace {
+
+constexpr size_t opcodes = 256;
+
+class Reader {
+  public:
+    explicit Reader(const ElfFile& file) : file_(file) {}
+
+    Result<std::optional<PythonInterpreter>> read() {
+        find_symbols();
+        if (!loop_.address || file_.is_32_bit())
+            return std::optional<PythonInterpreter>();
+        if (!runtime_.address)
+            return Error(fmt::format("`{}` is older than Python 3.7; sonde supports 3.{} to 3.{}", file_.path(),
+                                     first_python, last_python));
+        if (Result<void> known = find_version(); !known)
+            return std::move(known).error().in(fmt::format("cannot read Python's data in `{}`", file_.path()));
+        const ElfSegment* code = segment_at(loop_.address);
+        if (!code)
+            return std::optional<PythonInterpreter>();
+        const auto distance = [&](uint64_t address) { return address ? address - (code->address - code->offset) : 0; };
+        out_.layout.runtime = distance(runtime_.address);
+        out_.layout.code_type = distance(code_type_);
+        out_.layout.unicode_type = distance(unicode_type_);
+        out_.loop_entry = loop_.address;
+        out_.loop = {{loop_.address, loop_.address + loop_.size}};
+        find_handlers();
+        add_moved_parts();
+        std::ranges::sort(out_.loop);
+        return std::optional(std::move(out_));
+    }
+
+  private:
+    struct Symbol {
+        uint64_t address = 0, size = 0;
+    };
+
+    void find_symbols() {
+        file_.for_each_symbol([&](const ElfSymbol& symbol) {
+            if (symbol.section == SHN_UNDEF)
+                return true;
+            const auto take = [&](std::string_view name, auto& to) {
+                if (symbol.name == name)
+                    to = {symbol.address, symbol.size};
+            };
+            take("_PyEval_EvalFrameDefault", loop_);
+            take("_PyRuntime", runtime_);
+            take("Py_Version", version_);
+            if (symbol.name == "PyCode_Type")
+                code_type_ = symbol.address;
+            else if (symbol.name == "PyUnicode_Type")
+                unicode_type_ = symbol.address;
+            else if (symbol.name == "PyTraceBack_Here")
+                out_.note_exception = symbol.address;
+            else if (symbol.name.starts_with("_PyEval_EvalFrameDefault.") && symbol.size)
+                parts_.emplace_back(symbol.address, symbol.address + symbol.size);
+            return true;
+        });
+    }
+
+    Result<void> find_version() {
+        unsigned minor = 0;
+        if (version_.address) {
+            const std::string bytes = data(version_.address, 4);
+            uint32_t number = 0; // 0x030b02f0 for 3.11.2
+            if (bytes.size() == sizeof number)
+                std::memcpy(&number, bytes.data(), sizeof number);
+            if (number >> 24 != 3)
+                return Error("it does not say which version of Python it is");
+            minor = number >> 16 & 0xff;
+            out_.version = fmt::format("3.{}.{}", minor, number >> 8 & 0xff);
+        } else {
+            const std::optional<unsigned> found = version_by_tag();
+            if (!found)
+                return Error("it does not say which version of Python it is");
+            minor = *found;
+            out_.version = fmt::format("3.{}", minor);
+        }
+        if (minor < first_python || minor > last_python)
+            return Error(
+                fmt::format("it is Python {}; sonde supports 3.{} to 3.{}", out_.version, first_python, last_python));
+        out_.layout = python_layout(minor);
+        if (minor >= 13)
+            if (std::string_view why = read_debug_offsets(data(runtime_.address, 1024), out_.layout); !why.empty())
+                return Error(fmt::format("it is Python {}, but {}", out_.version, why));
+        return {};
+    }
+
+    // Before 3.11 only texts show the version: the name for files with compiled code, such as `cpython-38`.
+    std::optional<unsigned> version_by_tag() const {
+        constexpr char before[] = "\0cpython-3";
+        const std::string_view text = file_.section_data(".rodata");
+        const std::string_view tag(before, sizeof before - 1);
+        std::optional<unsigned> out;
+        for (size_t at = text.find(tag); at != std::string_view::npos; at = text.find(tag, at + 1)) {
+            unsigned minor = 0;
+            size_t end = at + tag.size();
+            for (; end < text.size() && text[end] >= '0' && text[end] <= '9' && minor < 100; end++)
+                minor = 10 * minor + static_cast<unsigned>(text[end] - '0');
+            if (end == text.size() || text[end] != '\0' || end == at + tag.size())
+                continue;
+            if (out && *out != minor)
+                return std::nullopt;
+            out = minor;
+        }
+        return out;
+    }
+
+    // Finds the table by which the loop jumps to the handler of an instruction: as many addresses of code as there are
+    // opcodes, most of them in the loop. Most handlers of opcodes that the compiler considers unlikely are elsewhere.
+    void find_handlers() {
+        if (out_.layout.version < 11)
+            return;
+        relocate();
+        std::vector<std::vector<uint64_t>> found;
+        for (const ElfSection& section : file_.sections()) {
+            if (section.type != SHT_PROGBITS || !(section.flags & SHF_ALLOC) || (section.flags & SHF_EXECINSTR))
+                continue;
+            std::vector<uint64_t> run;
+            size_t in_loop = 0;
+            const auto end_run = [&] {
+                if (run.size() == opcodes && in_loop >= opcodes / 2)
+                    found.push_back(run);
+                run.clear();
+                in_loop = 0;
+            };
+            const std::string_view bytes = file_.section_data(section.name);
+            for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+                uint64_t value = 0;
+                std::memcpy(&value, bytes.data() + at, sizeof value);
+                if (auto moved = relocated_.find(section.address + at); moved != relocated_.end())
+                    value = moved->second;
+                if (!is_code(value)) {
+                    end_run();
+                    continue;
+                }
+                run.push_back(value);
+                in_loop += is_in_loop(value);
+            }
+            end_run();
+        }
+        if (found.size() == 1)
+            out_.handlers = std::move(found[0]);
+    }
+
+    // In a library, the loader writes the addresses. A relocation without a symbol has the address as its addend.
+    void relocate() {
+        for (const Elf64_Rela& entry : values_in<Elf64_Rela>(file_.section_data(".rela.dyn")))
+            if (ELF64_R_SYM(entry.r_info) == 0 && is_code(static_cast<uint64_t>(entry.r_addend)))
+                relocated_[entry.r_offset] = static_cast<uint64_t>(entry.r_addend);
+    }
+
+    // Handlers outside of the loop are in parts that the compiler has moved. Each part has an entry in the tables for
+    // unwinding.
+    void add_moved_parts() {
+        const auto is_known = [&](uint64_t address) {
+            return std::ranges::any_of(
+                out_.loop, [&](const auto& part) { return address >= part.first && address < part.second; });
+        };
+        for (const auto& part : parts_)
+            if (!is_known(part.first))
+                out_.loop.push_back(part);
+        std::vector<uint64_t> outside;
+        std::ranges::copy_if(out_.handlers, std::back_inserter(outside), [&](uint64_t at) { return !is_known(at); });
+        if (outside.empty())
+            return;
+        const ElfSection* frames = file_.find_section(".eh_frame");
+        if (!frames)
+            return;
+        for_each_fde(file_.section_data(".eh_frame"), frames->address, CfiKind::EhFrame, 8, [&](const Fde& fde) {
+            if (std::ranges::any_of(outside, [&](uint64_t at) { return at >= fde.begin && at < fde.end; }))
+                out_.loop.emplace_back(fde.begin, fde.end);
+            return true;
+        });
+    }
+
+    bool is_in_loop(uint64_t address) const { return address - loop_.address < loop_.size; }
+    const ElfSegment* segment_at(uint64_t address) const {
+        for (const ElfSegment& segment : file_.segments())
+            if (segment.executable && address - segment.address < segment.file_size)
+                return &segment;
+        return nullptr;
+    }
+    bool is_code(uint64_t address) const { return segment_at(address) != nullptr; }
+
+    std::string data(uint64_t address, size_t size) const {
+        for (const ElfSection& section : file_.sections()) {
+            if (section.type != SHT_PROGBITS || address - section.address >= section.size)
+                continue;
+            const std::string_view bytes = file_.section_data(section.name);
+            return std::string(bytes.substr(std::min<size_t>(bytes.size(), address - section.address), size));
+        }
+        return "";
+    }
+
+    const ElfFile& file_;
+    PythonInterpreter out_;
+    Symbol loop_, runtime_, version_;
+    uint64_t code_type_ = 0, unicode_type_ = 0;
+    std::vector<std::pair<uint64_t, uint64_t>> parts_; // by symbols
+    std::map<uint64_t, uint64_t> relocated_;           // the loader's values of words
+};
+
+} // namespace
+
+Result<std::optional<PythonInterpreter>> read_python(const ElfFile& file) { return Reader(file).read(); }
+
+} // namespace sonde

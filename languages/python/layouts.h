@@ -1,0 +1,30 @@
+// Layouts of the interpreter's structures, for each supported minor version.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/plan/python.h"
+
+namespace sonde {
+
+// Supported versions: 3.first to 3.last.
+constexpr unsigned first_python = 8, last_python = 13;
+
+// Returns the layout of a supported version, without addresses.
+sonde_python python_layout(unsigned minor_version);
+
+// Replaces members by those that the interpreter itself describes. `offsets` is the content of `_PyRuntime`, from 3.13
+// on. Returns the reason if it does not begin with a description that sonde understands, or "".
+std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layout);
+
+// The numbers of bytecode instructions. 0: the version does not have the instruction.
+struct PythonOpcodes {
+    // The beginning of a function, and after `yield` and `await`; three forms of the same instruction.
+    unsigned resume = 0, resume_quick = 0, resume_traced = 0;
+    unsigned return_value = 0, return_constant = 0, return_value_traced = 0, return_constant_traced = 0;
+    unsigned extended_argument = 0; // has the upper bits of the next instruction's argument
+};
+// Empty before 3.11, where each call of a function calls the loop.
+PythonOpcodes python_opcodes(unsigned minor_version);
+
+} // namespace sonde

@@ -1,0 +1,53 @@
+// Frames of Python in stacks: what handlers need to find them, and the text of their words (plan/python_stack.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/elf_file.h"
+#include "runtime/load/load.h"
+#include "runtime/symbols/unwind_rules.h"
+
+namespace sonde {
+
+// Marks the rules of the interpreter's loop. `ranges` are its addresses, as linked.
+void mark_loop(UnwindRules& rules, const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
+
+// A frame of Python. Texts of the program have no characters that control a terminal.
+struct PythonFrame {
+    std::string function; // qualified from Python 3.11 on
+    std::string file;     // "": the frame could not be read
+    uint64_t line = 0;    // 0: unknown
+    // "file.py:12", with or without the folder; "" without a file.
+    std::string place(bool with_folder) const;
+};
+
+// The interpreters of a session, and the names that handlers have stored. The kernel object must outlive the object.
+class PythonFrames {
+  public:
+    // `first`: the number of elements of the map of interpreters that are in use already.
+    void begin(const KernelObject& kernel, uint32_t first);
+    // Tells handlers about the interpreter in a file, and marks its loop in `rules`. An interpreter that sonde does not
+    // support causes a warning.
+    struct Interpreter {
+        uint32_t number = 0; // 1 plus the element; 0: the file has none
+        uint32_t loop = 0;   // the loop's address, as linked
+    };
+    Interpreter add(const ElfFile& file, const std::string& path, UnwindRules& rules);
+    // Describes a word. Nothing: it is another address.
+    std::optional<PythonFrame> describe(uint64_t word);
+    // The same in a sonde_symbol_style.
+    std::optional<std::string> text(uint64_t word, uint64_t style);
+
+  private:
+    int interpreters_ = -1, names_ = -1; // maps
+    uint32_t count_ = 0;
+    bool told_ = false;                                                       // that there are too many interpreters
+    std::unordered_map<uint32_t, std::pair<std::string, std::string>> known_; // functions and files
+};
+
+} // namespace sonde
