@@ -143,9 +143,6 @@ class Architecture {
     // ---- code of frames
 
     virtual const UnwindTraits& unwind_traits() const = 0;
-    // Returns rows for a function without call frame information, derived from its bytes: for the usual prologue, and
-    // for each end of a frame. `size` is the function's size; `code` may be shorter. The first row is at 0.
-    virtual std::vector<FrameRow> function_frames(std::string_view code, size_t size) const = 0;
     // Returns rows for a section with entries of the procedure linkage table, and the names of such sections.
     virtual std::vector<FrameRow> stub_frames(std::string_view code) const = 0;
     virtual std::span<const char* const> stub_sections() const = 0;

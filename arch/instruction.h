@@ -114,6 +114,8 @@ struct Effect {
         StorePair, // the same, and stores as many bytes of the register `second` (-1: a constant) behind these
         Copy,      // copies the register `from`, plus the constant `added`, to `to`
         MoveStack, // adds `distance` to the stack pointer
+        Sign,      // adds a signature to the return address in the link register, or removes it
+        Leave,     // copies the frame pointer to the stack pointer, then pops the frame pointer
         Change,    // anything else: see `changes`
     };
     Kind kind = Change;

@@ -115,9 +115,6 @@ class Arm64 : public Architecture {
     }
 
     const UnwindTraits& unwind_traits() const override { return arm64::unwind_traits(); }
-    std::vector<FrameRow> function_frames(std::string_view code, size_t size) const override {
-        return arm64::function_frames(code, size);
-    }
     std::vector<FrameRow> stub_frames(std::string_view code) const override { return arm64::stub_frames(code); }
     std::span<const char* const> stub_sections() const override {
         static constexpr const char* sections[] = {".plt", ".iplt"};

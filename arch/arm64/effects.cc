@@ -91,6 +91,8 @@ Effect effect_of(const Arm64Instruction& one) {
         out.changes &= ~stack;
         out.then_moves_stack = *access->movement;
     }
+    if (one.kind == Kind::Hint && out.changes == uint32_t{1} << lr)
+        out.kind = Effect::Sign;
     if (out.kind == Effect::Change && !out.changes && !out.changes_vectors && out.then_moves_stack == 0)
         out.kind = Effect::None;
     return out;

@@ -1,4 +1,4 @@
-// Recognizes code of frames. See arch/architecture.h.
+// Recognizes code by its bytes. See arch/architecture.h.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,6 @@
 
 namespace sonde::arm64 {
 
-std::vector<FrameRow> function_frames(std::string_view code, size_t size);
 std::vector<FrameRow> stub_frames(std::string_view code);
 bool is_signal_return(std::string_view code);
 

@@ -10,7 +10,7 @@ namespace sonde::x86 {
 void classify(const X86Instruction& one, X86Mode mode, Instruction& out);
 
 // See Architecture.
-Effect effect_of(const X86Instruction& one);
+Effect effect_of(const X86Instruction& one, X86Mode mode);
 // `result`: rax or rdx.
 ResultUse use_of_result(const X86Instruction& one, int result);
 

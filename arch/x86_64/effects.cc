@@ -79,17 +79,17 @@ std::optional<Effect> store_of(const X86Instruction& one) {
 }
 
 // If the instruction moves a general register to another, possibly with an extension, returns the details.
-std::optional<Effect> copy_of(const X86Instruction& one) {
+std::optional<Effect> copy_of(const X86Instruction& one, X86Mode mode) {
     if (has_memory(one) || !one.has_modrm || one.is_vector)
         return std::nullopt;
     const int reg = dwarf_number(reg_field(one)), rm = dwarf_number(rm_field(one));
     const uint8_t op = one.opcode;
-    auto copy = [&](int from, int to) {
-        return Effect{.kind = Effect::Copy, .from = from, .to = to, .whole = one.map == 0 && is_wide(one)};
-    };
+    const bool extends = op == 0x63; // movslq
+    const bool whole = one.map == 0 && !extends && operand_size(one) == (mode == X86Mode::Long ? 8 : 4);
+    auto copy = [&](int from, int to) { return Effect{.kind = Effect::Copy, .from = from, .to = to, .whole = whole}; };
     if (one.map == 0 && op == 0x89)
         return copy(reg, rm);
-    if ((one.map == 0 && (op == 0x8b || op == 0x63)) ||
+    if ((one.map == 0 && (op == 0x8b || (extends && mode == X86Mode::Long))) ||
         (one.map == 1 && (op == 0xb6 || op == 0xb7 || op == 0xbe || op == 0xbf)))
         return copy(rm, reg);
     return std::nullopt;
@@ -115,7 +115,8 @@ std::optional<Effect> stack_movement(const X86Instruction& one) {
 
 // Any other instruction: assumes that it changes all registers that it names, and those that it changes implicitly.
 // `imul %rsi,%rax` therefore counts as a change of both, but not `add %rsi,%rax`, whose form shows the target. An
-// instruction without ModRM names no register, so it changes everything, except for `mov $5,%eax`.
+// instruction without ModRM names no register, so it changes everything, except for `mov $5,%eax`. But few of them
+// change rbp: xchg with rax, and instructions for frames.
 Effect change_of(const X86Instruction& one) {
     Effect out;
     if (!one.has_modrm || one.is_vector) {
@@ -124,6 +125,9 @@ Effect change_of(const X86Instruction& one) {
             out.changes = 1U << dwarf_number(opcode_field(one));
         else
             out.changes = out.changes_vectors = ~0U;
+        const bool exchanges = one.opcode >> 3 == 0x90 >> 3, pops_all = one.opcode == 0x61, enters = one.opcode == 0xc8;
+        if (is_plain(one) && out.changes == ~0U && !exchanges && !pops_all && !enters)
+            out.changes &= ~(1U << rbp);
         return out;
     }
     // Vector instructions name vector registers. A few also name general purpose registers, but compilers never use
@@ -152,7 +156,7 @@ Effect change_of(const X86Instruction& one) {
 
 } // namespace
 
-Effect effect_of(const X86Instruction& one) {
+Effect effect_of(const X86Instruction& one, X86Mode mode) {
     // Comparisons change flags only.
     if (compares(one))
         return {.kind = Effect::None};
@@ -162,9 +166,11 @@ Effect effect_of(const X86Instruction& one) {
         return {.kind = Effect::Pop, .to = dwarf_number(opcode_field(one))};
     if (is_plain(one) && (one.opcode == 0x68 || one.opcode == 0x6a))
         return {.kind = Effect::Push};
+    if (is_plain(one) && one.opcode == 0xc9)
+        return {.kind = Effect::Leave};
     if (std::optional<Effect> found = store_of(one))
         return *found;
-    if (std::optional<Effect> found = copy_of(one))
+    if (std::optional<Effect> found = copy_of(one, mode))
         return *found;
     if (std::optional<Effect> found = stack_movement(one))
         return *found;

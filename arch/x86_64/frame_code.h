@@ -1,15 +1,13 @@
-// Recognizes code of frames. See arch/architecture.h.
+// Recognizes code by its bytes. See arch/architecture.h.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
 #include "arch/frame_code.h"
-#include "arch/x86_64/decode.h"
 
 namespace sonde::x86 {
 
-std::vector<FrameRow> function_frames(std::string_view code, size_t size, X86Mode mode);
 std::vector<FrameRow> stub_frames(std::string_view code);
 bool is_signal_return(std::string_view code);
 

@@ -84,7 +84,7 @@ class X86 : public Architecture {
         std::optional<AnalyzedInstruction> out;
         if (const std::optional<X86Instruction> one = decode_x86(code, mode_)) {
             classify(*one, mode_, out.emplace().instruction);
-            out->effect = effect_of(*one);
+            out->effect = effect_of(*one, mode_);
             out->result_use = use_of_result(*one, rax);
         }
         return out;
@@ -145,9 +145,6 @@ class X86 : public Architecture {
     }
 
     const UnwindTraits& unwind_traits() const override { return x86::unwind_traits(mode_); }
-    std::vector<FrameRow> function_frames(std::string_view code, size_t size) const override {
-        return x86::function_frames(code, size, mode_);
-    }
     std::vector<FrameRow> stub_frames(std::string_view code) const override { return x86::stub_frames(code); }
     std::span<const char* const> stub_sections() const override {
         static constexpr const char* sections[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};

@@ -81,6 +81,11 @@ class Follower {
         case Effect::MoveStack:
             move_stack(effect.distance);
             break;
+        case Effect::Leave:
+            set(registers_.frame_pointer, false);
+            set(registers_.stack_pointer, false);
+            break;
+        case Effect::Sign:
         case Effect::Change:
             break;
         }

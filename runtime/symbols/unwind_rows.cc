@@ -10,18 +10,20 @@
 // 4. PLT stubs, by decoding their instructions
 // 5. code after clone()
 // 6. the entry point, which is always the outermost frame
-// 7. prologues, by decoding their instructions
+// 7. other functions, by following their instructions (code_frames.h)
+// 8. startup code of C, in the same way
 //
 // Two sources replace rows instead of filling gaps, because the table is known to be wrong there: the entry point
 // (add_entry), and signal trampolines (add_by_code).
 //
-// Guessing is limited to the first and last instructions of a function. Code in the middle may have moved sp by any
-// amount, so it gets SONDE_RULE_NONE, and the handler marks the stack as uncertain (SONDE_STACK_GUESSED).
+// Code whose frame is unknown gets SONDE_RULE_NONE, and the handler marks the stack as uncertain (SONDE_STACK_GUESSED).
 #include "runtime/symbols/unwind_rows.h"
 
 #include <elf.h>
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -30,6 +32,7 @@
 #include "base/go_table.h"
 #include "base/section_text.h"
 #include "runtime/plan/file_table.h"
+#include "runtime/symbols/code_frames.h"
 
 namespace sonde {
 namespace {
@@ -53,23 +56,15 @@ uint32_t rule_of_height(int64_t bytes, const Architecture& architecture) {
     return SONDE_RULE(SONDE_RULE_SP, words, SONDE_RULE_FP_OF_GO);
 }
 
-std::vector<UnwindRow> rows_of(uint64_t address, const std::vector<FrameRow>& frames) {
-    std::vector<UnwindRow> out;
-    for (const FrameRow& frame : frames) {
-        constexpr uint32_t kinds[] = {SONDE_RULE_NONE, SONDE_RULE_NONE, SONDE_RULE_SP,
-                                      SONDE_RULE_FP,   SONDE_RULE_LINK, SONDE_RULE_ALONE};
-        constexpr uint32_t own_frame = 2;
-        out.push_back(
-            {address + frame.at,
-             SONDE_RULE(kinds[frame.kind], frame.kind == FrameRow::Frame ? own_frame : frame.cfa, frame.saved), 0});
-    }
-    return out;
+// The first of the sorted functions that begins after the address.
+std::vector<CfiFunction>::const_iterator next_function(const std::vector<CfiFunction>& functions, uint64_t address) {
+    return std::upper_bound(functions.begin(), functions.end(), address,
+                            [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
 }
 
 // True if one of the sorted functions contains the address.
 bool is_covered(const std::vector<CfiFunction>& functions, uint64_t address) {
-    auto next = std::upper_bound(functions.begin(), functions.end(), address,
-                                 [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
+    const auto next = next_function(functions, address);
     return next != functions.begin() && address < std::prev(next)->end;
 }
 
@@ -139,43 +134,95 @@ void add_stubs(std::vector<CfiFunction>& to, const ElfFile& file, const Architec
     add_functions(to, std::move(out));
 }
 
-// Returns the bytes of a function, or nothing if the file does not contain them.
-std::string_view code_of(const ElfFile& file, const FunctionSymbol& function) {
-    for (const ElfSection& section : file.sections())
-        if (function.address - section.address < section.size && (section.flags & SHF_EXECINSTR))
-            return file.section_data(section.name)
-                .substr(0, section.size)
-                .substr(std::min<uint64_t>(function.address - section.address, file.section_data(section.name).size()),
-                        function.size);
-    return {};
+// Returns the section that contains the code at an address, or null.
+const ElfSection* code_section(const ElfFile& file, uint64_t address) {
+    const auto found = std::ranges::find_if(file.sections(), [&](const ElfSection& one) {
+        return address - one.address < one.size && (one.flags & SHF_EXECINSTR);
+    });
+    return found == file.sections().end() ? nullptr : &*found;
+}
+
+// Returns the code between two addresses of a section. It is shorter if the file does not contain all of it.
+std::string_view code_between(const ElfFile& file, uint64_t begin, uint64_t end) {
+    const ElfSection* section = code_section(file, begin);
+    if (!section)
+        return {};
+    const std::string_view code = file.section_data(section->name).substr(0, section->size);
+    return code.substr(std::min<uint64_t>(begin - section->address, code.size()), end - begin);
 }
 
 // Adds functions that no table describes, using their code. The rules for signal trampolines replace those of a table:
 // Go's table describes its trampoline as an ordinary function.
 void add_by_code(std::vector<CfiFunction>& to, const ElfFile& file, const std::vector<FunctionSymbol>& functions,
                  const Architecture& architecture, RuleCompiler& rules) {
+    // A whole program can be compiled without tables. Following all its code would take too long, so after a limit
+    // only prologues are followed.
+    constexpr uint64_t most_followed = 4 << 20, most_prologue = 64; // bytes
+    uint64_t followed = 0;
     std::vector<CfiFunction> out, signals;
     for (const FunctionSymbol& function : functions) {
         const bool covered = is_covered(to, function.address);
         if (covered && function.name.find("sigreturn") == std::string::npos)
             continue;
-        std::string_view code = code_of(file, function);
         uint64_t end = function.address + function.size;
+        std::string_view code = code_between(file, function.address, end);
         // Handlers look up the address before a return address. The kernel, not a call, put this one on the stack, so
         // the byte before the trampoline must have its rule.
         if (architecture.is_signal_return(code))
             signals.push_back({function.address - 1, end, {{function.address - 1, rules.signal_frame(), 0}}});
-        if (covered || code.empty() || function.size == 0)
+        // The rarely executed part of a function is entered by jumps.
+        const bool is_part = function.name.find(".cold") != std::string::npos;
+        if (covered || code.empty() || is_part)
             continue;
-        auto next = std::upper_bound(to.begin(), to.end(), function.address,
-                                     [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
+        const auto next = next_function(to, function.address);
         end = next == to.end() ? end : std::min(end, next->begin);
+        code = code.substr(0, followed > most_followed ? most_prologue : code.size());
+        followed += code.size();
         out.push_back(
-            {function.address, end, rows_of_prologue(function.address, end - function.address, code, architecture)});
+            {function.address, end,
+             rows_by_code(function.address, end - function.address, code, {{function.address}}, architecture)});
     }
     for (const CfiFunction& one : signals)
         std::erase_if(to, [&](const CfiFunction& old) { return old.begin == one.begin + 1; });
     add_functions(to, std::move(signals));
+    add_functions(to, std::move(out));
+}
+
+// Adds the startup code of C: the sections .init and .fini, which are a function each, and the functions of crtbegin.o.
+// Neither has tables or sizes, and in a stripped file no symbols. But .init_array and .fini_array contain the addresses
+// of two of these functions, which call the others. They are between two functions with tables.
+void add_startup_code(std::vector<CfiFunction>& to, const ElfFile& file, const Architecture& architecture) {
+    constexpr uint64_t most = 1024;                                         // bytes of this code
+    std::map<std::pair<uint64_t, uint64_t>, std::vector<uint64_t>> entries; // by the range without a table
+    auto add = [&](uint64_t address) {
+        const ElfSection* section = code_section(file, address);
+        if (!section || is_covered(to, address))
+            return;
+        const auto next = next_function(to, address);
+        const uint64_t begin = next == to.begin() ? 0 : std::prev(next)->end,
+                       end = next == to.end() ? UINT64_MAX : next->begin;
+        entries[{std::max(begin, section->address), std::min(end, section->address + section->size)}].push_back(
+            address);
+    };
+    for (const char* name : {".init", ".fini"})
+        if (const ElfSection* section = file.find_section(name))
+            add(section->address);
+    for (const char* name : {".init_array", ".fini_array"}) {
+        const std::string_view words = file.section_data(name);
+        const auto size = static_cast<size_t>(architecture.word_size());
+        for (size_t at = 0; at + size <= words.size(); at += size) {
+            uint64_t address = 0;
+            std::memcpy(&address, words.data() + at, size);
+            add(address);
+        }
+    }
+    std::vector<CfiFunction> out;
+    for (const auto& [range, addresses] : entries) {
+        const auto [begin, end] = range;
+        const std::string_view code = code_between(file, begin, end);
+        if (end - begin <= most)
+            out.push_back({begin, end, rows_by_code(begin, end - begin, code, addresses, architecture)});
+    }
     add_functions(to, std::move(out));
 }
 
@@ -202,8 +249,7 @@ void add_after_clones(std::vector<CfiFunction>& to, const ElfFile& file, const A
         const uint64_t begin = to[i].end, end = to[i + 1].begin;
         if (end <= begin || end - begin > most || to[i].rows.empty() || to[i].rows.back().rule != as_called)
             continue;
-        const FunctionSymbol gap{begin, end - begin, ""};
-        if (code_of(file, gap).starts_with(call))
+        if (code_between(file, begin, end).starts_with(call))
             out.push_back({begin, end, {{begin, as_called, 0}, {begin + 2, rules.after_clone(), 0}}});
     }
     add_functions(to, std::move(out));
@@ -231,21 +277,15 @@ void add_entry(std::vector<CfiFunction>& to, const ElfFile& file, const std::vec
             end = function.address + function.size;
         else if (function.address > begin)
             end = std::min(end, function.address);
-    auto next = std::upper_bound(to.begin(), to.end(), begin,
-                                 [](uint64_t wanted, const CfiFunction& one) { return wanted < one.begin; });
+    const auto next = next_function(to, begin);
     end = next == to.end() ? end : std::min(end, next->begin);
     add_functions(to, {{begin, end, {{begin, SONDE_RULE_END, 0}}}});
 }
 
 } // namespace
 
-std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code,
-                                        const Architecture& architecture) {
-    return rows_of(address, architecture.function_frames(code.substr(0, size), size));
-}
-
 std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code, const Architecture& architecture) {
-    return rows_of(address, architecture.stub_frames(code));
+    return rows_of_frames(address, architecture.stub_frames(code));
 }
 
 UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSymbol>& functions) {
@@ -263,6 +303,7 @@ UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSym
     add_after_clones(all, file, *architecture, rules);
     add_entry(all, file, functions);
     add_by_code(all, file, functions, *architecture, rules);
+    add_startup_code(all, file, *architecture);
     out.rows = join_functions(all);
     if (file.is_32_bit())
         for (UnwindRow& row : out.rows)

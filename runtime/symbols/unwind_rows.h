@@ -1,5 +1,5 @@
 // Collects the unwind rules of a file from all its sources: .eh_frame, .debug_frame, Go's function table, PLT stubs,
-// and the first instructions of functions that no table describes.
+// and the instructions of functions that no table describes.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,6 @@ namespace sonde {
 // Returns the rules for all code of a file. `functions` are the file's functions (read_functions). In a 32-bit file
 // every rule has SONDE_RULE_NARROW.
 UnwindRules read_unwind_rules(const ElfFile& file, const std::vector<FunctionSymbol>& functions);
-
-// Returns rows for a function without call frame information, derived from its bytes (Architecture::function_frames()).
-// Code whose frame is unknown gets SONDE_RULE_NONE, so handlers use frame pointers there; the rule records whether the
-// function has set up its own.
-std::vector<UnwindRow> rows_of_prologue(uint64_t address, uint64_t size, std::string_view code,
-                                        const Architecture& architecture);
 
 // Returns rows for a section of PLT stubs.
 std::vector<UnwindRow> rows_of_stubs(uint64_t address, std::string_view code, const Architecture& architecture);

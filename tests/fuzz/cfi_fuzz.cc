@@ -13,6 +13,7 @@
 #include "base/go_table.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/symbols/cfi.h"
+#include "runtime/symbols/code_frames.h"
 #include "runtime/symbols/unwind_rows.h"
 
 using namespace sonde;
@@ -53,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(std::is_sorted(rows.begin(), rows.end(), by_address));
     for (const UnwindRow& row : rows)
         check_rule(row, rules.steps);
-    std::vector<UnwindRow> own = rows_of_prologue(0x1000, data[0], bytes.substr(0, data[0]), architecture);
+    std::vector<UnwindRow> own = rows_by_code(0x1000, data[0], bytes.substr(0, data[0]), {{0x1000}}, architecture);
     CHECK(std::is_sorted(own.begin(), own.end(), by_address));
     std::vector<UnwindRow> stubs = rows_of_stubs(0x1000, bytes, architecture);
     CHECK(std::is_sorted(stubs.begin(), stubs.end(), by_address));

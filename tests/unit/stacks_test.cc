@@ -24,6 +24,7 @@
 #include "base/shared_libraries.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/symbols/cfi.h"
+#include "runtime/symbols/code_frames.h"
 #include "runtime/symbols/functions.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/jit_names.h"
@@ -263,8 +264,8 @@ TEST(Cfi, ReadsCodeOf32Bits) {
               "4000:sp+1 4001:steps(reg:4-4 read+4 CFA= cfa-4 read+4 set:16 cfa reg:4 read+4 set:4 rest) 4100:none");
     EXPECT_EQ(Frames::narrow().function(code, bytes({0x0e, 12})).rows(), "4000:sp+3 4100:none");
     EXPECT_EQ(Frames::narrow().function(code, bytes({0x07, 8})).rows(), "4000:end 4100:none");
-    EXPECT_EQ(describe(rows_of_prologue(0x10, 0x20, bytes({0x55, 0x89, 0xe5}), *architecture_of(EM_386, true))),
-              "10:sp+1 11:sp+2/2 13:none+2");
+    EXPECT_EQ(describe(rows_by_code(0x10, 0x20, bytes({0x55, 0x89, 0xe5}), {{0x10}}, *architecture_of(EM_386, true))),
+              "10:sp+1 11:sp+2 13:fp+2/2 14:none+2");
     EXPECT_EQ(describe(compile_cfi(Frames().function(code, "").text(), section, CfiKind::EhFrame,
                                    *architecture_of(EM_386, true))),
               ""); // of x86-64
@@ -328,25 +329,25 @@ TEST(Cfi, KnowsSignalFramesWithALinkRegister) {
 TEST(Cfi, ReadsPrologues_LinkRegister) {
     auto rows = [](std::initializer_list<uint32_t> list, uint64_t size = 0) {
         const std::string code = words(list);
-        return describe(rows_of_prologue(0x100, size ? size : code.size(), code, arm64_architecture()));
+        return describe(rows_by_code(0x100, size ? size : code.size(), code, {{0x100}}, arm64_architecture()));
     };
     constexpr uint32_t call = 0x94000010, ret = 0xd65f03c0, paciasp = 0xd503233f, autiasp = 0xd50323bf;
     // paciasp; stp x29, x30, [sp, #-48]!; mov x29, sp; stp x19, x20, [sp, #16]; bl; ldp; ldp; autiasp; ret; bl
     EXPECT_EQ(rows({paciasp, 0xa9bd7bfd, 0x910003fd, 0xa90153f3, call, 0xa94153f3, 0xa8c37bfd, autiasp, ret, call}),
-              "100:link 108:sp+6/6 10c:fp+6/6 11c:link 124:fp+6/6");
+              "100:link 108:link+6 10c:fp+6/6 11c:link 124:fp+6/6");
     // sub sp, sp, #48; stp x29, x30, [sp, #32]; add x29, sp, #32; bl; ldp x29, x30, [sp, #32]; add sp, sp, #48; ret
     EXPECT_EQ(rows({0xd100c3ff, 0xa9027bfd, 0x910083fd, call, 0xa9427bfd, 0x9100c3ff, ret}),
-              "100:link 104:link+6 108:sp+6/2 10c:fp+2/2 114:link+6 118:link");
-    // A retaa, a tail call, and the end of a frame at another place than at its beginning.
+              "100:link 104:link+6 10c:fp+2/2 114:link+6 118:link");
+    // A retaa. No path leads to what follows, but its frame pointer is still that of the function.
     EXPECT_EQ(rows({0xa9bd7bfd, 0x910003fd, 0xa8c37bfd, 0xd65f0bff, 0xa8c37bfd, 0x14000010, 0xa9447bfd, call}),
-              "100:link 104:sp+6/6 108:fp+6/6 10c:link 110:fp+6/6 114:link 118:fp+6/6");
-    // A function without a frame: add w0, w0, #1; cmp w0, #3; b.ne; ret. It is unknown if the code is incomplete.
+              "100:link 104:link+6 108:fp+6/6 10c:link 110:fp+6/6");
+    // A function without a frame: add w0, w0, #1; cmp w0, #3; b.ne; ret.
     EXPECT_EQ(rows({0x11000400, 0x71000c1f, 0x54000041, ret}), "100:link");
-    EXPECT_EQ(rows({0x11000400, 0x71000c1f, 0x54000041, ret}, 32), "100:link 104:none");
-    EXPECT_EQ(rows({0x11000400, call, ret}), "100:link 104:none");
-    // str x30, [sp, #-16]!; bl. And x29 set to something else: add x29, sp, #16.
-    EXPECT_EQ(rows({0xf81f0ffe, call, ret}), "100:link 104:alone+2/2 108:none");
-    EXPECT_EQ(rows({0xa9bd7bfd, 0x910043fd, ret}), "100:link 104:sp+6/6 108:none");
+    EXPECT_EQ(rows({0x11000400, 0x71000c1f, 0x54000041, ret}, 32), "100:link 111:none");
+    EXPECT_EQ(rows({0x11000400, call, ret}), "100:link 108:none");
+    // str x30, [sp, #-16]!; bl. And x29 at another distance: add x29, sp, #16.
+    EXPECT_EQ(rows({0xf81f0ffe, call, ret}), "100:link 104:link+2 108:alone+2/2");
+    EXPECT_EQ(rows({0xa9bd7bfd, 0x910043fd, ret}), "100:link 104:link+6 108:fp+4/6");
 }
 
 TEST(Cfi, KnowsLinkageTables_LinkRegister) {
@@ -392,17 +393,70 @@ TEST(Cfi, EndsWhereTheBytesEnd) {
 
 TEST(Cfi, ReadsPrologues) {
     const auto rows = [](uint64_t size, const std::string& code) {
-        return describe(rows_of_prologue(0x10, size, code, x86_64_architecture()));
+        return describe(rows_by_code(0x10, size, code, {{0x10}}, x86_64_architecture()));
     };
     std::string standard = bytes({0x55, 0x48, 0x89, 0xe5, 0x90});
-    EXPECT_EQ(rows(0x20, standard), "10:sp+1 11:sp+2/2 14:none+2");
-    EXPECT_EQ(rows(0x20, bytes({0xf3, 0x0f, 0x1e, 0xfa}) + standard), "10:sp+1 15:sp+2/2 18:none+2");
-    EXPECT_EQ(rows(0x20, bytes({0x55, 0x53})), "10:sp+1 11:sp+2/2 12:none");
-    EXPECT_EQ(rows(0x20, bytes({0x31, 0xc0})), "10:sp+1 11:none");
+    EXPECT_EQ(rows(0x20, standard), "10:sp+1 11:sp+2 14:fp+2/2 16:none+2");
+    EXPECT_EQ(rows(0x20, bytes({0xf3, 0x0f, 0x1e, 0xfa}) + standard), "10:sp+1 15:sp+2 18:fp+2/2 1a:none+2");
+    EXPECT_EQ(rows(0x20, bytes({0x55, 0x53})), "10:sp+1 11:sp+2 12:sp+3 13:none");
+    EXPECT_EQ(rows(0x20, bytes({0x31, 0xc0})), "10:sp+1 13:none");
     EXPECT_EQ(rows(1, bytes({0xc3, 0x55})), "10:sp+1");
-    // Where the function restores fp: leave, ret; pop %rbp, jmp.
-    EXPECT_EQ(rows(9, standard + bytes({0xc9, 0xc3, 0x5d, 0xe9})),
-              "10:sp+1 11:sp+2/2 14:none+2 16:sp+1 17:none+2 18:sp+1");
+    // Where the function restores fp: leave, ret. No path leads to what follows.
+    EXPECT_EQ(rows(9, standard + bytes({0xc9, 0xc3, 0x5d, 0xe9})), "10:sp+1 11:sp+2 14:fp+2/2 16:sp+1 17:none+2");
+}
+
+TEST(Cfi, FollowsCode) {
+    const auto rows = [](std::initializer_list<int> list) {
+        return describe(rows_by_code(0x10, list.size(), bytes(list), {{0x10}}, x86_64_architecture()));
+    };
+    // sub $8,%rsp; test %rax,%rax; je 1f; call *%rax; 1: add $8,%rsp; ret
+    EXPECT_EQ(rows({0x48, 0x83, 0xec, 8, 0x48, 0x85, 0xc0, 0x74, 2, 0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3}),
+              "10:sp+1 14:sp+2 1f:sp+1");
+    // push %r12; push %rbp; mov %rsp,%rbp; sub %rax,%rsp; leave; pop %r12; ret
+    EXPECT_EQ(rows({0x41, 0x54, 0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xc4, 0xc9, 0x41, 0x5c, 0xc3}),
+              "10:sp+1 12:sp+2 13:sp+3 16:fp+3/3 1a:sp+2 1c:sp+1");
+    // push %rbp; xor %ebp,%ebp; pop %rbp; ret
+    EXPECT_EQ(rows({0x55, 0x31, 0xed, 0x5d, 0xc3}), "10:sp+1 11:sp+2 13:sp+2/2 14:sp+1");
+    // xor %ebp,%ebp without having saved it; and %rsp from elsewhere; and a word that is pushed from memory.
+    EXPECT_EQ(rows({0x31, 0xed, 0xc3}), "10:sp+1 12:none");
+    EXPECT_EQ(rows({0x48, 0x89, 0xc4, 0x90, 0xc3}), "10:sp+1 13:none");
+    EXPECT_EQ(rows({0xff, 0x30, 0x90, 0xc3}), "10:sp+1 12:none");
+    // Two paths with different frames: je 1f; push %rax; 1: nop; ret
+    EXPECT_EQ(rows({0x74, 1, 0x50, 0x90, 0xc3}), "10:sp+1 13:none");
+    // The saved rbp is overwritten: push %rbp; mov %rax,(%rsp); xor %ebp,%ebp; nop
+    EXPECT_EQ(rows({0x55, 0x48, 0x89, 0x04, 0x24, 0x31, 0xed, 0x90}), "10:sp+1 11:sp+2 17:none");
+    // A local function: call 1f; ret; int3; 1: push %rax; pop %rax; ret. And code that nothing reaches.
+    EXPECT_EQ(rows({0xe8, 2, 0, 0, 0, 0xc3, 0xcc, 0x50, 0x58, 0xc3}), "10:sp+1 16:none 17:sp+1 18:sp+2 19:sp+1");
+    // A loop that pushes.
+    EXPECT_EQ(rows({0x50, 0xeb, 0xfd}), "10:none");
+}
+
+// Startup code has no tables, and the libraries have no symbols for it. A stack in a destructor leads through it.
+TEST(Cfi, KnowsStartupCode) {
+    std::vector<std::string> paths =
+        shared_libraries(trigger("dwarf_cxx-gcc-O2-5"), host_architecture().library_search());
+    paths.push_back(trigger("dwarf_cxx-gcc-O2-5"));
+    size_t seen = 0;
+    for (const std::string& path : paths) {
+        ElfFile file = open_elf(path);
+        const UnwindRules rules = read_unwind_rules(file, read_functions(file));
+        std::vector<uint64_t> places;
+        for (const char* name : {".init", ".fini"})
+            if (const ElfSection* section = file.find_section(name))
+                places.push_back(section->address);
+        for (const char* name : {".init_array", ".fini_array"}) {
+            const std::string_view entries = file.section_data(name);
+            for (size_t at = 0; at + sizeof(uint64_t) <= entries.size(); at += sizeof(uint64_t))
+                std::memcpy(&places.emplace_back(), entries.data() + at, sizeof(uint64_t));
+        }
+        for (uint64_t place : places) {
+            const auto next = std::ranges::upper_bound(rules.rows, place, {}, &UnwindRow::address);
+            ASSERT_NE(next, rules.rows.begin()) << path;
+            EXPECT_NE(SONDE_RULE_KIND(std::prev(next)->rule), SONDE_RULE_NONE) << path << " " << std::hex << place;
+            seen++;
+        }
+    }
+    EXPECT_GE(seen, 5u);
 }
 
 // The numbers of registers in unwinding tables.
