@@ -509,10 +509,8 @@ static long climb(u64 n, struct walk* w)
     /* A new thread has a stack of its own, without callers: the first word is what the parent has put there. A new
      * process has a copy of its parent's stack. */
     m->state = m->born && (i == 0 || (i == 1 && !is_code)) ? SONDE_STACK_WHOLE : SONDE_STACK_LOST;
-    if (m->execs && i == 0 && !is_code) {
-        m->state = SONDE_STACK_GONE;
+    if (m->execs && i == 0 && !is_code)
         return 1;
-    }
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
      * null pointer. */
     if (!is_code && i)
@@ -709,6 +707,11 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     m->at = m->since = m->wanted = m->loaded = 0;
     /* Each function is left once, and its registers are computed once; each may require a restart. */
     LOOP(3 * ((u32)most + 1), climb, &w);
+    /* execve() releases the program's memory before the next program runs. Mappings may still be known then. */
+    if (m->execs && m->state == SONDE_STACK_LOST && stack->window_at == 0) {
+        m->state = SONDE_STACK_GONE;
+        stack->depth = 0;
+    }
     stack->state = m->state ? m->state : SONDE_STACK_LOST;
     if (m->doubt == SONDE_STACK_EARLY ? m->state != SONDE_STACK_CUT : m->doubt && m->state != SONDE_STACK_LOST)
         stack->state = m->doubt;
