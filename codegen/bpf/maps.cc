@@ -113,8 +113,8 @@ std::string Maps::declare() {
     if (bpf_.state.plan.tables & plan::looked_up) {
         declare(plan::maps::files, HashOfMaps, 8, 4, 4096);
         declare(plan::maps::mapped, LruHash, sizeof(sonde_mapping), 8, 16384);
-        declare(plan::maps::python_names, Hash, 4, sizeof(sonde_python_name),
-                bpf_.state.plan.tables & plan::UnwindTable ? SONDE_PYTHON_NAMES : 1);
+        declare(plan::maps::frame_names, Hash, 4, sizeof(sonde_interpreted_name),
+                bpf_.state.plan.tables & plan::UnwindTable ? SONDE_INTERPRETED_NAMES : 1);
         declare(plan::maps::rules, Array, 4, sizeof(sonde_rules), 1);
         declare(plan::maps::known, LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
@@ -123,7 +123,7 @@ std::string Maps::declare() {
         declare(plan::maps::python, Array, 4, sizeof(sonde_python), SONDE_PYTHON_MOST);
     if (bpf_.state.plan.tables & plan::UnwindTable) {
         declare(plan::maps::python_cache, Array, 4, sizeof(sonde_python_cache), 1);
-        e_.zeros(sizeof(sonde_python_name));
+        e_.zeros(sizeof(sonde_interpreted_name));
     }
     if (const uint32_t stacks = bpf_.state.plan.tables & plan::UnwindTable ? shared_stacks(bpf_.state.plan) : 0) {
         declare(plan::maps::shared, Hash, sizeof(sonde_identity),

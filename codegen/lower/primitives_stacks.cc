@@ -74,7 +74,7 @@ llvm::Value* unwind(Lowerer& l, StackOf whose) {
         if (whose == StackOf::Python) {
             e.routine("sonde_rt_find_python", e.getInt32Ty(), {l.env.stacks});
             e.routine("sonde_rt_python_stack", e.getInt32Ty(), {l.env.stacks, e.number(most)});
-            return e.offset(l.env.stacks, offsetof(sonde_stacks, python));
+            return e.offset(l.env.stacks, offsetof(sonde_stacks, interpreted));
         }
         e.routine("sonde_rt_unwind", e.getInt32Ty(), {l.env.stacks, e.number(most)});
         e.routine("sonde_rt_merge_python", e.getInt32Ty(), {l.env.stacks, e.number(most)});
@@ -170,7 +170,7 @@ void begin_stacks(Lowerer& l, bool at_entry) {
            function && !at_return ? l.target.registers().kernel_caller(l.env) : e.number(0));
     kernel(offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     kernel(offsetof(sonde_stack, depth), e.number(0));
-    set(offsetof(sonde_stacks, python) + offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
+    set(offsetof(sonde_stacks, interpreted) + offsetof(sonde_stack, state), e.number(SONDE_STACK_FRESH));
     set(offsetof(sonde_stacks, left), e.number(kind.subject == plan::Subject::UserCode && at_return));
 }
 

@@ -1,4 +1,4 @@
-/* Follows the frames of Python, and merges them into user stacks (runtime/plan/python_stack.h).
+/* Follows the frames of Python, and merges them into user stacks (runtime/plan/interpreted_stack.h).
  *
  * The interpreter's loop executes all Python functions. So each call of the loop in the machine's stack, an activation,
  * is replaced by the Python functions that it executes. The functions of C between activations stay.
@@ -29,7 +29,7 @@
 
 static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
 
-extern u8 sonde_python, sonde_python_names, sonde_python_cache; /* maps, defined by the script's module */
+extern u8 sonde_python, sonde_frame_names, sonde_python_cache; /* maps, defined by the script's module */
 _Static_assert(sizeof(struct python_text) <= 8 * SONDE_PYTHON_TEXT_WORDS, "more than handlers provide");
 
 enum {
@@ -226,9 +226,9 @@ static long find_name(u64 i, struct python* p)
 {
     struct sonde_python_walk* w = p->w;
     u32 key = (u32)(w->names.word[0] >> 32) + (u32)i * 0x10001;
-    key = key < SONDE_PYTHON_FIRST_NAME ? key + SONDE_PYTHON_FIRST_NAME : key;
-    bpf_map_update_elem(&sonde_python_names, &key, sonde_rt_zeros, NEW_ONLY);
-    struct sonde_python_name* known = bpf_map_lookup_elem(&sonde_python_names, &key);
+    key = key < SONDE_INTERPRETED_FIRST_NAME ? key + SONDE_INTERPRETED_FIRST_NAME : key;
+    bpf_map_update_elem(&sonde_frame_names, &key, sonde_rt_zeros, NEW_ONLY);
+    struct sonde_interpreted_name* known = bpf_map_lookup_elem(&sonde_frame_names, &key);
     if (!known)
         return 1;
     u64 check = __sync_val_compare_and_swap(&known->check, 0, w->texts.check);
@@ -236,8 +236,8 @@ static long find_name(u64 i, struct python* p)
         return 0;
     if (check == 0 || !known->file[0]) {
         known->base = w->texts.base;
-        copy_bytes((u8*)known->function, SONDE_PYTHON_FUNCTION_BYTES, (const u8*)w->texts.function);
-        copy_bytes((u8*)known->file, SONDE_PYTHON_FILE_BYTES, (const u8*)w->texts.file);
+        copy_bytes((u8*)known->function, SONDE_INTERPRETED_FUNCTION_BYTES, (const u8*)w->texts.function);
+        copy_bytes((u8*)known->file, SONDE_INTERPRETED_FILE_BYTES, (const u8*)w->texts.file);
     }
     w->number = key;
     return 1;
@@ -251,18 +251,18 @@ RT u64 sonde_rt_learn_python_frame(struct python* p)
     if (!sonde_rt_read_python_text(t, p->layout, type, w->name, 0))
         return 0;
     sonde_rt_convert_python_text(t);
-    copy_bounded((u8*)w->texts.function, SONDE_PYTHON_FUNCTION_BYTES, t->utf8);
+    copy_bounded((u8*)w->texts.function, SONDE_INTERPRETED_FUNCTION_BYTES, t->utf8);
     if (!sonde_rt_read_python_text(t, p->layout, type, w->file, PYTHON_FROM_END))
         return 0;
     sonde_rt_convert_python_text(t);
-    copy_bounded((u8*)w->texts.file, SONDE_PYTHON_FILE_BYTES, t->utf8);
+    copy_bounded((u8*)w->texts.file, SONDE_INTERPRETED_FILE_BYTES, t->utf8);
     w->texts.base = 0;
     LOOP((u32)t->len, find_base, &w);
     w->texts.check = w->names.word[1] | 1;
     sonde_rt_python_line(p);
     w->number = SONDE_PYTHON_UNNAMED;
     LOOP(8, find_name, p);
-    return sonde_python_frame(w->number, w->shown);
+    return sonde_interpreted_frame(w->number, w->shown);
 }
 
 /* The word for the frame with `code` and `instr`; 0 if it cannot be read. */
@@ -290,12 +290,12 @@ RT u64 sonde_rt_python_frame(struct python* p)
     sonde_identify(&w->contents, (u64)w->line << 8 | at->version);
     if (!mix_table(p, table))
         return 0;
-    u64 index = masked(w->contents.word[1] >> 40, SONDE_PYTHON_FRAMES - 1);
+    u64 index = masked(w->contents.word[1] >> 40, SONDE_INTERPRETED_FRAMES - 1);
     u64 frame = p->cache->frame[index].frame;
     if (frame && p->cache->frame[index].mark == (w->contents.word[0] ^ frame * 0x9e3779b97f4a7c15ull))
         return frame;
     frame = sonde_rt_learn_python_frame(p);
-    if (frame && sonde_python_name_of(frame) != SONDE_PYTHON_UNNAMED) {
+    if (frame && sonde_interpreted_name_of(frame) != SONDE_PYTHON_UNNAMED) {
         p->cache->frame[index].frame = frame;
         p->cache->frame[index].mark = w->contents.word[0] ^ frame * 0x9e3779b97f4a7c15ull;
     }
@@ -308,10 +308,10 @@ RT u64 sonde_rt_python_frame(struct python* p)
 static inline void end_activation(struct python* p, u64 entry)
 {
     struct sonde_python_walk* w = p->w;
-    u64 depth = p->stacks->python.depth;
+    u64 depth = p->stacks->interpreted.depth;
     if (depth == w->begin)
         return;
-    w->entry[masked(w->begin, SONDE_PYTHON_DEPTH - 1)] = entry;
+    w->entry[masked(w->begin, SONDE_INTERPRETED_DEPTH - 1)] = entry;
     set_bit(w->last, depth - 1);
     w->begin = depth;
     w->activations++;
@@ -321,7 +321,7 @@ static long take_frame(u64 i, struct python* p)
     (void)i;
     enum { OWNED_BY_C = 3 };
     struct sonde_python_walk* w = p->w;
-    struct sonde_stack* out = &p->stacks->python;
+    struct sonde_stack* out = &p->stacks->interpreted;
     const struct sonde_python* at = p->layout;
     if (!w->frame || out->depth >= w->most) {
         out->state = w->frame ? SONDE_STACK_CUT : SONDE_STACK_WHOLE;
@@ -340,8 +340,8 @@ static long take_frame(u64 i, struct python* p)
         w->instr = version >= 11 ? word_at(w, at->frame_instr) : number_at(w, at->frame_instr);
         word = sonde_rt_python_frame(p);
     }
-    u64 depth = masked(out->depth, SONDE_PYTHON_DEPTH - 1);
-    out->address[depth] = word ? word : sonde_python_frame(SONDE_PYTHON_UNREADABLE, 0);
+    u64 depth = masked(out->depth, SONDE_INTERPRETED_DEPTH - 1);
+    out->address[depth] = word ? word : sonde_interpreted_frame(SONDE_PYTHON_UNREADABLE, 0);
     if (depth == w->begin)
         w->entry[depth] = 1;
     out->depth = depth + 1;
@@ -445,7 +445,7 @@ static inline u64 begin_python(struct python* p, struct sonde_stacks* stacks)
 static inline void follow_frames(struct python* p, u64 most)
 {
     struct sonde_python_walk* w = p->w;
-    struct sonde_stack* out = &p->stacks->python;
+    struct sonde_stack* out = &p->stacks->interpreted;
     out->depth = w->begin = w->activations = w->last[0] = w->last[1] = 0;
     w->most = most;
     sonde_rt_begin_python_frames(p);
@@ -560,7 +560,7 @@ static inline u64 mark_of(struct sonde_python_walk* w, u64 who)
 RT u64 sonde_rt_known_python(struct python* p, u64 is_found)
 {
     struct sonde_python_walk* w = p->w;
-    struct sonde_stack* out = &p->stacks->python;
+    struct sonde_stack* out = &p->stacks->interpreted;
     u64 who = who_runs();
     volatile u64* known = (volatile u64*)&p->cache->process[masked(who >> 20, SONDE_PYTHON_PROCESSES - 1)];
     struct mm_struct* mm = 0;
@@ -594,31 +594,31 @@ ONCE int sonde_rt_find_python(struct sonde_stacks* stacks)
 {
     struct python p = {};
     u32 none = 0;
-    if (!stacks || stacks->python.state != SONDE_STACK_FRESH)
+    if (!stacks || stacks->interpreted.state != SONDE_STACK_FRESH)
         return 0;
     p.stacks = stacks;
     p.w = &stacks->walk;
     p.cache = bpf_map_lookup_elem(&sonde_python_cache, &none);
-    stacks->python.depth = stacks->python.fp = p.w->inode = p.w->is_early = 0;
-    stacks->python.state = sonde_rt_why_no_python(stacks);
-    if (stacks->python.state || !p.cache || sonde_rt_known_python(&p, 0))
+    stacks->interpreted.depth = stacks->interpreted.fp = p.w->inode = p.w->is_early = 0;
+    stacks->interpreted.state = sonde_rt_why_no_python(stacks);
+    if (stacks->interpreted.state || !p.cache || sonde_rt_known_python(&p, 0))
         return 0;
     sonde_rt_search_interpreter(&p);
     if (p.w->inode || !p.w->is_early)
         sonde_rt_known_python(&p, 1);
-    stacks->python.state = p.w->inode ? SONDE_STACK_FRESH : SONDE_STACK_NO_PYTHON;
+    stacks->interpreted.state = p.w->inode ? SONDE_STACK_FRESH : SONDE_STACK_NO_PYTHON;
     return 0;
 }
 /* Follows the frames of the current thread, after sonde_rt_find_python(). */
 ONCE int sonde_rt_python_stack(struct sonde_stacks* stacks, u64 most)
 {
     struct python p;
-    if (!stacks || stacks->python.state != SONDE_STACK_FRESH)
+    if (!stacks || stacks->interpreted.state != SONDE_STACK_FRESH)
         return 0;
     if (begin_python(&p, stacks))
         follow_frames(&p, most);
     else
-        stacks->python.state = SONDE_STACK_NO_PYTHON;
+        stacks->interpreted.state = SONDE_STACK_NO_PYTHON;
     return 0;
 }
 
@@ -632,8 +632,8 @@ static long choose(u64 i, struct python* p)
     struct sonde_stacks* s = p->stacks;
     struct sonde_python_walk* w = p->w;
     struct sonde_machine* m = &s->machine;
-    u64 n = masked(w->native, SONDE_STACK_MOST - 1), taken = masked(w->taken, SONDE_PYTHON_DEPTH - 1);
-    u64 is_left = w->taken < s->python.depth, out = masked(w->out, SONDE_STACK_MOST - 1);
+    u64 n = masked(w->native, SONDE_STACK_MOST - 1), taken = masked(w->taken, SONDE_INTERPRETED_DEPTH - 1);
+    u64 is_left = w->taken < s->interpreted.depth, out = masked(w->out, SONDE_STACK_MOST - 1);
     if (!w->is_inside && w->native >= s->user.depth && !is_left)
         return 1;
     if (w->out >= w->most) {
@@ -644,7 +644,7 @@ static long choose(u64 i, struct python* p)
         m->looked[out] = SONDE_STACK_MOST + taken;
         w->out = out + 1;
         w->taken = taken + 1;
-        w->is_inside = !bit(w->last, taken) && w->taken < s->python.depth;
+        w->is_inside = !bit(w->last, taken) && w->taken < s->interpreted.depth;
         w->native += !w->is_inside && w->replaces;
         return 0;
     }
@@ -674,9 +674,9 @@ static long move(u64 i, struct python* p)
     u64 to = masked(p->w->out - 1 - i, SONDE_STACK_MOST - 1), from = s->machine.looked[to];
     u64 index = masked(from, SONDE_STACK_MOST - 1);
     if (from >= SONDE_STACK_MOST) {
-        s->user.address[to] = s->python.address[index];
+        s->user.address[to] = s->interpreted.address[index];
         s->place[to].inode = s->place[to].owner = 0;
-        s->place[to].place = s->python.address[index];
+        s->place[to].place = s->interpreted.address[index];
         return 0;
     }
     s->user.address[to] = s->user.address[index];
@@ -696,13 +696,13 @@ ONCE int sonde_rt_merge_python(struct sonde_stacks* stacks, u64 most)
     follow_frames(&p, most);
     /* Up to 3.10, nothing but the number shows that the innermost activation has not begun, or has ended. */
     u64 loops = (u64)__builtin_popcountll(w->loops[0]) + (u64)__builtin_popcountll(w->loops[1]);
-    if (p.layout->version <= 10 && user->state == SONDE_STACK_WHOLE && stacks->python.state == SONDE_STACK_WHOLE)
+    if (p.layout->version <= 10 && user->state == SONDE_STACK_WHOLE && stacks->interpreted.state == SONDE_STACK_WHOLE)
         w->loops[0] &= ~(u64)(loops > w->activations);
     w->native = w->taken = w->is_inside = w->replaces = w->out = w->is_cut = 0;
     LOOP(4 * (u32)most + 4, choose, &p);
     LOOP((u32)w->out, move, &p);
     user->depth = w->out;
-    if (w->is_cut || stacks->python.state == SONDE_STACK_CUT)
+    if (w->is_cut || stacks->interpreted.state == SONDE_STACK_CUT)
         user->state = SONDE_STACK_CUT;
     w->loops[0] = w->loops[1] = 0;
     return 0;

@@ -526,7 +526,7 @@ static long climb(u64 n, struct walk* w)
     m->sp[i] = w->sp;
     m->fp[i] = w->fp;
     sonde_rt_note_place(w, i);
-    if (rule & SONDE_RULE_PYTHON && SONDE_RULE_KIND(rule) != SONDE_RULE_STEPS)
+    if (rule & SONDE_RULE_INTERPRETER && SONDE_RULE_KIND(rule) != SONDE_RULE_STEPS)
         sonde_rt_note_loop(w, i);
     /* The link register of a new thread is its parent's. Nothing describes the frames of 32-bit programs. */
     if (SONDE_HAS_LINK && (m->narrow || (m->born && i == 0)))

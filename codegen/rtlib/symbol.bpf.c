@@ -172,13 +172,13 @@ static u64 add_file_name(u8* slot, struct symbol* s)
     READ(name, dentry->d_name.name);
     return copy_bounded(slot, sonde_rt_max, name);
 }
-/* Describes a frame of Python, which stands in a stack instead of an address (runtime/plan/python_stack.h). */
-extern u8 sonde_python_names; /* a map, defined by the script's module */
-RT s64 sonde_rt_python_symbol(u8* slot, u64 frame, u64 style)
+/* Describes a frame of Python, which stands in a stack instead of an address (runtime/plan/interpreted_stack.h). */
+extern u8 sonde_frame_names; /* a map, defined by the script's module */
+RT s64 sonde_rt_interpreted_symbol(u8* slot, u64 frame, u64 style)
 {
     static const u8 unreadable[] = SONDE_PYTHON_UNREADABLE_TEXT, unnamed[] = SONDE_PYTHON_UNNAMED_TEXT;
-    u32 number = sonde_python_name_of(frame), line = sonde_python_line_of(frame);
-    const struct sonde_python_name* name = bpf_map_lookup_elem(&sonde_python_names, &number);
+    u32 number = sonde_interpreted_name_of(frame), line = sonde_interpreted_line_of(frame);
+    const struct sonde_interpreted_name* name = bpf_map_lookup_elem(&sonde_frame_names, &number);
     u64 len = opaque(slot, 0), with_folder = 0;
     slot[0] = 0;
     style &= SONDE_SYMBOL_STYLE;
@@ -202,7 +202,7 @@ RT s64 sonde_rt_python_symbol(u8* slot, u64 frame, u64 style)
     }
     if (style != SONDE_SYMBOL_LINE) {
         u64 begin = style == SONDE_SYMBOL_BRIEF || style == SONDE_SYMBOL_MODULE ? name->base : 0;
-        len = sonde_rt_append(slot, len, (const u8*)name->file + masked(begin, SONDE_PYTHON_FILE_BYTES - 1));
+        len = sonde_rt_append(slot, len, (const u8*)name->file + masked(begin, SONDE_INTERPRETED_FILE_BYTES - 1));
     }
     if (line && style != SONDE_SYMBOL_MODULE && style != SONDE_SYMBOL_FILE && style != SONDE_SYMBOL_PATH) {
         if (style != SONDE_SYMBOL_LINE)
@@ -221,8 +221,8 @@ ONCE s64 sonde_rt_symbol(struct sonde_slot* to, u64 address, u64 style, struct s
 {
     NEED(to && s);
     u8* slot = to->text;
-    if (sonde_is_python_frame(address))
-        return sonde_rt_python_symbol(slot, address, style);
+    if (sonde_is_interpreted_frame(address))
+        return sonde_rt_interpreted_symbol(slot, address, style);
     begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;
     u64 len = opaque(slot, 0);
@@ -301,8 +301,8 @@ ONCE s64 sonde_rt_kernel_symbol(struct sonde_slot* to, u64 address, u64 style, s
 {
     NEED(to && s);
     u8* slot = to->text;
-    if (sonde_is_python_frame(address))
-        return sonde_rt_python_symbol(slot, address, style);
+    if (sonde_is_interpreted_frame(address))
+        return sonde_rt_interpreted_symbol(slot, address, style);
     u64 len = opaque(slot, 0);
     begin_symbol(s, address, style);
     style &= SONDE_SYMBOL_STYLE;

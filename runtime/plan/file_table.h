@@ -77,7 +77,7 @@ enum sonde_rule_kind {
 /* A value of `fp` for Go, whose tables do not describe where it saves fp: if fp points to 2 words below the CFA, the
  * caller's fp is saved there. Otherwise fp is unchanged. With a link register, the return address is at sp, and the
  * word below sp is the place for the caller's fp. */
-#define SONDE_RULE_PYTHON (1u << 21)
+#define SONDE_RULE_INTERPRETER (1u << 21)
 enum { SONDE_RULE_CFA_MOST = 0x1ffff, SONDE_RULE_FP_MOST = 0x3fe, SONDE_RULE_FP_OF_GO = 0x3ff };
 
 /* The callee-saved registers other than the frame pointer. A row has 6 bits for each: the number of words below the CFA

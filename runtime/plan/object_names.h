@@ -42,8 +42,8 @@ inline constexpr const char* mapped = "sonde_mapped";
 inline constexpr const char* known = "sonde_known";
 // Array of struct sonde_python: interpreters of Python. Those of the plan, then others if the tables have UnwindTable.
 inline constexpr const char* python = "sonde_python";
-// Hash: number of a name -> struct sonde_python_name, and one struct sonde_python_cache (likewise).
-inline constexpr const char* python_names = "sonde_python_names";
+// Hash: number of a name -> struct sonde_interpreted_name, and one struct sonde_python_cache (likewise).
+inline constexpr const char* frame_names = "sonde_frame_names";
 inline constexpr const char* python_cache = "sonde_python_cache";
 
 // ---- processes and control groups ----

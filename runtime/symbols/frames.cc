@@ -34,7 +34,7 @@ std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t a
 
 std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source) {
     std::vector<Frame> out;
-    if (std::optional<PythonFrame> python = symbols.python_frame(address)) {
+    if (std::optional<InterpretedFrame> python = symbols.interpreted_frame(address)) {
         Frame frame;
         frame.address = address;
         frame.function = python->function;

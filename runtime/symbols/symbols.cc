@@ -213,7 +213,7 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
     if (!(tables_ & (plan::looked_up & ~plan::KernelNames)))
         return;
     shared_.begin(kernel, plan.max_string);
-    python_.begin(kernel, static_cast<uint32_t>(plan.pythons.size()));
+    interpreted_.begin(kernel, static_cast<uint32_t>(plan.pythons.size()));
     for (const ProcessMapping& row : read_own_maps())
         if (row.path == vdso_name)
             find_vdso({0, row.start, row.end, 0, vdso_file(getpid(), row.start), 0}, getpid());
@@ -329,10 +329,10 @@ Fd Symbols::make_table(File& file) {
     file.functions = read_functions(file.elf);
     UnwindRules unwind;
     LineTable lines;
-    PythonFrames::Interpreter python;
+    InterpretedFrames::Interpreter python;
     if (tables_ & plan::UnwindTable) {
         unwind = read_unwind_rules(file.elf, *file.functions);
-        python = python_.add(file.elf, file.path, unwind);
+        python = interpreted_.add(file.elf, file.path, unwind);
     }
     if (tables_ & plan::LineTable)
         file.with_debug_information([&](auto& problems) { lines = read_lines(file.elf, problems); });
@@ -571,7 +571,7 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const bool behind_call = style & SONDE_BEHIND_CALL;
     style &= SONDE_SYMBOL_STYLE;
     const std::string hex = fmt::format("{:#x}", address);
-    if (std::optional<std::string> python = python_.text(address, style))
+    if (std::optional<std::string> python = interpreted_.text(address, style))
         return *std::move(python);
     if (is_kernel_address(address))
         return kernel_symbols_.text(address, style | (behind_call ? SONDE_BEHIND_CALL : 0));

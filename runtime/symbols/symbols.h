@@ -25,9 +25,9 @@
 #include "runtime/plan/plan.h"
 #include "runtime/plan/stack.h"
 #include "runtime/symbols/inlined.h"
+#include "runtime/symbols/interpreted_frames.h"
 #include "runtime/symbols/jit_names.h"
 #include "runtime/symbols/kernel_symbols.h"
-#include "runtime/symbols/python_frames.h"
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/shared_stacks.h"
 
@@ -64,7 +64,7 @@ class Symbols {
     // Returns "file.c:12"; "" if unknown.
     std::string source(uint64_t process, uint64_t address);
     // Returns a frame of Python; nothing for an address.
-    std::optional<PythonFrame> python_frame(uint64_t word) { return python_.describe(word); }
+    std::optional<InterpretedFrame> interpreted_frame(uint64_t word) { return interpreted_.describe(word); }
     // Returns the inlined functions at a user address, innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
     // The cache of lines made from these functions. Call this before each use: it drops lines that are outdated.
@@ -119,7 +119,7 @@ class Symbols {
     std::vector<uint64_t> processes_;  // the most recently reported last
     std::map<uint64_t, JitNames> jit_; // by process
     SharedStacks shared_;
-    PythonFrames python_;
+    InterpretedFrames interpreted_;
     std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
     std::vector<uint64_t> first_processes_;             // the process of each stack
     std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file

@@ -85,7 +85,7 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
     // The text of an address without a name begins with the address.
     std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
-    return (line.starts_with("0x") || sonde_is_python_frame(address) ? " " : fmt::format(" {:#x} : ", address)) + line +
+    return (line.starts_with("0x") || sonde_is_interpreted_frame(address) ? " " : fmt::format(" {:#x} : ", address)) + line +
            at_place(place) + "\n";
 }
 
@@ -94,7 +94,7 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
 std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
     std::string out;
-    if (sonde_is_python_frame(address))
+    if (sonde_is_interpreted_frame(address))
         return render_function(symbols, process, address, style, 0, "");
     for (const FramePlace& place : places_at(symbols, process, address - behind_call, style == plan::StackWithLines))
         if (place.inlined.empty())

@@ -32,7 +32,7 @@ std::string color_of(const FlameFrame& frame) {
         return fmt::format("#{:02x}{:02x}{:02x}", some(225, 20), some(195, 35), 80);
     case FrameKind::Kernel:
         return fmt::format("#{:02x}{:02x}{:02x}", some(90, 40), some(150, 50), 225);
-    case FrameKind::Python:
+    case FrameKind::Interpreted:
         return fmt::format("#{:02x}{:02x}{:02x}", some(200, 40), some(130, 40), some(205, 30));
     case FrameKind::Unknown:
         return fmt::format("#{:02x}{:02x}{:02x}", some(80, 50), 200, some(120, 50));

@@ -16,12 +16,12 @@
 namespace sonde {
 
 enum class FrameKind : uint8_t {
-    Label,   // not a function: another component of the array's key
-    User,    // a function of a program or library
-    Inlined, // a function that the compiler has inlined
-    Kernel,  // a function of the kernel or of a module
-    Python,  // a function of a Python program
-    Unknown, // in no file, for example the code of a JIT compiler
+    Label,       // not a function: another component of the array's key
+    User,        // a function of a program or library
+    Inlined,     // a function that the compiler has inlined
+    Kernel,      // a function of the kernel or of a module
+    Interpreted, // a function of a Python program
+    Unknown,     // in no file, for example the code of a JIT compiler
 };
 
 // A frame of a stack, as it appears in the picture.

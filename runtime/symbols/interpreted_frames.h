@@ -1,4 +1,4 @@
-// Frames of Python in stacks: what handlers need to find them, and the text of their words (plan/python_stack.h).
+// Frames of Python in stacks: what handlers need to find them, and the text of their words (plan/interpreted_stack.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace sonde {
 void mark_loop(UnwindRules& rules, const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
 // A frame of Python. Texts of the program have no characters that control a terminal.
-struct PythonFrame {
+struct InterpretedFrame {
     std::string function; // qualified from Python 3.11 on
     std::string file;     // "": the frame could not be read
     uint64_t line = 0;    // 0: unknown
@@ -27,7 +27,7 @@ struct PythonFrame {
 };
 
 // The interpreters of a session, and the names that handlers have stored. The kernel object must outlive the object.
-class PythonFrames {
+class InterpretedFrames {
   public:
     // `first`: the number of elements of the map of interpreters that are in use already.
     void begin(const KernelObject& kernel, uint32_t first);
@@ -39,7 +39,7 @@ class PythonFrames {
     };
     Interpreter add(const ElfFile& file, const std::string& path, UnwindRules& rules);
     // Describes a word. Nothing: it is another address.
-    std::optional<PythonFrame> describe(uint64_t word);
+    std::optional<InterpretedFrame> describe(uint64_t word);
     // The same in a sonde_symbol_style.
     std::optional<std::string> text(uint64_t word, uint64_t style);
 

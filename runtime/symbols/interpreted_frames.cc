@@ -1,4 +1,4 @@
-#include "runtime/symbols/python_frames.h"
+#include "runtime/symbols/interpreted_frames.h"
 
 #include <bpf/bpf.h>
 
@@ -10,8 +10,8 @@
 #include "base/terminal_text.h"
 #include "languages/python/interpreter.h"
 #include "runtime/plan/file_table.h"
+#include "runtime/plan/interpreted_stack.h"
 #include "runtime/plan/object_names.h"
-#include "runtime/plan/python_stack.h"
 #include "runtime/plan/stack.h"
 #include "runtime/text/messages.h"
 
@@ -49,22 +49,23 @@ void mark_loop(UnwindRules& rules, const std::vector<std::pair<uint64_t, uint64_
         split_at(rules.rows, end);
         for (UnwindRow& row : rules.rows)
             if (row.address >= begin && row.address < end && has_mark(row.rule))
-                row.rule |= SONDE_RULE_PYTHON;
+                row.rule |= SONDE_RULE_INTERPRETER;
     }
 }
 
-std::string PythonFrame::place(bool with_folder) const {
+std::string InterpretedFrame::place(bool with_folder) const {
     const std::string name = with_folder ? file : file.substr(file.rfind('/') + 1);
     return line && !file.empty() ? fmt::format("{}:{}", name, line) : name;
 }
 
-void PythonFrames::begin(const KernelObject& kernel, uint32_t first) {
+void InterpretedFrames::begin(const KernelObject& kernel, uint32_t first) {
     interpreters_ = kernel.map_fd(plan::maps::python);
-    names_ = kernel.map_fd(plan::maps::python_names);
+    names_ = kernel.map_fd(plan::maps::frame_names);
     count_ = first;
 }
 
-PythonFrames::Interpreter PythonFrames::add(const ElfFile& file, const std::string& path, UnwindRules& rules) {
+InterpretedFrames::Interpreter InterpretedFrames::add(const ElfFile& file, const std::string& path,
+                                                      UnwindRules& rules) {
     if (interpreters_ < 0)
         return {};
     const Result<std::optional<PythonInterpreter>> found = read_python(file);
@@ -88,28 +89,28 @@ PythonFrames::Interpreter PythonFrames::add(const ElfFile& file, const std::stri
     return {++count_, static_cast<uint32_t>(python.loop_entry)};
 }
 
-std::optional<PythonFrame> PythonFrames::describe(uint64_t word) {
-    if (!sonde_is_python_frame(word))
+std::optional<InterpretedFrame> InterpretedFrames::describe(uint64_t word) {
+    if (!sonde_is_interpreted_frame(word))
         return std::nullopt;
-    const uint32_t number = sonde_python_name_of(word);
+    const uint32_t number = sonde_interpreted_name_of(word);
     if (number == SONDE_PYTHON_UNREADABLE)
-        return PythonFrame{SONDE_PYTHON_UNREADABLE_TEXT, "", 0};
+        return InterpretedFrame{SONDE_PYTHON_UNREADABLE_TEXT, "", 0};
     if (number == SONDE_PYTHON_UNNAMED)
-        return PythonFrame{SONDE_PYTHON_UNNAMED_TEXT, "", sonde_python_line_of(word)};
+        return InterpretedFrame{SONDE_PYTHON_UNNAMED_TEXT, "", sonde_interpreted_line_of(word)};
     auto known = known_.find(number);
-    sonde_python_name name{};
+    sonde_interpreted_name name{};
     if (known == known_.end() && bpf_map_lookup_elem(names_, &number, &name) == 0)
         known = known_
                     .emplace(number, std::pair(one_line(name.function, sizeof name.function),
                                                one_line(name.file, sizeof name.file)))
                     .first;
     if (known == known_.end())
-        return PythonFrame{SONDE_PYTHON_UNNAMED_TEXT, "", sonde_python_line_of(word)};
-    return PythonFrame{known->second.first, known->second.second, sonde_python_line_of(word)};
+        return InterpretedFrame{SONDE_PYTHON_UNNAMED_TEXT, "", sonde_interpreted_line_of(word)};
+    return InterpretedFrame{known->second.first, known->second.second, sonde_interpreted_line_of(word)};
 }
 
-std::optional<std::string> PythonFrames::text(uint64_t word, uint64_t style) {
-    const std::optional<PythonFrame> frame = describe(word);
+std::optional<std::string> InterpretedFrames::text(uint64_t word, uint64_t style) {
+    const std::optional<InterpretedFrame> frame = describe(word);
     if (!frame)
         return std::nullopt;
     const std::string hex = fmt::format("{:#x}", word);
