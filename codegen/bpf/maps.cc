@@ -119,11 +119,17 @@ std::string Maps::declare() {
         declare(plan::maps::known, LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
     }
-    if ((bpf_.state.plan.tables & plan::UnwindTable) || bpf_.reads_python)
-        declare(plan::maps::python, Array, 4, sizeof(sonde_python), SONDE_PYTHON_MOST);
+    static_assert(SONDE_PYTHON_MOST == SONDE_INTERPRETERS_MOST);
     if (bpf_.state.plan.tables & plan::UnwindTable) {
+#define LANGUAGE_RUNTIME(id, name, ...)                                                                                \
+    declare(plan::maps::name, Array, 4, sizeof(sonde_##name), SONDE_INTERPRETERS_MOST);
+#include "runtime/plan/language_runtimes.def"
+#undef LANGUAGE_RUNTIME
+        declare(plan::maps::frame_cache, Array, 4, sizeof(sonde_frame_cache), 1);
         declare(plan::maps::python_cache, Array, 4, sizeof(sonde_python_cache), 1);
         e_.zeros(sizeof(sonde_interpreted_name));
+    } else if (bpf_.reads_python) {
+        declare(plan::maps::python, Array, 4, sizeof(sonde_python), SONDE_INTERPRETERS_MOST);
     }
     if (const uint32_t stacks = bpf_.state.plan.tables & plan::UnwindTable ? shared_stacks(bpf_.state.plan) : 0) {
         declare(plan::maps::shared, Hash, sizeof(sonde_identity),

@@ -61,6 +61,29 @@ StackOf stack_of(const hir::Intrinsic& expr) {
     return expr.facts.of_kernel ? StackOf::Kernel : expr.facts.of_python ? StackOf::Python : StackOf::User;
 }
 
+// Replaces an interpreter's loop in the user stack by the functions that it executes. Most stacks have none, which
+// costs only a comparison.
+void merge_interpreted(Lowerer& l, int64_t most) {
+    Emitter& e = l.e;
+    const auto loops = [&](size_t word) {
+        constexpr size_t bits = offsetof(sonde_stacks, walk) + offsetof(sonde_interpreter_walk, loops);
+        return e.CreateLoad(e.i64(), e.offset(l.env.stacks, bits + word * sizeof(uint64_t)));
+    };
+    static_assert(sizeof(sonde_interpreter_walk::loops) == 2 * sizeof(uint64_t));
+    llvm::BasicBlock *interpreted = e.block("interpreted"), *end = e.block("merged");
+    e.CreateCondBr(e.CreateICmpNE(e.CreateOr(loops(0), loops(1)), e.number(0)), interpreted, end);
+    e.SetInsertPoint(interpreted);
+    for (const char* follow : {
+#define LANGUAGE_RUNTIME(id, name, ...) "sonde_rt_follow_" #name,
+#include "runtime/plan/language_runtimes.def"
+#undef LANGUAGE_RUNTIME
+         })
+        e.routine(follow, e.getInt32Ty(), {l.env.stacks, e.number(most)});
+    e.routine("sonde_rt_merge_interpreted", e.getInt32Ty(), {l.env.stacks, e.number(most)});
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+}
+
 // Unwinds a stack. Returns a struct sonde_stack.
 llvm::Value* unwind(Lowerer& l, StackOf whose) {
     Emitter& e = l.e;
@@ -77,7 +100,7 @@ llvm::Value* unwind(Lowerer& l, StackOf whose) {
             return e.offset(l.env.stacks, offsetof(sonde_stacks, interpreted));
         }
         e.routine("sonde_rt_unwind", e.getInt32Ty(), {l.env.stacks, e.number(most)});
-        e.routine("sonde_rt_merge_python", e.getInt32Ty(), {l.env.stacks, e.number(most)});
+        merge_interpreted(l, most);
         return l.env.stacks;
     }
     if (!probes_kernel(l)) // a stack without frames, as it was initialized

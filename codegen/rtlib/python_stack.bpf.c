@@ -1,14 +1,4 @@
-/* Follows the frames of Python, and merges them into user stacks (runtime/plan/interpreted_stack.h).
- *
- * The interpreter's loop executes all Python functions. So each call of the loop in the machine's stack, an activation,
- * is replaced by the Python functions that it executes. The functions of C between activations stay.
- *
- *     machine                         Python                     merged
- *     read                                                       read
- *     os_read                                                    os_read
- *     _PyEval_EvalFrameDefault        load, main                 load, main
- *     PyEval_EvalCode                                            PyEval_EvalCode
- *     main                                                       main
+/* Follows the frames of Python (runtime/plan/interpreted_stack.h).
  *
  * The way to the frames: _PyRuntime, its list of interpreters, the list of threads of each. The thread's structure has
  * the same pthread_self() as the current thread, and leads to the current frame. Each frame leads to its caller.
@@ -21,19 +11,16 @@
  * of these contents, for all processes. The work of reading lines and texts is done once.
  *
  * Everything that is read is checked, because the interpreter may just be changing it: types of objects, links of lists
- * in both directions. A frame that cannot be read ends the list with SONDE_PYTHON_UNREADABLE.
+ * in both directions. A frame that cannot be read ends the list with SONDE_INTERPRETED_UNREADABLE.
  *
  * As in stack.bpf.c, all state that changes is in map memory. */
+#include "interpreted_stack.h"
 #include "python.h"
-#include "user_stack.h"
 
-static long (*const bpf_map_update_elem)(void* map, const void* key, const void* value, u64 flags) = (void*)2;
-
-extern u8 sonde_python, sonde_frame_names, sonde_python_cache; /* maps, defined by the script's module */
+extern u8 sonde_python, sonde_python_cache; /* maps, defined by the script's module */
 _Static_assert(sizeof(struct python_text) <= 8 * SONDE_PYTHON_TEXT_WORDS, "more than handlers provide");
 
 enum {
-    NEW_ONLY = 1, /* BPF_NOEXIST */
     CODE_BYTES = 144, /* of a code object: all members that are read */
     FRAME_BYTES = 80, OLD_FRAME_BYTES = 112,
     WINDOW = 8 * SONDE_PYTHON_WALK_WORDS,
@@ -47,14 +34,8 @@ struct python {
     struct sonde_stacks* stacks;
     struct sonde_python_walk* w;
     const struct sonde_python* layout;
-    struct sonde_python_cache* cache;
+    struct sonde_frame_cache* cache;
 };
-static inline u64 read_user_word(u64 address)
-{
-    u64 value = 0;
-    read_python(&value, sizeof value, address);
-    return value;
-}
 static inline u64 word_at(struct sonde_python_walk* w, u64 offset)
 {
     return w->words[masked(offset >> 3, SONDE_PYTHON_WALK_WORDS - 1)];
@@ -67,8 +48,6 @@ static inline u32 number_at(struct sonde_python_walk* w, u64 offset)
 {
     return (u32)(word_at(w, offset) >> 8 * (offset & 4));
 }
-static inline void set_bit(u64* bits, u64 n) { bits[masked(n >> 6, 1)] |= 1ull << (n & 63); }
-static inline u64 bit(const u64* bits, u64 n) { return bits[masked(n >> 6, 1)] >> (n & 63) & 1; }
 
 /* ---- the line of an instruction ---- */
 
@@ -168,16 +147,16 @@ static long mix_text(u64 i, struct python* p)
     struct python_text* t = (struct python_text*)p->w->text;
     u64 left = t->count * t->width - 8 * i, word = t->object[masked((t->data >> 3) + i, PYTHON_OBJECT / 8 - 1)];
     u64 bits = left < 8 ? 64 - 8 * left : 0;
-    sonde_identify(&p->w->names, word << (bits & 63) >> (bits & 63));
+    sonde_identify(&p->w->all.names, word << (bits & 63) >> (bits & 63));
     return 0;
 }
 /* Reads a text and adds its contents to the identity of the names. */
 RT u64 sonde_rt_mix_python_text(struct python* p, u64 address, s64 first)
 {
     struct python_text* t = (struct python_text*)p->w->text;
-    if (!sonde_rt_read_python_text(t, p->layout, p->w->base + p->layout->unicode_type, address, first))
+    if (!sonde_rt_read_python_text(t, p->layout, p->w->all.base + p->layout->unicode_type, address, first))
         return 0;
-    sonde_identify(&p->w->names, t->all << 3 | t->width);
+    sonde_identify(&p->w->all.names, t->all << 3 | t->width);
     LOOP((u32)(t->count * t->width + 7) / 8, mix_text, p);
     return 1;
 }
@@ -187,7 +166,7 @@ static long mix_window(u64 i, struct python* p)
     u64 left = w->table_size + SONDE_PYTHON_BYTES - 8 * (i + SONDE_PYTHON_BYTES / 8);
     u64 word = w->window[masked(i + SONDE_PYTHON_BYTES / 8, SONDE_PYTHON_WALK_WORDS - 1)];
     u64 bits = left < 8 ? 64 - 8 * left : 0;
-    sonde_identify(&w->contents, word << (bits & 63) >> (bits & 63));
+    sonde_identify(&w->all.contents, word << (bits & 63) >> (bits & 63));
     return 0;
 }
 /* Reads the beginning of the table of lines and adds it to the frame's identity. The rest of a large table is
@@ -204,65 +183,31 @@ static inline u64 mix_table(struct python* p, u64 table)
     }
     w->table = table + SONDE_PYTHON_BYTES;
     w->table_size = w->window[SONDE_PYTHON_SIZE / 8];
-    sonde_identify(&w->contents, w->table_size);
+    sonde_identify(&w->all.contents, w->table_size);
     if (w->table_size > fits) {
-        sonde_identify(&w->contents, who_runs());
-        sonde_identify(&w->contents, table);
+        sonde_identify(&w->all.contents, who_runs());
+        sonde_identify(&w->all.contents, table);
     }
     LOOP((u32)((w->table_size < fits ? w->table_size : fits) + 7) / 8, mix_window, p);
     return 1;
 }
 
-static long find_base(u64 i, struct sonde_python_walk** w)
-{
-    if (((struct python_text*)(*w)->text)->utf8[masked(i, PYTHON_TEXT - 1)] == '/')
-        (*w)->texts.base = i + 1;
-    return 0;
-}
-/* Finds the number of the frame's names, or gives them one that depends on them. The element is created empty, because
- * a value must be in a map (until 6.2), and filled by the handler that has stored the hash. If it is interrupted,
- * another one fills it with the same texts. */
-static long find_name(u64 i, struct python* p)
-{
-    struct sonde_python_walk* w = p->w;
-    u32 key = (u32)(w->names.word[0] >> 32) + (u32)i * 0x10001;
-    key = key < SONDE_INTERPRETED_FIRST_NAME ? key + SONDE_INTERPRETED_FIRST_NAME : key;
-    bpf_map_update_elem(&sonde_frame_names, &key, sonde_rt_zeros, NEW_ONLY);
-    struct sonde_interpreted_name* known = bpf_map_lookup_elem(&sonde_frame_names, &key);
-    if (!known)
-        return 1;
-    u64 check = __sync_val_compare_and_swap(&known->check, 0, w->texts.check);
-    if (check != 0 && check != w->texts.check)
-        return 0;
-    if (check == 0 || !known->file[0]) {
-        known->base = w->texts.base;
-        copy_bytes((u8*)known->function, SONDE_INTERPRETED_FUNCTION_BYTES, (const u8*)w->texts.function);
-        copy_bytes((u8*)known->file, SONDE_INTERPRETED_FILE_BYTES, (const u8*)w->texts.file);
-    }
-    w->number = key;
-    return 1;
-}
 /* Returns the word of a frame that no handler has met before. */
 RT u64 sonde_rt_learn_python_frame(struct python* p)
 {
     struct sonde_python_walk* w = p->w;
     struct python_text* t = (struct python_text*)w->text;
-    u64 type = w->base + p->layout->unicode_type;
+    u64 type = w->all.base + p->layout->unicode_type;
     if (!sonde_rt_read_python_text(t, p->layout, type, w->name, 0))
         return 0;
     sonde_rt_convert_python_text(t);
-    copy_bounded((u8*)w->texts.function, SONDE_INTERPRETED_FUNCTION_BYTES, t->utf8);
+    copy_bounded((u8*)w->all.texts.function, SONDE_INTERPRETED_FUNCTION_BYTES, t->utf8);
     if (!sonde_rt_read_python_text(t, p->layout, type, w->file, PYTHON_FROM_END))
         return 0;
     sonde_rt_convert_python_text(t);
-    copy_bounded((u8*)w->texts.file, SONDE_INTERPRETED_FILE_BYTES, t->utf8);
-    w->texts.base = 0;
-    LOOP((u32)t->len, find_base, &w);
-    w->texts.check = w->names.word[1] | 1;
+    copy_bounded((u8*)w->all.texts.file, SONDE_INTERPRETED_FILE_BYTES, t->utf8);
     sonde_rt_python_line(p);
-    w->number = SONDE_PYTHON_UNNAMED;
-    LOOP(8, find_name, p);
-    return sonde_interpreted_frame(w->number, w->shown);
+    return sonde_rt_name_frame(&w->all, w->shown);
 }
 
 /* The word for the frame with `code` and `instr`; 0 if it cannot be read. */
@@ -271,7 +216,7 @@ RT u64 sonde_rt_python_frame(struct python* p)
     struct sonde_python_walk* w = p->w;
     const struct sonde_python* at = p->layout;
     if (read_python(w->words, CODE_BYTES, w->code) != 0 ||
-        w->words[SONDE_PYTHON_TYPE / 8] != w->base + at->code_type)
+        w->words[SONDE_PYTHON_TYPE / 8] != w->all.base + at->code_type)
         return 0;
     w->line = (s32)number_at(w, at->code_first_line);
     w->file = word_at(w, at->code_file);
@@ -282,40 +227,24 @@ RT u64 sonde_rt_python_frame(struct python* p)
         w->place *= 2;
     if (w->place >= 1 << 28 || w->place < -16)
         return 0;
-    w->names = (struct sonde_identity){};
+    w->all.names = (struct sonde_identity){};
     if (!sonde_rt_mix_python_text(p, w->name, 0) || !sonde_rt_mix_python_text(p, w->file, PYTHON_FROM_END))
         return 0;
-    w->contents = w->names;
-    sonde_identify(&w->contents, (u64)w->place);
-    sonde_identify(&w->contents, (u64)w->line << 8 | at->version);
+    w->all.contents = w->all.names;
+    sonde_identify(&w->all.contents, (u64)w->place);
+    sonde_identify(&w->all.contents, (u64)w->line << 8 | at->version);
     if (!mix_table(p, table))
         return 0;
-    u64 index = masked(w->contents.word[1] >> 40, SONDE_INTERPRETED_FRAMES - 1);
-    u64 frame = p->cache->frame[index].frame;
-    if (frame && p->cache->frame[index].mark == (w->contents.word[0] ^ frame * 0x9e3779b97f4a7c15ull))
+    u64 frame = known_frame(p->cache, &w->all);
+    if (frame)
         return frame;
     frame = sonde_rt_learn_python_frame(p);
-    if (frame && sonde_interpreted_name_of(frame) != SONDE_PYTHON_UNNAMED) {
-        p->cache->frame[index].frame = frame;
-        p->cache->frame[index].mark = w->contents.word[0] ^ frame * 0x9e3779b97f4a7c15ull;
-    }
+    keep_frame(p->cache, &w->all, frame);
     return frame;
 }
 
 /* ---- the list of frames ---- */
 
-/* Ends an activation, to which the address `entry` in the machine's stack belongs; 1: unknown. */
-static inline void end_activation(struct python* p, u64 entry)
-{
-    struct sonde_python_walk* w = p->w;
-    u64 depth = p->stacks->interpreted.depth;
-    if (depth == w->begin)
-        return;
-    w->entry[masked(w->begin, SONDE_INTERPRETED_DEPTH - 1)] = entry;
-    set_bit(w->last, depth - 1);
-    w->begin = depth;
-    w->activations++;
-}
 static long take_frame(u64 i, struct python* p)
 {
     (void)i;
@@ -323,7 +252,7 @@ static long take_frame(u64 i, struct python* p)
     struct sonde_python_walk* w = p->w;
     struct sonde_stack* out = &p->stacks->interpreted;
     const struct sonde_python* at = p->layout;
-    if (!w->frame || out->depth >= w->most) {
+    if (!w->frame || out->depth >= w->all.most) {
         out->state = w->frame ? SONDE_STACK_CUT : SONDE_STACK_WHOLE;
         return 1;
     }
@@ -331,7 +260,7 @@ static long take_frame(u64 i, struct python* p)
     if (read_python(w->words, version >= 11 ? FRAME_BYTES : OLD_FRAME_BYTES, this) == 0) {
         w->frame = word_at(w, at->frame_back);
         if (version >= 12 && byte_at(w, at->frame_owner) >= OWNED_BY_C) {
-            end_activation(p, this);
+            end_activation(p->stacks, this);
             return 0;
         }
         /* In map memory: the verifier of Linux 6.1 takes it for the number that it was first, 0. */
@@ -340,20 +269,16 @@ static long take_frame(u64 i, struct python* p)
         w->instr = version >= 11 ? word_at(w, at->frame_instr) : number_at(w, at->frame_instr);
         word = sonde_rt_python_frame(p);
     }
-    u64 depth = masked(out->depth, SONDE_INTERPRETED_DEPTH - 1);
-    out->address[depth] = word ? word : sonde_interpreted_frame(SONDE_PYTHON_UNREADABLE, 0);
-    if (depth == w->begin)
-        w->entry[depth] = 1;
-    out->depth = depth + 1;
+    add_frame(p->stacks, word ? word : unnamed_frame(SONDE_LANGUAGE_PYTHON, SONDE_INTERPRETED_UNREADABLE, 0));
     if (!word) {
         out->state = SONDE_STACK_LOST;
-        end_activation(p, 1);
+        end_activation(p->stacks, 1);
         return 1;
     }
     if (version <= 10)
-        end_activation(p, 1);
+        end_activation(p->stacks, 1);
     if (w->is_entry) {
-        end_activation(p, w->cframe);
+        end_activation(p->stacks, w->cframe);
         w->cframe = read_user_word(w->cframe + at->thread_frame + 8); /* the previous one */
     }
     return 0;
@@ -380,7 +305,7 @@ static inline u64 is_in_list(struct python* p, u64 thread)
     const struct sonde_python* at = p->layout;
     u64 interpreter = read_user_word(thread + SONDE_PYTHON_THREAD_INTERPRETER);
     u64 before = read_user_word(thread + SONDE_PYTHON_THREAD_BEFORE);
-    return interpreter && interpreter == read_user_word(p->w->base + at->runtime + at->runtime_interpreters) &&
+    return interpreter && interpreter == read_user_word(p->w->all.base + at->runtime + at->runtime_interpreters) &&
            read_user_word(before ? before + at->thread_next : interpreter + at->interpreter_threads) == thread;
 }
 static long find_thread(u64 i, struct python* p)
@@ -412,13 +337,17 @@ RT u64 sonde_rt_begin_python_frames(struct python* p)
     const struct sonde_python* at = p->layout;
     struct task_struct* task = bpf_get_current_task_btf();
     /* At the loop's first instruction, up to 3.10, the new frame is only an argument of the loop. */
-    if (at->version <= 10 && p->stacks->user.from == SONDE_FROM_REGISTERS && p->stacks->user.pc == w->base + at->loop) {
+    if (at->version <= 10 && p->stacks->user.from == SONDE_FROM_REGISTERS && p->stacks->user.pc == w->all.base + at->loop) {
         u64 place = at->version == 8 ? SONDE_REGS_ARGUMENT1 : SONDE_REGS_ARGUMENT2;
         bpf_probe_read_kernel(&w->frame, 8, (const u8*)bpf_task_pt_regs(task) + place);
         return 0;
     }
     READ(w->thread_pointer, task->thread.SONDE_THREAD_POINTER);
-    u64* known = &p->cache->thread[masked((u32)bpf_get_current_pid_tgid(), SONDE_PYTHON_THREADS - 1)];
+    u32 none = 0;
+    struct sonde_python_cache* cache = bpf_map_lookup_elem(&sonde_python_cache, &none);
+    if (!cache)
+        return 0;
+    u64* known = &cache->thread[masked((u32)bpf_get_current_pid_tgid(), SONDE_PYTHON_THREADS - 1)];
     w->thread = *(volatile u64*)known;
     w->frame = 0;
     if (w->thread && is_this_thread(p, w->thread) && is_in_list(p, w->thread))
@@ -426,7 +355,7 @@ RT u64 sonde_rt_begin_python_frames(struct python* p)
     if (w->frame)
         return 0;
     w->thread = w->fallback = 0;
-    w->interpreter = read_user_word(w->base + p->layout->runtime + p->layout->runtime_interpreters);
+    w->interpreter = read_user_word(w->all.base + p->layout->runtime + p->layout->runtime_interpreters);
     LOOP(MOST_THREADS, find_thread, p);
     if (w->fallback)
         *(volatile u64*)known = w->fallback;
@@ -437,17 +366,16 @@ static inline u64 begin_python(struct python* p, struct sonde_stacks* stacks)
 {
     u32 none = 0, element = (u32)stacks->walk.element;
     p->stacks = stacks;
-    p->w = &stacks->walk;
+    p->w = &stacks->python;
     p->layout = bpf_map_lookup_elem(&sonde_python, &element);
-    p->cache = bpf_map_lookup_elem(&sonde_python_cache, &none);
+    p->cache = bpf_map_lookup_elem(&sonde_frame_cache, &none);
     return p->layout && p->cache && p->layout->version;
 }
 static inline void follow_frames(struct python* p, u64 most)
 {
     struct sonde_python_walk* w = p->w;
     struct sonde_stack* out = &p->stacks->interpreted;
-    out->depth = w->begin = w->activations = w->last[0] = w->last[1] = 0;
-    w->most = most;
+    begin_frames(p->stacks, most);
     sonde_rt_begin_python_frames(p);
     out->state = SONDE_STACK_NO_PYTHON;
     if (w->frame)
@@ -474,14 +402,16 @@ RT u64 sonde_rt_take_interpreter(struct python* p, u64 address)
         return 0;
     u64 inode = in->at.inode;
     void* table = bpf_map_lookup_elem(&sonde_files, &inode);
-    u64 python = table ? element(table, SONDE_TABLE_PYTHON) : 0;
+    u64 row = table ? element(table, SONDE_TABLE_INTERPRETERS) : 0, interpreter = (u32)row;
+    u64 is_python = interpreter && SONDE_TABLE_LANGUAGE_OF(interpreter) == SONDE_LANGUAGE_PYTHON;
     p->w->is_early |= !table;
-    p->w->loop = python >> 32;
-    if (!(u32)python || !in->code)
-        return (u32)python != 0;
-    p->w->inode = inode;
-    p->w->element = (u32)python - 1;
-    p->w->base = in->at.start - in->at.offset;
+    p->w->loop = row >> 32;
+    if (!is_python || !in->code)
+        return is_python;
+    p->w->all.inode = inode;
+    p->w->all.language = SONDE_LANGUAGE_PYTHON;
+    p->w->all.element = SONDE_TABLE_ELEMENT_OF(interpreter);
+    p->w->all.base = in->at.start - in->at.offset;
     return 1;
 }
 static long find_headers(u64 i, struct python* p)
@@ -524,7 +454,7 @@ static long try_file(u64 i, struct python* p)
     if (!sonde_rt_take_interpreter(p, w->words[DYNAMIC]))
         return 0;
     sonde_rt_take_interpreter(p, w->words[LOADED_AT] + w->loop);
-    return w->inode != 0;
+    return w->all.inode != 0;
 }
 RT u64 sonde_rt_search_interpreter(struct python* p)
 {
@@ -536,7 +466,7 @@ RT u64 sonde_rt_search_interpreter(struct python* p)
     w->is_early = 0;
     p->stacks->machine.in = (struct sonde_found){};
     sonde_rt_take_interpreter(p, code);
-    if (w->inode)
+    if (w->all.inode)
         return 0;
     w->at = w->start = w->end = w->frame = 0;
     bpf_probe_read_kernel(w->words, 16 * AUXILIARY_PAIRS, __builtin_preserve_access_index(&mm->saved_auxv));
@@ -553,7 +483,7 @@ RT u64 sonde_rt_search_interpreter(struct python* p)
 static inline u64 mark_of(struct sonde_python_walk* w, u64 who)
 {
     const u64 factor = 0x9e3779b97f4a7c15ull;
-    return sonde_mix(sonde_mix(who, w->base, factor), w->element, factor);
+    return sonde_mix(sonde_mix(who, w->all.base, factor), w->all.element, factor);
 }
 /* The entry of the cache for the current process. `is_found`: stores the result of a search. Otherwise returns 1 if the
  * entry answers the question: `state` of Python's stack then says whether there is an interpreter. */
@@ -561,23 +491,27 @@ RT u64 sonde_rt_known_python(struct python* p, u64 is_found)
 {
     struct sonde_python_walk* w = p->w;
     struct sonde_stack* out = &p->stacks->interpreted;
+    u32 none = 0;
+    struct sonde_python_cache* cache = bpf_map_lookup_elem(&sonde_python_cache, &none);
+    if (!cache)
+        return 0;
     u64 who = who_runs();
-    volatile u64* known = (volatile u64*)&p->cache->process[masked(who >> 20, SONDE_PYTHON_PROCESSES - 1)];
+    volatile u64* known = (volatile u64*)&cache->process[masked(who >> 20, SONDE_PYTHON_PROCESSES - 1)];
     struct mm_struct* mm = 0;
     READ(mm, bpf_get_current_task_btf()->mm);
     READ(w->code, mm->exec_vm);
     if (is_found) {
-        w->element = w->inode ? w->element : (u64)NO_INTERPRETER;
-        w->base = w->inode ? w->base : w->code;
-        known[0] = w->base;
-        known[1] = w->element;
+        w->all.element = w->all.inode ? w->all.element : (u64)NO_INTERPRETER;
+        w->all.base = w->all.inode ? w->all.base : w->code;
+        known[0] = w->all.base;
+        known[1] = w->all.element;
         known[2] = mark_of(w, who);
         return 1;
     }
-    w->base = known[0];
-    w->element = known[1];
-    u64 is_there = w->element != (u64)NO_INTERPRETER;
-    if (known[2] != mark_of(w, who) || (!is_there && w->base != w->code))
+    w->all.base = known[0];
+    w->all.element = known[1];
+    u64 is_there = w->all.element != (u64)NO_INTERPRETER;
+    if (known[2] != mark_of(w, who) || (!is_there && w->all.base != w->code))
         return 0;
     out->state = is_there ? SONDE_STACK_FRESH : SONDE_STACK_NO_PYTHON;
     return 1;
@@ -593,20 +527,18 @@ RT u64 sonde_rt_why_no_python(struct sonde_stacks* stacks)
 ONCE int sonde_rt_find_python(struct sonde_stacks* stacks)
 {
     struct python p = {};
-    u32 none = 0;
     if (!stacks || stacks->interpreted.state != SONDE_STACK_FRESH)
         return 0;
     p.stacks = stacks;
-    p.w = &stacks->walk;
-    p.cache = bpf_map_lookup_elem(&sonde_python_cache, &none);
-    stacks->interpreted.depth = stacks->interpreted.fp = p.w->inode = p.w->is_early = 0;
+    p.w = &stacks->python;
+    stacks->interpreted.depth = stacks->interpreted.fp = p.w->all.inode = p.w->is_early = 0;
     stacks->interpreted.state = sonde_rt_why_no_python(stacks);
-    if (stacks->interpreted.state || !p.cache || sonde_rt_known_python(&p, 0))
+    if (stacks->interpreted.state || sonde_rt_known_python(&p, 0))
         return 0;
     sonde_rt_search_interpreter(&p);
-    if (p.w->inode || !p.w->is_early)
+    if (p.w->all.inode || !p.w->is_early)
         sonde_rt_known_python(&p, 1);
-    stacks->interpreted.state = p.w->inode ? SONDE_STACK_FRESH : SONDE_STACK_NO_PYTHON;
+    stacks->interpreted.state = p.w->all.inode ? SONDE_STACK_FRESH : SONDE_STACK_NO_PYTHON;
     return 0;
 }
 /* Follows the frames of the current thread, after sonde_rt_find_python(). */
@@ -615,95 +547,22 @@ ONCE int sonde_rt_python_stack(struct sonde_stacks* stacks, u64 most)
     struct python p;
     if (!stacks || stacks->interpreted.state != SONDE_STACK_FRESH)
         return 0;
+    stacks->walk.language = SONDE_LANGUAGE_PYTHON;
     if (begin_python(&p, stacks))
         follow_frames(&p, most);
     else
         stacks->interpreted.state = SONDE_STACK_NO_PYTHON;
     return 0;
 }
-
-/* ---- the merge ---- */
-
-static inline u64 is_loop(struct sonde_python_walk* w, u64 n) { return bit(w->loops, n); }
-/* One step: chooses the next element of the merged stack. The elements from SONDE_STACK_MOST on are those of Python. */
-static long choose(u64 i, struct python* p)
-{
-    (void)i;
-    struct sonde_stacks* s = p->stacks;
-    struct sonde_python_walk* w = p->w;
-    struct sonde_machine* m = &s->machine;
-    u64 n = masked(w->native, SONDE_STACK_MOST - 1), taken = masked(w->taken, SONDE_INTERPRETED_DEPTH - 1);
-    u64 is_left = w->taken < s->interpreted.depth, out = masked(w->out, SONDE_STACK_MOST - 1);
-    if (!w->is_inside && w->native >= s->user.depth && !is_left)
-        return 1;
-    if (w->out >= w->most) {
-        w->is_cut = 1;
-        return 1;
-    }
-    if (w->is_inside) {
-        m->looked[out] = SONDE_STACK_MOST + taken;
-        w->out = out + 1;
-        w->taken = taken + 1;
-        w->is_inside = !bit(w->last, taken) && w->taken < s->interpreted.depth;
-        w->native += !w->is_inside && w->replaces;
-        return 0;
-    }
-    /* The frames of Python are known even if the machine's stack could not be unwound up to them. */
-    if (w->native >= s->user.depth) {
-        w->is_inside = 1;
-        w->replaces = 0;
-        return 0;
-    }
-    if (is_left && is_loop(w, n)) {
-        u64 entry = w->entry[taken], end = n + 1 < s->user.depth ? m->sp[masked(n + 1, SONDE_STACK_MOST - 1)] : ~0ull;
-        if (entry < end) {
-            w->is_inside = 1;
-            w->replaces = entry == 1 || entry >= m->sp[n];
-            return 0;
-        }
-    }
-    m->looked[out] = n;
-    w->out = out + 1;
-    w->native++;
-    return 0;
-}
-/* Moves the elements to their places, the outermost first: no element moves to a smaller index. */
-static long move(u64 i, struct python* p)
-{
-    struct sonde_stacks* s = p->stacks;
-    u64 to = masked(p->w->out - 1 - i, SONDE_STACK_MOST - 1), from = s->machine.looked[to];
-    u64 index = masked(from, SONDE_STACK_MOST - 1);
-    if (from >= SONDE_STACK_MOST) {
-        s->user.address[to] = s->interpreted.address[index];
-        s->place[to].inode = s->place[to].owner = 0;
-        s->place[to].place = s->interpreted.address[index];
-        return 0;
-    }
-    s->user.address[to] = s->user.address[index];
-    s->place[to] = s->place[index];
-    return 0;
-}
-/* Replaces the activations of the loop in the user stack by the functions of Python. Does nothing if there are none. */
-ONCE int sonde_rt_merge_python(struct sonde_stacks* stacks, u64 most)
+/* The same for the interpreter whose loop is in the user stack. */
+ONCE int sonde_rt_follow_python(struct sonde_stacks* stacks, u64 most)
 {
     struct python p;
-    if (!stacks)
-        return 0;
-    struct sonde_python_walk* w = &stacks->walk;
-    struct sonde_stack* user = &stacks->user;
-    if ((w->loops[0] | w->loops[1]) == 0 || !begin_python(&p, stacks))
+    if (!stacks || stacks->walk.language != SONDE_LANGUAGE_PYTHON || !begin_python(&p, stacks))
         return 0;
     follow_frames(&p, most);
-    /* Up to 3.10, nothing but the number shows that the innermost activation has not begun, or has ended. */
-    u64 loops = (u64)__builtin_popcountll(w->loops[0]) + (u64)__builtin_popcountll(w->loops[1]);
-    if (p.layout->version <= 10 && user->state == SONDE_STACK_WHOLE && stacks->interpreted.state == SONDE_STACK_WHOLE)
-        w->loops[0] &= ~(u64)(loops > w->activations);
-    w->native = w->taken = w->is_inside = w->replaces = w->out = w->is_cut = 0;
-    LOOP(4 * (u32)most + 4, choose, &p);
-    LOOP((u32)w->out, move, &p);
-    user->depth = w->out;
-    if (w->is_cut || stacks->interpreted.state == SONDE_STACK_CUT)
-        user->state = SONDE_STACK_CUT;
-    w->loops[0] = w->loops[1] = 0;
+    if (p.layout->version <= 10)
+        stacks->walk.loops[0] &= ~has_idle_loop(stacks);
+    stacks->walk.is_followed = 1;
     return 0;
 }

@@ -474,23 +474,24 @@ static inline long climb_by_link(struct walk* w, u64 cfa, u64 saved, u64 place, 
     return w->pc == 0;
 }
 
-/* Notes that function i is the loop of a Python interpreter, which sonde_rt_merge_python() replaces. */
+/* Notes that function i is an interpreter's loop, which sonde_rt_merge_interpreted() replaces. */
 RT u64 sonde_rt_note_loop(struct walk* w, u64 i)
 {
-    struct sonde_python_walk* python = &w->stacks->walk;
+    struct sonde_interpreter_walk* to = &w->stacks->walk;
     const struct sonde_mapping* in = &w->stacks->machine.in.at;
-    if (!python->inode) {
+    if (!to->inode) {
         u64 inode = in->inode;
         void* table = bpf_map_lookup_elem(&sonde_files, &inode);
-        u64 number = table ? (u32)element(table, SONDE_TABLE_PYTHON) : 0;
-        if (!number)
+        u64 interpreter = table ? (u32)element(table, SONDE_TABLE_INTERPRETERS) : 0;
+        if (!interpreter)
             return 0;
-        python->inode = in->inode;
-        python->element = number - 1;
-        python->base = in->start - in->offset;
+        to->inode = in->inode;
+        to->language = SONDE_TABLE_LANGUAGE_OF(interpreter);
+        to->element = SONDE_TABLE_ELEMENT_OF(interpreter);
+        to->base = in->start - in->offset;
     }
-    if (python->inode == in->inode)
-        python->loops[masked(i >> 6, 1)] |= 1ull << (i & 63);
+    if (to->inode == in->inode)
+        to->loops[masked(i >> 6, 1)] |= 1ull << (i & 63);
     return 0;
 }
 

@@ -172,11 +172,29 @@ static u64 add_file_name(u8* slot, struct symbol* s)
     READ(name, dentry->d_name.name);
     return copy_bounded(slot, sonde_rt_max, name);
 }
-/* Describes a frame of Python, which stands in a stack instead of an address (runtime/plan/interpreted_stack.h). */
+/* Describes a frame of an interpreter, which stands in a stack instead of an address
+ * (runtime/plan/interpreted_stack.h). */
+static inline u64 append_unnamed(u8* slot, u64 len, u32 number)
+{
+    enum { LANGUAGE_BYTES = 16 };
+    static const u8 unreadable[] = "[unreadable ", unnamed[] = "[unnamed ", function[] = "function]", blank[] = " ";
+    static const u8 languages[SONDE_LANGUAGES][LANGUAGE_BYTES] = {
+#define LANGUAGE_RUNTIME(id, name, language) language,
+#include "../../runtime/plan/language_runtimes.def"
+#undef LANGUAGE_RUNTIME
+    };
+    u64 language = number / SONDE_INTERPRETED_KINDS;
+    u64 is_unreadable = number % SONDE_INTERPRETED_KINDS == SONDE_INTERPRETED_UNREADABLE;
+    len = sonde_rt_append(slot, len, is_unreadable ? unreadable : unnamed);
+    if (language < SONDE_LANGUAGES) {
+        len = sonde_rt_append(slot, len, languages[language]);
+        len = sonde_rt_append(slot, len, blank);
+    }
+    return sonde_rt_append(slot, len, function);
+}
 extern u8 sonde_frame_names; /* a map, defined by the script's module */
 RT s64 sonde_rt_interpreted_symbol(u8* slot, u64 frame, u64 style)
 {
-    static const u8 unreadable[] = SONDE_PYTHON_UNREADABLE_TEXT, unnamed[] = SONDE_PYTHON_UNNAMED_TEXT;
     u32 number = sonde_interpreted_name_of(frame), line = sonde_interpreted_line_of(frame);
     const struct sonde_interpreted_name* name = bpf_map_lookup_elem(&sonde_frame_names, &number);
     u64 len = opaque(slot, 0), with_folder = 0;
@@ -186,7 +204,7 @@ RT s64 sonde_rt_interpreted_symbol(u8* slot, u64 frame, u64 style)
         return 0;
     if (!name) {
         if (style <= SONDE_SYMBOL_BRIEF)
-            sonde_rt_append(slot, len, number == SONDE_PYTHON_UNREADABLE ? unreadable : unnamed);
+            append_unnamed(slot, len, number);
         else if (style >= SONDE_SYMBOL_LINE && style <= SONDE_SYMBOL_FILELINE)
             add_hex(slot, len, frame);
         return 0;

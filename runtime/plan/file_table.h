@@ -37,8 +37,8 @@ struct sonde_table_head {
     unsigned saves;                  /* number of rows */
     unsigned first_save;             /* element of the first row */
     unsigned first_step;             /* element of the first step */
-    unsigned python;      /* an interpreter of Python: 1 plus its element of `sonde_python`; 0: another file */
-    unsigned python_loop; /* the linked address of its loop */
+    unsigned interpreter;            /* an interpreter: SONDE_TABLE_INTERPRETER(); 0: another file */
+    unsigned interpreter_loop;       /* the linked address of its loop */
 };
 struct sonde_table_row {
     unsigned place, value;
@@ -47,14 +47,19 @@ struct sonde_table_row {
 };
 enum {
     SONDE_TABLE_HEAD = sizeof(struct sonde_table_head) / 8,
-    SONDE_TABLE_PYTHON = SONDE_TABLE_HEAD - 1, /* the element with `python` and `python_loop` */
-    SONDE_TABLE_FLAGS = 1 << 12 | 1 << 10,     /* BPF_F_INNER_MAP (5.10), BPF_F_MMAPABLE (5.5) */
+    SONDE_TABLE_INTERPRETERS = SONDE_TABLE_HEAD - 1, /* the element with `interpreter` and `interpreter_loop` */
+    SONDE_TABLE_FLAGS = 1 << 12 | 1 << 10,           /* BPF_F_INNER_MAP (5.10), BPF_F_MMAPABLE (5.5) */
     SONDE_TABLE_ROW = sizeof(struct sonde_table_row) / 8,
 };
 
+/* An interpreter: its sonde_language, and its element of the language's map. */
+#define SONDE_TABLE_INTERPRETER(language, element) ((unsigned)(language) << 16 | ((unsigned)(element) + 1))
+#define SONDE_TABLE_LANGUAGE_OF(interpreter) ((interpreter) >> 16)
+#define SONDE_TABLE_ELEMENT_OF(interpreter) (((interpreter) & 0xffff) - 1)
+
 /* How to find the caller's registers. A rule has 32 bits: 4 for the kind, 17 for `cfa`, a flag, and 10 for `fp`. `cfa`
  * and `fp` are in words. The caller's fp is saved `fp` words below the CFA; 0: fp is unchanged. The flag marks the loop
- * of a Python interpreter, in rules without a program.
+ * of an interpreter, in rules without a program.
  *
  * If calls store the return address on the stack, it is the word below the CFA. If they store it in a link register
  * (SONDE_HAS_LINK), functions save it in the word above the saved fp; other places have kinds of their own. */

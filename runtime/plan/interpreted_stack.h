@@ -1,7 +1,7 @@
-/* Frames of Python in stacks.
+/* Frames of language runtimes in stacks.
  *
- * The problem: a Python function has no machine code. In the stack of the machine, each call of the interpreter's loop
- * stands for one Python function, or since Python 3.11 for several. Their names and lines are in the interpreter's
+ * The problem: a function of Python has no machine code. In the stack of the machine, each call of the interpreter's
+ * loop, an activation, stands for one such function or for several. Their names and lines are in the interpreter's
  * memory, which is gone when the process has ended.
  *
  * The idea: a handler follows the interpreter's own list of frames, and puts a word for each frame into the stack. The
@@ -9,20 +9,24 @@
  * name. Handlers store each name once, in the map `sonde_frame_names`. So equal frames of all processes are equal
  * words, and the runtime can describe them without the process.
  *
- * C, because codegen/rtlib writes the map and the runtime reads it. */
-#ifndef SONDE_PYTHON_STACK_H
-#define SONDE_PYTHON_STACK_H
+ * Each language follows its frames in a routine of its own. Words, names and the merge with the machine's stack are
+ * the same for all (codegen/rtlib/interpreted_stack.bpf.c).
+ *
+ * C, because codegen/rtlib writes the maps and the runtime reads them. */
+#ifndef SONDE_INTERPRETED_STACK_H
+#define SONDE_INTERPRETED_STACK_H
 
 #include "identity.h"
+#include "language_runtimes.h"
 
 enum { SONDE_INTERPRETED_TOP = 0xfc, SONDE_INTERPRETED_LINE_BITS = 24 };
+/* Numbers that stand for no name: these, plus SONDE_INTERPRETED_KINDS times the language. */
 enum {
-    SONDE_PYTHON_UNREADABLE, /* instead of a name: the frame could not be read, so its callers are unknown */
-    SONDE_PYTHON_UNNAMED,    /* the map of names was full or busy */
-    SONDE_INTERPRETED_FIRST_NAME,
+    SONDE_INTERPRETED_UNREADABLE, /* the frame could not be read, so its callers are unknown */
+    SONDE_INTERPRETED_UNNAMED,    /* the map of names was full or busy */
+    SONDE_INTERPRETED_KINDS,
+    SONDE_INTERPRETED_FIRST_NAME = SONDE_INTERPRETED_KINDS * SONDE_LANGUAGES,
 };
-#define SONDE_PYTHON_UNREADABLE_TEXT "[unreadable Python function]"
-#define SONDE_PYTHON_UNNAMED_TEXT "[unnamed Python function]"
 enum { SONDE_INTERPRETED_NAMES = 8192 }; /* of one session */
 static inline unsigned long long sonde_interpreted_frame(unsigned long long name, unsigned long long line) {
     const unsigned long long most = (1ull << SONDE_INTERPRETED_LINE_BITS) - 1;
@@ -43,51 +47,36 @@ static inline unsigned sonde_interpreted_line_of(unsigned long long frame) {
 enum { SONDE_INTERPRETED_FUNCTION_BYTES = 160, SONDE_INTERPRETED_FILE_BYTES = 256 };
 struct sonde_interpreted_name {
     unsigned long long check; /* a hash of the texts; the key is another one */
-    unsigned long long base;  /* in `file`: where the name without the folder begins */
+    unsigned base;            /* in `file`: where the name without the folder begins */
+    unsigned language;        /* a sonde_language */
     char function[SONDE_INTERPRETED_FUNCTION_BYTES], file[SONDE_INTERPRETED_FILE_BYTES];
 };
 
-/* Results of earlier hits, for all processors. Each use of an entry checks that it is still right. */
-enum { SONDE_INTERPRETED_FRAMES = 8192, SONDE_PYTHON_THREADS = 1024, SONDE_PYTHON_PROCESSES = 256 }; /* powers of two */
-struct sonde_python_cache {
+/* Words of frames that earlier hits have met, for all processors. Each use of an entry checks that it is still right.
+ */
+enum { SONDE_INTERPRETED_FRAMES = 8192 }; /* a power of two */
+struct sonde_frame_cache {
     struct {
         unsigned long long frame, mark; /* mark: the frame's word and the contents that it was made from */
     } frame[SONDE_INTERPRETED_FRAMES];
-    unsigned long long thread[SONDE_PYTHON_THREADS]; /* address of the interpreter's structure for a thread */
-    /* The interpreter of a process: `base` and `element` as below. Without one, `element` is -1, and `base` the number
-     * of the process' pages of code. `mark`: a hash of the process and the other words. */
-    struct {
-        unsigned long long base, element, mark;
-    } process[SONDE_PYTHON_PROCESSES];
 };
 
-/* Offsets in the structure of a thread that are the same in all versions: its neighbor in the list; its interpreter. */
-enum { SONDE_PYTHON_THREAD_BEFORE = 0, SONDE_PYTHON_THREAD_INTERPRETER = 16 };
-
-/* The state of a handler that follows the frames. */
-enum { SONDE_PYTHON_WALK_WORDS = 32, SONDE_PYTHON_TEXT_WORDS = 112, SONDE_INTERPRETED_DEPTH = 128 };
-struct sonde_python_walk {
-    /* The interpreter of the process: the file's inode, its element of `sonde_python`, and the address that its offset
-     * 0 has or would have. An inode of 0: not known. */
-    unsigned long long inode, element, base;
-    unsigned long long loop, is_early; /* while it is searched: the loop's linked address; 1: a file has no table yet */
-    unsigned long long
-        loops[SONDE_INTERPRETED_DEPTH / 64]; /* bits of functions of the user stack: the interpreter's loop */
-    unsigned long long most, thread_pointer, interpreter, thread, fallback;
-    unsigned long long frame, cframe, code, instr, shown, is_entry, number;
-    unsigned long long words[SONDE_PYTHON_WALK_WORDS]; /* of a frame or a code object */
-    unsigned long long name, file;                     /* addresses of texts */
-    struct sonde_identity names, contents; /* of the frame's texts; of everything that its word depends on */
-    /* The search for the line: the table, the part of it in `window`, and the position. */
-    unsigned long long table, table_size, window_at, window[SONDE_PYTHON_WALK_WORDS];
-    unsigned long long at, start, end, code_of_entry, value, shift, is_collecting;
-    long long place, line, found;
+/* The state of a handler that follows the frames of an interpreter: the part that is the same for all languages. */
+enum { SONDE_INTERPRETED_DEPTH = 128 };
+struct sonde_interpreter_walk {
+    /* The interpreter of the process: the file's inode, its language and its element of the language's map, and the
+     * address that the file's offset 0 has or would have. An inode of 0: not known. */
+    unsigned long long inode, language, element, base;
+    /* Bits of functions of the user stack: the interpreter's loop; parts of it that the merge removes. */
+    unsigned long long loops[SONDE_INTERPRETED_DEPTH / 64], removed[SONDE_INTERPRETED_DEPTH / 64];
+    unsigned long long is_followed;        /* 1: the language's routine has found out which frames there are */
+    unsigned long long most, number;       /* the largest number of frames; that of a name */
+    struct sonde_identity names, contents; /* of a frame's texts; of everything that its word depends on */
     /* The activations of the loop. `entry`: for the first frame of each, an address in its part of the machine's stack,
      * or 1: unknown. `last`: bits of the last frame of each. */
     unsigned long long begin, activations, entry[SONDE_INTERPRETED_DEPTH], last[SONDE_INTERPRETED_DEPTH / 64];
     /* The merge of both stacks. */
     unsigned long long native, taken, is_inside, replaces, out, is_cut;
-    unsigned long long text[SONDE_PYTHON_TEXT_WORDS]; /* struct python_text */
     struct sonde_interpreted_name texts;
 };
 

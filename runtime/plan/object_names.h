@@ -40,10 +40,15 @@ inline constexpr const char* rules = "sonde_rules";
 inline constexpr const char* mapped = "sonde_mapped";
 // Hash of the last mappings that were seen in each process.
 inline constexpr const char* known = "sonde_known";
-// Array of struct sonde_python: interpreters of Python. Those of the plan, then others if the tables have UnwindTable.
-inline constexpr const char* python = "sonde_python";
-// Hash: number of a name -> struct sonde_interpreted_name, and one struct sonde_python_cache (likewise).
+// For each language runtime, an array of its structures: interpreters. Those of the plan, then others if the tables
+// have UnwindTable.
+#define LANGUAGE_RUNTIME(id, name, ...) inline constexpr const char* name = "sonde_" #name;
+#include "runtime/plan/language_runtimes.def"
+#undef LANGUAGE_RUNTIME
+// Hash: number of a name -> struct sonde_interpreted_name, and one struct sonde_frame_cache (likewise).
 inline constexpr const char* frame_names = "sonde_frame_names";
+inline constexpr const char* frame_cache = "sonde_frame_cache";
+// One struct sonde_python_cache (likewise).
 inline constexpr const char* python_cache = "sonde_python_cache";
 
 // ---- processes and control groups ----

@@ -6,7 +6,7 @@
 #include "../../arch/host/kernel_places.h"
 #include "file_table.h"
 #include "identity.h"
-#include "interpreted_stack.h"
+#include "python_stack.h"
 
 enum { SONDE_STACK_MOST = 128, SONDE_STACK_WINDOW = 32 }; /* addresses, words; powers of two */
 enum sonde_stack_state {
@@ -111,12 +111,16 @@ struct sonde_machine {
 enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */
 struct sonde_stacks {
     struct sonde_stack user, kernel;
-    struct sonde_stack interpreted; /* the frames of Python alone; the user stack contains them, too */
+    struct sonde_stack interpreted; /* the frames of an interpreter alone; the user stack contains them, too */
     unsigned long long room[SONDE_DISPATCH_MOST + 1];
     unsigned long long left; /* 1: the function has returned, so the user stack begins with its caller */
     struct sonde_place place[SONDE_STACK_MOST]; /* of the addresses of the user stack */
     struct sonde_machine machine;
-    struct sonde_python_walk walk;
+    /* The search for frames of an interpreter. Each language's state begins with `walk`. */
+    union {
+        struct sonde_interpreter_walk walk;
+        struct sonde_python_walk python;
+    };
 };
 
 /* Stacks as keys of arrays.

@@ -34,13 +34,13 @@ std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t a
 
 std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source) {
     std::vector<Frame> out;
-    if (std::optional<InterpretedFrame> python = symbols.interpreted_frame(address)) {
+    if (std::optional<InterpretedFrame> found = symbols.interpreted_frame(address)) {
         Frame frame;
         frame.address = address;
-        frame.function = python->function;
-        frame.source = python->file.empty() ? "" : python->place(true);
-        frame.file = std::move(python->file);
-        frame.is_python = true;
+        frame.function = found->function;
+        frame.source = found->file.empty() ? "" : found->place(true);
+        frame.file = std::move(found->file);
+        frame.language = language_id(found->language);
         return {std::move(frame)};
     }
     const std::string file = symbols.text(process, address, SONDE_SYMBOL_PATH);
@@ -65,7 +65,7 @@ std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t addres
 }
 
 std::string frame_name(const Frame& frame) {
-    if (frame.is_python)
+    if (frame.language)
         return frame.source.empty()
                    ? frame.function
                    : fmt::format("{} {}", frame.function, frame.source.substr(frame.file.rfind('/') + 1));

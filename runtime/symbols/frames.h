@@ -17,7 +17,9 @@ struct Frame {
     std::string file;     // path of the program, library or module; empty: unknown
     std::string source;   // "file.c:12"; empty: unknown or not requested
     bool is_inlined = false, is_kernel = false;
-    bool is_python = false; // `address` is not an address, but the frame's word
+    // Of an interpreter's function: "python". Then `address` is not an address, but the frame's word. Null: machine
+    // code.
+    const char* language = nullptr;
 };
 
 // A function at an address of a stack, and the source line that is being executed in this function.
@@ -36,8 +38,8 @@ std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t addres
 
 // Joins names with `;`, outermost first: the "folded" format of flame graph tools. A `;` in a name becomes `:`.
 std::string folded(const std::vector<std::string>& names);
-// Returns the name of a frame in flame graphs: the function, else `[file]`, else the address. A function of Python has
-// its file and line: "render views.py:12".
+// Returns the name of a frame in flame graphs: the function, else `[file]`, else the address. A function of an
+// interpreter has its file and line: "render views.py:12".
 std::string frame_name(const Frame& frame);
 
 // Parses a stack in a string of the script: hexadecimal addresses separated by spaces, innermost first.

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal_text.h"
-#include "languages/python/interpreter.h"
+#include "languages/stack_facts.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/plan/interpreted_stack.h"
 #include "runtime/plan/object_names.h"
@@ -17,6 +17,18 @@
 
 namespace sonde {
 namespace {
+
+struct LanguageRuntime {
+    const char *id, *map;
+    std::string_view language;
+    ReadStackFacts* read;
+};
+constexpr LanguageRuntime runtimes[] = {
+#define LANGUAGE_RUNTIME(id, name, language) {#name, plan::maps::name, language, name##_stack_facts},
+#include "runtime/plan/language_runtimes.def"
+#undef LANGUAGE_RUNTIME
+};
+static_assert(std::size(runtimes) == SONDE_LANGUAGES);
 
 // Only these kinds have room for the mark. Others do not occur in compiled code such as the loop's.
 bool has_mark(uint32_t rule) {
@@ -58,55 +70,69 @@ std::string InterpretedFrame::place(bool with_folder) const {
     return line && !file.empty() ? fmt::format("{}:{}", name, line) : name;
 }
 
-void InterpretedFrames::begin(const KernelObject& kernel, uint32_t first) {
-    interpreters_ = kernel.map_fd(plan::maps::python);
+const char* language_id(sonde_language language) { return runtimes[language].id; }
+
+void InterpretedFrames::begin(const KernelObject& kernel, uint32_t pythons) {
+    for (size_t i = 0; i < SONDE_LANGUAGES; i++)
+        interpreters_[i].map = kernel.map_fd(runtimes[i].map);
+    interpreters_[SONDE_LANGUAGE_PYTHON].count = pythons;
     names_ = kernel.map_fd(plan::maps::frame_names);
-    count_ = first;
 }
 
 InterpretedFrames::Interpreter InterpretedFrames::add(const ElfFile& file, const std::string& path,
                                                       UnwindRules& rules) {
-    if (interpreters_ < 0)
-        return {};
-    const Result<std::optional<PythonInterpreter>> found = read_python(file);
-    if (!found)
-        warn(fmt::format("stacks do not show the Python functions of {}: {}", path, found.error().message));
-    if (!found || !*found)
-        return {};
-    const PythonInterpreter& python = **found;
-    if (count_ >= SONDE_PYTHON_MOST) {
-        if (!std::exchange(told_, true))
-            warn(fmt::format(
-                "stacks do not show the Python functions of {}: sonde supports {} interpreters in a session", path,
-                int{SONDE_PYTHON_MOST}));
-        return {};
+    for (uint32_t language = 0; language < SONDE_LANGUAGES; language++) {
+        Interpreters& known = interpreters_[language];
+        const auto complain = [&](std::string_view reason) {
+            warn(fmt::format("stacks do not show the {} functions of {}: {}", runtimes[language].language, path,
+                             reason));
+        };
+        if (known.map < 0)
+            continue;
+        const Result<std::optional<StackFacts>> found = runtimes[language].read(file);
+        if (!found)
+            complain(found.error().message);
+        if (!found || !*found)
+            continue;
+        const StackFacts& facts = **found;
+        if (known.count >= SONDE_INTERPRETERS_MOST) {
+            if (!std::exchange(known.told, true))
+                complain(fmt::format("sonde supports {} interpreters in a session", int{SONDE_INTERPRETERS_MOST}));
+            return {};
+        }
+        if (bpf_map_update_elem(known.map, &known.count, facts.facts.data(), BPF_ANY) != 0)
+            return {};
+        mark_loop(rules, facts.loop);
+        return {SONDE_TABLE_INTERPRETER(language, known.count++), static_cast<uint32_t>(facts.loop_entry)};
     }
-    sonde_python layout = python.layout;
-    layout.loop = file.file_offset(python.loop_entry).value_or(0);
-    if (bpf_map_update_elem(interpreters_, &count_, &layout, BPF_ANY) != 0)
-        return {};
-    mark_loop(rules, python.loop);
-    return {++count_, static_cast<uint32_t>(python.loop_entry)};
+    return {};
 }
 
 std::optional<InterpretedFrame> InterpretedFrames::describe(uint64_t word) {
     if (!sonde_is_interpreted_frame(word))
         return std::nullopt;
-    const uint32_t number = sonde_interpreted_name_of(word);
-    if (number == SONDE_PYTHON_UNREADABLE)
-        return InterpretedFrame{SONDE_PYTHON_UNREADABLE_TEXT, "", 0};
-    if (number == SONDE_PYTHON_UNNAMED)
-        return InterpretedFrame{SONDE_PYTHON_UNNAMED_TEXT, "", sonde_interpreted_line_of(word)};
+    const uint32_t number = sonde_interpreted_name_of(word), line = sonde_interpreted_line_of(word);
+    if (number < SONDE_INTERPRETED_FIRST_NAME) {
+        const auto language = static_cast<sonde_language>(number / SONDE_INTERPRETED_KINDS);
+        const bool is_unreadable = number % SONDE_INTERPRETED_KINDS == SONDE_INTERPRETED_UNREADABLE;
+        return InterpretedFrame{
+            language,
+            fmt::format("[{} {} function]", is_unreadable ? "unreadable" : "unnamed", runtimes[language].language), "",
+            is_unreadable ? 0 : line};
+    }
     auto known = known_.find(number);
     sonde_interpreted_name name{};
-    if (known == known_.end() && bpf_map_lookup_elem(names_, &number, &name) == 0)
+    if (known == known_.end() && bpf_map_lookup_elem(names_, &number, &name) == 0 && name.language < SONDE_LANGUAGES)
         known = known_
-                    .emplace(number, std::pair(one_line(name.function, sizeof name.function),
-                                               one_line(name.file, sizeof name.file)))
+                    .emplace(number, InterpretedFrame{static_cast<sonde_language>(name.language),
+                                                      one_line(name.function, sizeof name.function),
+                                                      one_line(name.file, sizeof name.file)})
                     .first;
-    if (known == known_.end())
-        return InterpretedFrame{SONDE_PYTHON_UNNAMED_TEXT, "", sonde_interpreted_line_of(word)};
-    return InterpretedFrame{known->second.first, known->second.second, sonde_interpreted_line_of(word)};
+    if (known == known_.end()) // a word that the script has made up
+        return InterpretedFrame{SONDE_LANGUAGE_PYTHON, "[unnamed function]", "", line};
+    InterpretedFrame out = known->second;
+    out.line = line;
+    return out;
 }
 
 std::optional<std::string> InterpretedFrames::text(uint64_t word, uint64_t style) {

@@ -329,10 +329,10 @@ Fd Symbols::make_table(File& file) {
     file.functions = read_functions(file.elf);
     UnwindRules unwind;
     LineTable lines;
-    InterpretedFrames::Interpreter python;
+    InterpretedFrames::Interpreter interpreter;
     if (tables_ & plan::UnwindTable) {
         unwind = read_unwind_rules(file.elf, *file.functions);
-        python = interpreted_.add(file.elf, file.path, unwind);
+        interpreter = interpreted_.add(file.elf, file.path, unwind);
     }
     if (tables_ & plan::LineTable)
         file.with_debug_information([&](auto& problems) { lines = read_lines(file.elf, problems); });
@@ -343,7 +343,7 @@ Fd Symbols::make_table(File& file) {
     if (!(tables_ & plan::SymbolTable))
         functions = {};
     std::vector<uint64_t> table =
-        compile_table(file.elf, file.path, {&unwind, functions, &lines, &inlined, python.number, python.loop});
+        compile_table(file.elf, file.path, {&unwind, functions, &lines, &inlined, interpreter.number, interpreter.loop});
     return map_of(table);
 }
 
@@ -571,8 +571,8 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const bool behind_call = style & SONDE_BEHIND_CALL;
     style &= SONDE_SYMBOL_STYLE;
     const std::string hex = fmt::format("{:#x}", address);
-    if (std::optional<std::string> python = interpreted_.text(address, style))
-        return *std::move(python);
+    if (std::optional<std::string> interpreted = interpreted_.text(address, style))
+        return *std::move(interpreted);
     if (is_kernel_address(address))
         return kernel_symbols_.text(address, style | (behind_call ? SONDE_BEHIND_CALL : 0));
     Found found = find(process, address);

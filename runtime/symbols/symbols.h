@@ -63,7 +63,7 @@ class Symbols {
     std::string text(uint64_t process, uint64_t address, uint64_t style);
     // Returns "file.c:12"; "" if unknown.
     std::string source(uint64_t process, uint64_t address);
-    // Returns a frame of Python; nothing for an address.
+    // Returns a frame of an interpreter; nothing for an address.
     std::optional<InterpretedFrame> interpreted_frame(uint64_t word) { return interpreted_.describe(word); }
     // Returns the inlined functions at a user address, innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);

@@ -133,8 +133,8 @@ std::vector<uint64_t> compile_table(const ElfFile& file, const std::string& path
     Places places(file);
     Texts texts;
     sonde_table_head head{};
-    head.python = parts.python;
-    head.python_loop = parts.python_loop;
+    head.interpreter = parts.interpreter;
+    head.interpreter_loop = parts.interpreter_loop;
     head.path = texts.add(path);
     head.name = texts.add(path.substr(path.rfind('/') + 1));
     head.build_id = texts.add(file.build_id());

@@ -20,7 +20,7 @@ struct TableParts {
     std::span<const FunctionSymbol> functions;
     const LineTable* lines = nullptr;
     const InlineTable* inlined = nullptr;
-    uint32_t python = 0, python_loop = 0; // as in sonde_table_head
+    uint32_t interpreter = 0, interpreter_loop = 0; // as in sonde_table_head
 };
 
 // Returns the elements of the table. Omits rows whose address is not in the file, or lies beyond its first 4 GB.

@@ -33,13 +33,13 @@ std::string hexadecimal(uint64_t number) { return fmt::format("{:#x}", number); 
 // Unknown members are omitted, rather than written as empty strings.
 Json frame_json(const Frame& frame) {
     Json out;
-    if (frame.is_python)
-        out["language"] = "python";
+    if (frame.language)
+        out["language"] = frame.language;
     else
         out["address"] = hexadecimal(frame.address);
     if (!frame.function.empty())
         out["function"] = frame.function;
-    if (!frame.function.empty() && !frame.is_inlined && !frame.is_python)
+    if (!frame.function.empty() && !frame.is_inlined && !frame.language)
         out["offset"] = frame.offset;
     if (frame.is_inlined)
         out["inlined"] = true;

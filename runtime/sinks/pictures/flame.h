@@ -20,7 +20,7 @@ enum class FrameKind : uint8_t {
     User,        // a function of a program or library
     Inlined,     // a function that the compiler has inlined
     Kernel,      // a function of the kernel or of a module
-    Interpreted, // a function of a Python program
+    Interpreted, // a function that an interpreter executes
     Unknown,     // in no file, for example the code of a JIT compiler
 };
 

@@ -25,7 +25,7 @@ bool has_stack(const plan::Global& global) {
 }
 
 FrameKind kind_of(const Frame& frame) {
-    return frame.is_python      ? FrameKind::Interpreted
+    return frame.language       ? FrameKind::Interpreted
            : frame.is_kernel    ? FrameKind::Kernel
            : frame.is_inlined   ? FrameKind::Inlined
            : frame.file.empty() ? FrameKind::Unknown

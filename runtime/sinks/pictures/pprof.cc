@@ -8,6 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "base/elf_file.h"
 #include "base/protobuf.h"
 #include "runtime/sinks/metrics/families.h"
@@ -62,13 +64,13 @@ class Profile {
         ProtobufMessage out;
         out.number(LocationId, at->second);
         out.number(OfMapping, mapping(*last));
-        if (!last->is_python)
+        if (!last->language)
             out.number(Address, last->address);
         for (const Frame* frame = first; frame <= last; frame++) {
             const size_t colon = frame->source.rfind(':');
             const std::string source = frame->source.substr(0, colon);
             ProtobufMessage line;
-            line.number(OfFunction, function(frame->is_python ? frame->function : frame_name(*frame), source));
+            line.number(OfFunction, function(frame->language ? frame->function : frame_name(*frame), source));
             if (colon != std::string::npos)
                 line.number(Line, std::strtoull(frame->source.c_str() + colon + 1, nullptr, 10));
             out.message(Lines, line);
@@ -90,7 +92,7 @@ class Profile {
 
   private:
     uint64_t mapping(const Frame& frame) {
-        const std::string file = frame.is_python      ? "[python]"
+        const std::string file = frame.language       ? fmt::format("[{}]", frame.language)
                                  : frame.is_kernel    ? "[kernel.kallsyms]"
                                  : frame.file.empty() ? "[anon]"
                                                       : frame.file;
@@ -99,7 +101,7 @@ class Profile {
             return at->second;
         ProtobufMessage out;
         out.number(MappingId, at->second).number(FileName, text(file));
-        if (!frame.is_python && frame.file.starts_with('/'))
+        if (!frame.language && frame.file.starts_with('/'))
             if (const Result<ElfFile> elf = ElfFile::open(frame.file); elf)
                 out.number(BuildId, text(elf->build_id()));
         for (const uint32_t has : {HasFunctions, HasFilenames, HasLines, HasInlined})
