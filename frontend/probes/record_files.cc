@@ -112,10 +112,13 @@ Result<plan::ProbedFile> record(const std::string& path, const Places& places, D
     Result<ProgramIdentity> identity = identify_program(fd);
     if (!identity)
         return std::move(identity).error();
+    // Since Go 1.24, programs have a build-id in a section only, and not in the segment of notes.
+    const std::string& found_build =
+        identity->build_id.empty() && module ? module->file().build_id() : identity->build_id;
     for (const std::string& build : places.builds)
-        if (build != identity->build_id)
+        if (build != found_build)
             return Error(fmt::format("it was replaced while the script was translated: build-id {} has become {}",
-                                     build, identity->build_id.empty() ? "none" : identity->build_id));
+                                     build, found_build.empty() ? "none" : found_build));
     plan::ProbedFile out{
         path, identity->build_id, identity->size, identity->hash, module && may_move(module->file().elf()), {}};
     Result<std::string> header = read_at(fd, 0, sizeof(Elf64_Ehdr));

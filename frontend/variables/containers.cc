@@ -35,6 +35,33 @@ bool add_sequence(Binding& b, Text& text, hir::Expr* first, hir::Expr* count, co
     return add_walk(b, text, walk, level);
 }
 
+// `other` is the place in the ring. A place outside of the ring means that the memory is not a ring.
+bool add_ring(Binding& b, Text& text, const Ring& ring, Level level) {
+    const auto size = static_cast<int64_t>(size_of(ring.element));
+    if (!ring.first || !ring.count || !ring.position || !ring.capacity || size == 0)
+        return false;
+    Walk walk;
+    walk.first = ring.first;
+    walk.count = ring.count;
+    walk.more = {ring.position, ring.capacity};
+    walk.element = [&](const Cursor& cursor, Level inner) {
+        hir::Local *start = cursor.more[0], *capacity = cursor.more[1], *place = cursor.other;
+        hir::Expr* is_outside = b.binary(BinaryOp::Ge, b.get(place), b.get(capacity));
+        hir::Stmt* wrap = b.set(place, b.binary(BinaryOp::Sub, b.get(place), b.get(capacity)));
+        cursor.body.body.push_back(b.set(place, b.binary(BinaryOp::Add, b.get(start), b.get(cursor.index))));
+        cursor.body.body.push_back(b.make<hir::If>(b.expr.range, is_outside, wrap, nullptr));
+        hir::Expr* distance = b.binary(BinaryOp::Mul, b.get(place), b.number(size));
+        hir::Expr* shown =
+            text_of(b, object_at(b.binary(BinaryOp::Add, b.get(cursor.at), distance), ring.element), inner);
+        hir::Expr* is_inside =
+            b.make<hir::Logical>(b.expr.range, true, b.binary(BinaryOp::Ge, b.get(place), b.number(0)),
+                                 b.binary(BinaryOp::Lt, b.get(place), b.get(capacity)));
+        return b.ternary(is_inside, shown, b.string("?"));
+    };
+    walk.step = [](const Cursor&) {};
+    return add_walk(b, text, walk, level);
+}
+
 // `condition ? (value) : ()`
 bool add_optional(Binding& b, Text& text, hir::Expr* condition, const Place& value, Level level) {
     Text inner;

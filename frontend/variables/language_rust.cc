@@ -22,6 +22,7 @@
 #include "frontend/variables/layout.h"
 #include "frontend/variables/loops.h"
 #include "frontend/variables/reading.h"
+#include "frontend/variables/rust_containers.h"
 
 namespace sonde {
 
@@ -31,21 +32,6 @@ namespace {
 
 // Whether the record is a tuple: its members are __0, __1 and so on.
 bool is_numbered(const Type* record) { return !record->members.empty() && record->members[0].name == "__0"; }
-
-// Finds the first pointer inside of a value, depth first. A `Vec<T>` has it in `buf.inner.ptr.pointer.pointer` or a
-// similar chain of structures, depending on the version.
-std::optional<Place> first_pointer(Binding& b, const Place& place, int depth = 0) {
-    const Type* type = strip(place.type);
-    if (type && type->kind == Type::Pointer)
-        return place;
-    if (!is_record(type) || depth > 8)
-        return std::nullopt;
-    complete(type);
-    for (const TypeMember& member : type->members)
-        if (std::optional<Place> found = first_pointer(b, inside(b, place, member), depth + 1))
-            return found;
-    return std::nullopt;
-}
 
 // A slice or `str`: a pointer and a number of elements.
 bool add_slice(Binding& b, Text& text, const Place& place, Level level) {
@@ -71,8 +57,44 @@ bool add_vector(Binding& b, Text& text, const Place& place, bool is_text, Level 
     return is_text ? add_bytes(b, text, first, count) : add_sequence(b, text, first, count, arguments[0], level);
 }
 
+// The pointer inside of a value, if it has a length or a table of methods with it.
+std::optional<Place> wide_pointer(Binding& b, const Place& place, int depth = 0) {
+    const Type* type = strip(place.type);
+    if (!is_record(type) || depth > 8)
+        return std::nullopt;
+    complete(type);
+    if (find_member(type, "vtable") || find_member(type, "data_ptr"))
+        return place;
+    for (const TypeMember& member : type->members)
+        if (std::optional<Place> found = wide_pointer(b, inside(b, place, member), depth + 1))
+            return found;
+    return std::nullopt;
+}
+
+// An `Rc<str>`, `Rc<[T]>` or `Rc<dyn T>`: the pointer leads to the counters.
+bool add_shared_wide(Binding& b, Text& text, const Place& wide, Level level) {
+    if (find_member(wide.type, "vtable")) { // the type is known only at run time
+        add_record(b, text, wide, level);
+        return true;
+    }
+    std::optional<Place> data = field(b, wide, "data_ptr");
+    hir::Expr *counted = data ? load(b, *data, b.expr.range) : nullptr, *count = field_value(b, wide, "length");
+    const Type* target = data ? strip(strip(data->type)->target) : nullptr;
+    std::optional<TypeMember> value = find_member(target, "value");
+    if (!value)
+        value = find_member(target, "data");
+    if (!counted || !count || !value)
+        return false;
+    hir::Expr* first = b.plus(counted, static_cast<int64_t>(value->byte_offset));
+    if (target->name.ends_with("<str>"))
+        return add_bytes(b, text, first, count);
+    return add_sequence(b, text, first, count, value->type, level);
+}
+
 // A reference-counted value is stored after its counters.
 bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
+    if (std::optional<Place> wide = wide_pointer(b, place))
+        return add_shared_wide(b, text, *wide, level);
     std::optional<Place> pointer = first_pointer(b, place);
     hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
     if (!address)
@@ -85,62 +107,6 @@ bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
         return false;
     add_pretty(b, text, *value, level.behind_pointer());
     return true;
-}
-
-// A hash table with open addressing. It has a byte for each bucket, whose highest bit is clear if the bucket is used.
-// The buckets are before these bytes, in reverse order.
-bool add_hash(Binding& b, Text& text, const Place& place, bool is_map, Level level) {
-    std::optional<Place> table = field(b, place, is_map ? "base.table" : "base.map.table");
-    std::optional<Place> inner = table ? field(b, *table, "table") : std::nullopt;
-    std::optional<Place> control = inner ? field(b, *inner, "ctrl") : std::nullopt;
-    std::optional<Place> bytes = control ? first_pointer(b, *control) : std::nullopt;
-    hir::Expr* first = bytes ? load(b, *bytes, b.expr.range) : nullptr;
-    hir::Expr* count = inner ? field_value(b, *inner, "items") : nullptr;
-    const Type* element = table && !strip(table->type)->arguments.empty() ? strip(table->type)->arguments[0] : nullptr;
-    auto size = static_cast<int64_t>(size_of(element));
-    if (!first || !count || size == 0)
-        return false;
-    Walk walk;
-    walk.open = "{";
-    walk.close = "}";
-    walk.first = first;
-    walk.count = count;
-    Range range = b.expr.range;
-    // `other` is the bucket's index.
-    auto skip_empty = [&](const Cursor& cursor) {
-        constexpr int64_t max_skipped = 256;
-        hir::Expr* byte =
-            b.make<hir::Load>(range, b.binary(BinaryOp::Add, b.get(cursor.at), b.get(cursor.other)), 1u, false);
-        auto* loop = b.make<hir::Loop>(range);
-        loop->condition = b.make<hir::Logical>(range, true, b.binary(BinaryOp::Ge, byte, b.number(128)),
-                                               b.binary(BinaryOp::Lt, b.get(cursor.steps), b.number(max_skipped)));
-        auto* block = b.make<hir::Block>(range);
-        block->body = {b.set(cursor.other, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1))),
-                       b.set(cursor.steps, b.binary(BinaryOp::Add, b.get(cursor.steps), b.number(1)))};
-        loop->body = block;
-        cursor.body.body.push_back(b.set(cursor.steps, b.number(0)));
-        cursor.body.body.push_back(loop);
-    };
-    walk.element = [&](const Cursor& cursor, Level inner) {
-        skip_empty(cursor);
-        hir::Expr* distance =
-            b.binary(BinaryOp::Mul, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1)), b.number(size));
-        Place bucket = object_at(b.binary(BinaryOp::Sub, b.get(cursor.at), distance), element);
-        std::optional<Place> key = field(b, bucket, "__0"), value = field(b, bucket, "__1");
-        if (!key || !value)
-            return text_of(b, bucket, inner);
-        Text pair;
-        add_pretty(b, pair, *key, inner);
-        if (is_map) {
-            pair.literal("=");
-            add_pretty(b, pair, *value, inner);
-        }
-        return std::move(pair).finish(b);
-    };
-    walk.step = [&](const Cursor& cursor) {
-        cursor.body.body.push_back(b.set(cursor.other, b.binary(BinaryOp::Add, b.get(cursor.other), b.number(1))));
-    };
-    return add_walk(b, text, walk, level);
 }
 
 bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
@@ -283,6 +249,44 @@ bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value,
     return true;
 }
 
+// Adds the value inside of a structure that only wraps it.
+bool add_wrapped(Binding& b, Text& text, const Place& place, std::string_view name, Level level) {
+    struct Wrapper {
+        std::string_view scope, name, path;
+    };
+    static constexpr Wrapper wrappers[] = {
+        {"core::cell::", "UnsafeCell", "value"},
+        {"core::cell::", "Cell", "value.value"},
+        {"core::cell::", "RefCell", "value.value"},
+        {"core::cell::once::", "OnceCell", "inner.value"},
+        {"core::mem::manually_drop::", "ManuallyDrop", "value"},
+        {"core::mem::maybe_dangling::", "MaybeDangling", "__0"},
+        {"std::sync::", "Mutex", "data.value"},
+        {"std::sync::", "RwLock", "data.value"},
+        {"alloc::collections::binary_heap::", "BinaryHeap", "data"},
+    };
+    for (const Wrapper& wrapper : wrappers) {
+        // The scope can have more parts in some versions: `std::sync::poison::mutex::Mutex`.
+        if (!name.starts_with(wrapper.scope) || !name.ends_with("::" + std::string(wrapper.name)))
+            continue;
+        std::optional<Place> value = field(b, place, wrapper.path);
+        if (value)
+            add_pretty(b, text, *value, level);
+        return value.has_value();
+    }
+    if (!name.starts_with("core::sync::atomic::Atomic"))
+        return false;
+    std::optional<Place> value = field(b, place, name.ends_with("AtomicPtr") ? "p.value" : "v.value");
+    hir::Expr* number = value && is_scalar(value->type) ? load(b, *value, b.expr.range) : nullptr;
+    if (!number)
+        return false;
+    if (name.ends_with("AtomicBool"))
+        text.add(b.ternary(number, b.string("true"), b.string("false")));
+    else
+        add_pretty(b, text, *value, level);
+    return true;
+}
+
 // Rust's types have no common scope, so this accepts what no other language owns.
 bool is_rust(const Type&) { return true; }
 
@@ -302,7 +306,15 @@ bool add_rust(Binding& b, Text& text, const Place& place, Level level) {
     if (name == "alloc::rc::Rc" || name == "alloc::sync::Arc")
         return add_shared(b, text, place, level);
     if (name == "std::collections::hash::map::HashMap" || name == "std::collections::hash::set::HashSet")
-        return add_hash(b, text, place, name.ends_with("Map"), level);
+        return add_rust_hash(b, text, place, name.ends_with("Map"), level);
+    if (name == "alloc::collections::btree::map::BTreeMap" || name == "alloc::collections::btree::set::BTreeSet")
+        return add_rust_tree(b, text, place, name.ends_with("Map"), level);
+    if (name == "alloc::collections::vec_deque::VecDeque")
+        return add_rust_deque(b, text, place, level);
+    if (name == "alloc::collections::linked_list::LinkedList")
+        return add_rust_list(b, text, place, level);
+    if (add_wrapped(b, text, place, name, level))
+        return true;
     if (is_numbered(type)) {
         if (!level.is_open()) {
             text.literal("(...)");

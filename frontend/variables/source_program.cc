@@ -23,6 +23,7 @@
 #include "frontend/points/no_result.h"
 #include "frontend/variables/kernel_memory.h"
 #include "frontend/variables/location.h"
+#include "frontend/variables/reading.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
 
@@ -230,11 +231,49 @@ bool has_variable(const ResolvedPoint& point, std::string_view name) {
            std::ranges::any_of(point.prototype->members, [&](const TypeMember& one) { return one.name == name; });
 }
 
+namespace {
+
+// A variable that the probed lambda of C++ has captured: a member of the closure, to which clang's `this` and gcc's
+// `__closure` point. gcc also describes most of them as variables.
+struct Captured {
+    const Variable* pointer;
+    const Type* closure;
+    TypeMember member;
+};
+
+std::optional<Captured> find_captured(const std::vector<Variable>& variables, const std::string& name) {
+    for (const Variable& candidate : variables) {
+        const Type* pointer = strip(candidate.type);
+        const Type* closure = pointer && pointer->kind == Type::Pointer ? strip(pointer->target) : nullptr;
+        if ((candidate.name != "this" && candidate.name != "__closure") || !closure || closure->kind != Type::Struct ||
+            !closure->name.empty())
+            continue;
+        std::optional<TypeMember> member = find_member(closure, name);
+        if (!member)
+            member = find_member(closure, "__" + name);
+        if (member)
+            return Captured{&candidate, closure, *member};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
 std::optional<Place> named_variable(Binding& b, const std::string& name) {
     std::vector<Variable> variables = visible_variables(b, true);
+    const Variable* local = nullptr;
     for (const Variable& candidate : variables)
-        if (candidate.name == name)
-            return place_of_variable(b, candidate);
+        if (!local && candidate.name == name)
+            local = &candidate;
+    // A captured variable hides a global one.
+    if (std::optional<Captured> captured = find_captured(variables, name); captured && (!local || local->is_global)) {
+        std::optional<Place> pointer = place_of_variable(b, *captured->pointer);
+        hir::Expr* address = pointer ? load(b, *pointer, b.base_range()) : nullptr;
+        return address ? std::optional(inside(b, object_at(address, captured->closure), captured->member))
+                       : std::nullopt;
+    }
+    if (local)
+        return place_of_variable(b, *local);
     if (std::optional<int64_t> value =
             b.point.module->visible_enumerator(b.point.function, b.evaluation_address(), name))
         return constant_place(b, *value);
