@@ -60,6 +60,8 @@ std::string_view written_as(char kind) {
         return "$$vars";
     case SONDE_PYTHON_CONSTANT:
         return "$return";
+    case SONDE_PYTHON_EXCEPTION:
+        return "$exception";
     default:
         return "$";
     }
@@ -67,7 +69,7 @@ std::string_view written_as(char kind) {
 
 // Returns nullopt if there are too many steps, or a name is too long.
 std::optional<Steps> parse_steps(std::string_view text) {
-    constexpr std::string_view kinds = "$.[#@plvc";
+    constexpr std::string_view kinds = "$.[#@plvce";
     Steps out;
     for (size_t count = 0; !text.empty(); count++) {
         const char kind = text[0];
@@ -109,8 +111,13 @@ std::vector<Failure> failures(const Steps& steps, bool is_number) {
     const auto add = [&](python_value_status status, const char* reason) {
         out.push_back({status, fmt::format("{}: {}", reason, what)});
     };
-    if (!steps.begins_with_object())
+    if (steps.has(SONDE_PYTHON_EXCEPTION)) {
+        add(PYTHON_VALUE_NO_EXCEPTION, "the thread raises no exception");
+        if (steps.has(SONDE_PYTHON_ATTRIBUTE))
+            add(PYTHON_VALUE_NO_INSTANCE, "not an object yet, only `args` are known");
+    } else if (!steps.begins_with_object()) {
         add(PYTHON_VALUE_NO_FRAME, "no frame of Python here");
+    }
     if (steps.has(SONDE_PYTHON_VARIABLE))
         add(PYTHON_VALUE_NO_VARIABLE, "the function has no such variable");
     if (steps.has(SONDE_PYTHON_VARIABLE) || steps.has(SONDE_PYTHON_ATTRIBUTE))

@@ -42,6 +42,7 @@ u64 sonde_rt_float_text(struct sonde_slot* to, u64 len, struct sonde_float_work*
 /* States. */
 enum {
     FRAME,
+    EXCEPTION,
     VALUE,
     INT,
     OTHER,
@@ -71,6 +72,7 @@ enum {
     TYPE_BASIC_SIZE = 32,
     TYPE_MEMBERS = 240,
     TYPE_BASE = 256,
+    TYPE_BASES = 344,  /* tp_mro: a tuple with the class and all its bases */
     MEMBER_BYTES = 40, /* struct PyMemberDef: name, kind, offset */
     MEMBER_OBJECT = 6,
     MEMBER_OBJECT_OR_ERROR = 16,
@@ -629,6 +631,19 @@ INLINE long length_of(struct run* r, u64 object, u64 type, u64 flags, int wait) 
     return finish_number(r, w->word[0]);
 }
 
+/* Prints an exception: its class, and `count` arguments at an address. */
+INLINE long print_exception(struct run* r, u64 type, u64 arguments, u64 count, int wait) {
+    struct sonde_python_work* w = r->w;
+    if (GET(1, type + r->p->type_name))
+        return fail(r, PYTHON_VALUE_FAULT);
+    struct sonde_python_level* l = push(w, ITEMS, LIST, count && !is_open(w) ? T4('.', '.', '.', ')') : ')');
+    l->phase = OPENING;
+    l->at = arguments;
+    l->count = is_open(w) ? count : 0;
+    begin_chars(w, w->word[0], ~0ull >> 1, 1, C_NAME);
+    return 0;
+}
+
 INLINE long value(struct run* r, int wait) {
     struct sonde_python_work* w = r->w;
     const struct sonde_python* p = r->p;
@@ -735,17 +750,102 @@ INLINE long value(struct run* r, int wait) {
         u64 tuple = w->word[0];
         if (GET(1, tuple + SONDE_PYTHON_SIZE))
             return fail(r, PYTHON_VALUE_FAULT);
-        u64 count = w->word[0];
+        return print_exception(r, type, tuple + items, w->word[0], wait);
+    }
+    w->state = OTHER;
+    return 0;
+}
+
+/* Finds the exception at the address w->object. Up to 3.11, this is its value, and the word before is its class. If
+ * the value is not an object of the class, it has the arguments with which Python will call the class: no argument
+ * (null or None), a tuple of arguments, or one argument. Then the result is printed as if the object existed:
+ *
+ *     KeyError, ('key',)                       KeyError('key')
+ *     ZeroDivisionError, 'division by zero'    ZeroDivisionError('division by zero') */
+INLINE long exception(struct run* r, int wait) {
+    struct sonde_python_work* w = r->w;
+    const struct sonde_python* p = r->p;
+    u64 items = p->tuple_items ? p->tuple_items : SONDE_PYTHON_ITEMS;
+    u64 at = w->object, is_tuple = 0, count = 0;
+    if (p->version >= 12) {
+        if (GET(1, at))
+            return fail(r, PYTHON_VALUE_FAULT);
+        return w->word[0] ? found(r, w->word[0]) : fail(r, PYTHON_VALUE_NO_EXCEPTION);
+    }
+    if (GET(2, at - 8))
+        return fail(r, PYTHON_VALUE_FAULT);
+    u64 type = w->word[0], value = w->word[1];
+    if (!type)
+        return fail(r, PYTHON_VALUE_NO_EXCEPTION);
+    if (value) {
+        if (GET(2, value))
+            return fail(r, PYTHON_VALUE_FAULT);
+        u64 class = w->word[1];
+        if (GET(1, class + p->type_flags))
+            return fail(r, PYTHON_VALUE_FAULT);
+        u64 flags = w->word[0];
+        if (flags & IS_EXCEPTION) {
+            if (class == type)
+                return found(r, value);
+            if (GET(1, class + TYPE_BASES) || get(&w->word[1], 8, w->word[0] + SONDE_PYTHON_SIZE, wait))
+                return fail(r, PYTHON_VALUE_FAULT);
+            if (w->stage < w->word[1]) {
+                if (GET(1, w->word[0] + items + 8 * w->stage))
+                    return fail(r, PYTHON_VALUE_FAULT);
+                w->stage++;
+                return w->word[0] == type ? found(r, value) : 0;
+            }
+        }
+        is_tuple = !!(flags & IS_TUPLE);
+        if (get_name(r, class, wait))
+            return fail(r, PYTHON_VALUE_FAULT);
+        if (is_name(w->word[0], T8('N', 'o', 'n', 'e', 'T', 'y', 'p', 'e'), 8) && !(u8)w->word[1])
+            value = 0;
+    }
+    u64 arguments = is_tuple ? value + items : at;
+    w->word[0] = !!value;
+    if (is_tuple && GET(1, value + SONDE_PYTHON_SIZE))
+        return fail(r, PYTHON_VALUE_FAULT);
+    count = w->word[0];
+    u64 step = w->steps[1];
+    if (step == SONDE_PYTHON_CLASS_OF) {
+        if (w->to_number)
+            return fail(r, PYTHON_VALUE_NO_NUMBER);
         if (GET(1, type + p->type_name))
             return fail(r, PYTHON_VALUE_FAULT);
-        struct sonde_python_level* l = push(w, ITEMS, LIST, count && !is_open(w) ? T4('.', '.', '.', ')') : ')');
-        l->phase = OPENING;
-        l->at = tuple + items;
-        l->count = is_open(w) ? count : 0;
         begin_chars(w, w->word[0], ~0ull >> 1, 1, C_NAME);
         return 0;
     }
-    w->state = OTHER;
+    if (step == SONDE_PYTHON_LENGTH_OF)
+        return fail(r, PYTHON_VALUE_NO_LENGTH);
+    if (step == SONDE_PYTHON_ITEM)
+        return fail(r, PYTHON_VALUE_NO_ITEMS);
+    if (step != SONDE_PYTHON_ATTRIBUTE)
+        return w->to_number ? fail(r, PYTHON_VALUE_NO_NUMBER) : print_exception(r, type, arguments, count, wait);
+    if (*(u64*)w->names[1] != T4('a', 'r', 'g', 's'))
+        return fail(r, PYTHON_VALUE_NO_INSTANCE);
+    if (is_tuple) {
+        w->step = 1;
+        return found(r, value);
+    }
+    u64 next = w->steps[2];
+    if (next == SONDE_PYTHON_LENGTH_OF)
+        return finish_number(r, count);
+    if (next == SONDE_PYTHON_ITEM) {
+        w->step = 2;
+        return *(u64*)w->names[2] < count ? found(r, value) : fail(r, PYTHON_VALUE_NO_ITEM);
+    }
+    if (next == SONDE_PYTHON_ATTRIBUTE)
+        return fail(r, PYTHON_VALUE_NO_ATTRIBUTE);
+    if (w->to_number)
+        return fail(r, PYTHON_VALUE_NO_NUMBER);
+    if (next == SONDE_PYTHON_CLASS_OF) {
+        w->state = NEXT;
+        return put(r, T8('t', 'u', 'p', 'l', 'e', 0, 0, 0));
+    }
+    if (put(r, '('))
+        return 1;
+    push_container(r, ITEMS, LIST, count ? T2(',', ')') : ')', count)->at = arguments;
     return 0;
 }
 
@@ -1099,6 +1199,7 @@ INLINE long next(struct run* r, int wait) {
     static OUTLINE long name##_now(struct run* r) { return name(r, 0); }                                               \
     static OUTLINE long name##_wait(struct run* r) { return name(r, 1); }
 STATE(begin_frame)
+STATE(exception)
 STATE(value)
 STATE(value_of_int)
 STATE(value_of_other)
@@ -1130,6 +1231,8 @@ INLINE long step(struct run* r, int wait) {
     switch (r->w->state) {
     case FRAME:
         return RUN(begin_frame);
+    case EXCEPTION:
+        return RUN(exception);
     case VALUE:
         return RUN(value);
     case INT:
@@ -1185,9 +1288,10 @@ ONCE u64 sonde_rt_python_value(struct sonde_slot* to, struct sonde_python_work* 
     w->state = first == SONDE_PYTHON_VARIABLE || first == SONDE_PYTHON_PARAMETERS || first == SONDE_PYTHON_LOCALS ||
                        first == SONDE_PYTHON_VARIABLES || first == SONDE_PYTHON_CONSTANT
                    ? FRAME
-                   : VALUE;
+               : first == SONDE_PYTHON_EXCEPTION ? EXCEPTION
+                                                 : VALUE;
     w->object = address;
-    w->step = w->searching = w->depth = w->length = w->cut = w->used = w->number = w->ended = 0;
+    w->step = w->searching = w->stage = w->depth = w->length = w->cut = w->used = w->number = w->ended = 0;
     w->limit = MASK - 3;
     struct run r = {to->text, w, p};
     if (wait)

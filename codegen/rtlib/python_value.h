@@ -29,6 +29,8 @@ enum python_value_status {
     PYTHON_VALUE_NO_NUMBER, /* another type */
     PYTHON_VALUE_TOO_LARGE, /* the int does not fit into 64 bits */
     PYTHON_VALUE_TOO_LONG,  /* the search has taken too many steps */
+    PYTHON_VALUE_NO_EXCEPTION,
+    PYTHON_VALUE_NO_INSTANCE, /* up to 3.11: an attribute of an exception that is not an object yet */
 };
 
 /* A container, object or frame whose parts are being visited. */

@@ -50,11 +50,11 @@ struct ResolvedPoint;
 struct PythonPoint {
     uint32_t layout = 0; // index in ProbeEnvironment::python_layouts
     PythonPlace place;
-    bool is_return = false;
+    enum Event : uint8_t { Call, Return, Exception } event = Call;
     std::string file = {};     // a pattern for the path, or for its end
     std::string function = {}; // a pattern for the qualified name or, without a dot, for the name
     std::string script = {};   // only processes with this word in the command line; empty: all
-    // Of a return: the points of the function's calls, for `@entry`.
+    // Except for a call: the points of the function's calls, for `@entry`.
     std::shared_ptr<const std::vector<ResolvedPoint>> calls = nullptr;
 };
 

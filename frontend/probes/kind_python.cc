@@ -1,8 +1,8 @@
 // Resolves process("P").python("FILE").function("NAME"): functions of Python.
 //
-// A Python function has no address. Its probe is in the interpreter's loop, at the places that each call or each return
-// passes (languages/python/places.h). The handler compares the function's file and name with the point's patterns
-// (sema/python_points.h).
+// A Python function has no address. Its probe is in the interpreter, at the places that each call, each return or each
+// exception passes (languages/python/places.h). The handler compares the function's file and name with the point's
+// patterns (sema/python_points.h).
 //
 // P is a Python program (a script with `#!`), an interpreter, or any program that contains one. The interpreter is in
 // the program's own file, or in a library.
@@ -110,13 +110,25 @@ uint32_t number_of_layout(ProbeEnvironment& env, const sonde_python& layout) {
     return number;
 }
 
+constexpr const char* suffixes[] = {"", ".return", ".exception"}; // by PythonPoint::Event
+
+// The entries of the procedure linkage table through which a library calls PyTraceBack_Here().
+std::vector<uint64_t> stubs_of(const Interpreter& interpreter) {
+    std::vector<uint64_t> out;
+    for (const PltEntry& entry : interpreter.target.module->file().plt())
+        if (entry.name == "PyTraceBack_Here")
+            out.push_back(entry.address);
+    return out;
+}
+
 // A point for each place. Up to 3.10, a return of the loop is a return of the function.
-Result<std::vector<ResolvedPoint>> points_in(const Interpreter& interpreter, const std::string& text, bool is_return) {
+Result<std::vector<ResolvedPoint>> points_in(const Interpreter& interpreter, const std::string& text,
+                                             PythonPoint::Event event) {
     const ElfFile& file = interpreter.target.module->file().elf();
     const Architecture& architecture = interpreter.target.module->file().architecture();
     const PythonInterpreter& python = interpreter.python;
     std::vector<ResolvedPoint> out;
-    if (is_return && python.handlers.empty() && python.layout.version < 11) {
+    if (event == PythonPoint::Return && python.handlers.empty() && python.layout.version < 11) {
         FunctionPattern pattern;
         pattern.function = "_PyEval_EvalFrameDefault";
         for (const FunctionInstance& loop : interpreter.target.module->functions(pattern)) {
@@ -129,20 +141,23 @@ Result<std::vector<ResolvedPoint>> points_in(const Interpreter& interpreter, con
         if (!entry)
             return std::move(entry).error();
         for (ResolvedPoint& point : out)
-            point.python = PythonPoint{.place = (*entry)[0], .is_return = true};
+            point.python = PythonPoint{.place = (*entry)[0], .event = event};
         return out;
     }
-    Result<std::vector<PythonPlace>> places =
-        is_return ? python_returns(file, architecture, python) : python_calls(file, architecture, python);
+    Result<std::vector<PythonPlace>> places = event == PythonPoint::Return ? python_returns(file, architecture, python)
+                                              : event == PythonPoint::Exception
+                                                  ? python_exceptions(file, architecture, python, stubs_of(interpreter))
+                                                  : python_calls(file, architecture, python);
     if (!places)
         return std::move(places).error();
     for (const PythonPlace& place : *places) {
         std::optional<ResolvedPoint> point = point_at(interpreter.target, place.address);
         if (!point)
             return Error(fmt::format("`{}` has no code at {:#x}", file.path(), place.address));
-        point->point.pp = text + (is_return ? ".return" : "");
-        point->python = PythonPoint{.place = place, .is_return = is_return};
-        point->sharing.only = fmt::format("{} {} {} {}", place.opcode, place.frame, place.result, file.path());
+        point->point.pp = text + suffixes[event];
+        point->python = PythonPoint{.place = place, .event = event};
+        point->sharing.only =
+            fmt::format("{} {} {} {} {}", +event, place.opcode, place.frame, place.result, file.path());
         out.push_back(*std::move(point));
     }
     return out;
@@ -264,8 +279,10 @@ std::optional<Interpreter> interpreter_of(Resolving& resolving, const ProcessTar
     return *std::move(found);
 }
 
-// The points of all calls or of all returns, with what selects the function. Returns nothing after reporting an error.
-std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpreter& interpreter, bool is_return) {
+// The points of all calls, returns or exceptions, with what selects the function. Returns nothing after reporting an
+// error.
+std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpreter& interpreter,
+                                           PythonPoint::Event wanted) {
     const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
     const std::string text =
         fmt::format("{}.python({}).function({})", interpreter.target.text, quoted(file.text), quoted(function.text));
@@ -277,8 +294,8 @@ std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpret
         return {};
     }
     const std::string script = script_of(resolving);
-    const auto find = [&](bool returns) {
-        Result<std::vector<ResolvedPoint>> found = points_in(interpreter, text, returns);
+    const auto find = [&](PythonPoint::Event event) {
+        Result<std::vector<ResolvedPoint>> found = points_in(interpreter, text, event);
         if (!found)
             resolving.diags.report(DiagId::NoMatch, function.range, found.error().message);
         std::vector<ResolvedPoint> points = found ? *std::move(found) : std::vector<ResolvedPoint>();
@@ -294,9 +311,9 @@ std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpret
         }
         return points;
     };
-    std::vector<ResolvedPoint> out = find(is_return);
-    if (is_return && !out.empty()) {
-        const auto calls = std::make_shared<const std::vector<ResolvedPoint>>(find(false));
+    std::vector<ResolvedPoint> out = find(wanted);
+    if (wanted != PythonPoint::Call && !out.empty()) {
+        const auto calls = std::make_shared<const std::vector<ResolvedPoint>>(find(PythonPoint::Call));
         for (ResolvedPoint& point : out)
             point.python->calls = calls;
     }
@@ -310,6 +327,16 @@ std::vector<ResolvedPoint> resolve_python(Resolving& resolving) {
     if (!expect_argument(resolving, file, PointComponent::String))
         return {};
     const PointComponent* function = resolving.at(2);
+    if (function && (function->name == "line" || function->name == "statement")) {
+        // Each instruction of Python has its own place in the interpreter. So a probe of a line would be a probe of all
+        // instructions.
+        resolving.diags
+            .report(DiagId::Unsupported, function->range,
+                    "the interpreter of Python has no place that each line passes, so sonde cannot probe lines")
+            .help("probe the function around the line, `.function(\"NAME\")`, its `.return` or its `.exception`. "
+                  "`pyline()` is the current line, in these probes and in timers");
+        return {};
+    }
     if (!function || function->name != "function") {
         report_component(resolving, 2, {"function"});
         return {};
@@ -317,8 +344,8 @@ std::vector<ResolvedPoint> resolve_python(Resolving& resolving) {
     if (!expect_argument(resolving, *function, PointComponent::String))
         return {};
     const PointComponent* suffix = resolving.at(3);
-    if (suffix && suffix->name != "call" && suffix->name != "return") {
-        report_component(resolving, 3, {"call", "return"});
+    if (suffix && suffix->name != "call" && suffix->name != "return" && suffix->name != "exception") {
+        report_component(resolving, 3, {"call", "return", "exception"});
         return {};
     }
     if (suffix && (!expect_argument(resolving, *suffix, PointComponent::None) || !expect_end(resolving, 4)))
@@ -329,8 +356,11 @@ std::vector<ResolvedPoint> resolve_python(Resolving& resolving) {
         if (!interpreter)
             continue;
         const std::string name = suffix ? suffix->name : "";
+        const PythonPoint::Event event = name == "return"      ? PythonPoint::Return
+                                         : name == "exception" ? PythonPoint::Exception
+                                                               : PythonPoint::Call;
         std::ranges::move(resolving.env.listing ? listed_points(resolving, *interpreter, name)
-                                                : complete_points(resolving, *interpreter, name == "return"),
+                                                : complete_points(resolving, *interpreter, event),
                           std::back_inserter(points));
     }
     return points;

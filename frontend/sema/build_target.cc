@@ -222,7 +222,7 @@ hir::Expr* build_entry(Body& b, const ast::EntryExpr& expr) {
     // A handler that runs instead of its function runs at the entry.
     if (b.point && plan::traits(b.point->kind).decision == plan::Decision::Result)
         return build_expr(b, *expr.operand);
-    if (b.point && b.point->python && b.point->python->is_return && !b.inside_entry)
+    if (b.point && b.point->python && b.point->python->event != PythonPoint::Call && !b.inside_entry)
         return build_python_entry(b, with, expr);
     if (!with.at_entry) {
         b.context.report_once(DiagId::WrongContext, expr.range, "`@entry` can be used only in .return probes");

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "frontend/hir/jump_condition.h"
+#include "frontend/variables/python_frame.h"
 
 namespace sonde {
 namespace {
@@ -52,13 +53,15 @@ class Builder {
 
     hir::Expr* condition() {
         const sonde_python& layout = b_.context.env.python_layouts[python_.layout];
-        hir::Expr* frame = b_.make<hir::Register>(range_, python_.place.frame);
+        hir::Expr* frame = python_frame(b_.context.arena, range_, *b_.point, layout);
         hir::Expr* begins = nullptr;
-        if (layout.version < 11)
-            begins = python_.is_return ? has_returned(layout, frame) : is_first(layout, frame);
+        if (python_.event == PythonPoint::Exception)
+            begins = is_executing(layout, frame);
+        else if (layout.version < 11)
+            begins = is_return() ? has_returned(layout, frame) : is_first(layout, frame);
         else
             begins =
-                call(python_.is_return ? "__python_executes" : "__python_begins",
+                call(is_return() ? "__python_executes" : "__python_begins",
                      {frame, number(layout.frame_instr), number(python_.place.opcode), number(python_.place.also)});
         if (hir::Expr* settled = is_settled(layout, frame))
             begins = both(begins, settled);
@@ -85,15 +88,17 @@ class Builder {
 
     hir::Expr* name() {
         const sonde_python& layout = b_.context.env.python_layouts[python_.layout];
-        return text(layout, code_at(layout, b_.make<hir::Register>(range_, python_.place.frame)),
+        return text(layout, code_at(layout, python_frame(b_.context.arena, range_, *b_.point, layout)),
                     layout.code_qualname ? layout.code_qualname : layout.code_name);
     }
 
   private:
-    // Up to 3.10, the frame is known only at the entry.
+    bool is_return() const { return python_.event == PythonPoint::Return; }
+
+    // Up to 3.10, the frame of a return is known only at the entry.
     hir::Expr* code_at(const sonde_python& layout, hir::Expr* frame) {
         hir::Expr* code = load(plus(frame, layout.frame_code));
-        return layout.version < 11 && python_.is_return ? binder_.at_entry(code) : code;
+        return layout.version < 11 && is_return() ? binder_.at_entry(code) : code;
     }
     // A member of a code object that is a text.
     hir::Expr* text(const sonde_python& layout, hir::Expr* code, unsigned member) {
@@ -103,8 +108,8 @@ class Builder {
 
     std::vector<hir::Expr*> keys() {
         const sonde_python& layout = b_.context.env.python_layouts[python_.layout];
-        hir::Expr* frame = b_.make<hir::Register>(range_, python_.place.frame);
-        if (layout.version < 11 && python_.is_return)
+        hir::Expr* frame = python_frame(b_.context.arena, range_, *b_.point, layout);
+        if (layout.version < 11 && is_return())
             frame = binder_.at_entry(frame);
         return {call("pid", {}), frame};
     }
@@ -131,6 +136,13 @@ class Builder {
         hir::Expr* last = load(plus(frame, layout.frame_instr), 4);
         return both(compare(BinaryOp::Lt, last, 0),
                     compare(BinaryOp::Eq, b_.make<hir::Binary>(range_, BinaryOp::And, thrown, number(0xffffffff)), 0));
+    }
+    // C code, such as that of Cython, makes frames only for tracebacks. The interpreter does not execute these.
+    hir::Expr* is_executing(const sonde_python& layout, hir::Expr* frame) {
+        const PythonExceptionLayout exceptions = python_exception_layout(layout.version);
+        const auto state = [&] { return load(plus(frame, exceptions.frame_executing), 1); };
+        return both(compare(BinaryOp::Ge, state(), exceptions.first_executing),
+                    compare(BinaryOp::Le, state(), exceptions.last_executing));
     }
     // The result is not null, and the function has not yielded.
     hir::Expr* has_returned(const sonde_python& layout, hir::Expr* frame) {

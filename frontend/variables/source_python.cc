@@ -12,7 +12,9 @@
 //     $name$, $name$$                      text, also of the parts of parts
 //     $name->__len__, $name->__class__     number of elements, name of the class
 //     $$parms, $$locals, $$vars            `a=1 b='x'`
+//     $$file, $$line, $$depth              where the function begins, and how many functions wait for it
 //     $return                              in a .return probe: the result
+//     $exception                           in an .exception probe: the exception
 //
 // The reading is done by a routine, which gets the steps to the value as text (runtime/plan/python.h).
 #include <algorithm>
@@ -23,8 +25,10 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/variables/python_frame.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
+#include "languages/python/layouts.h"
 #include "runtime/plan/python.h"
 
 namespace sonde {
@@ -82,22 +86,57 @@ hir::Expr* read_python(Binding& b, hir::Expr* base, const std::string& steps, hi
 }
 
 hir::Expr* frame_of(Binding& b) {
-    hir::Expr* frame = b.make<hir::Register>(b.expr.range, b.point.python->place.frame);
+    const sonde_python& layout = b.binder.env.python_layouts[b.point.python->layout];
+    hir::Expr* frame = python_frame(b.binder.arena, b.expr.range, b.point, layout);
     // Up to 3.10, the probe at the return of the interpreter's loop gets the frame that the loop was called with.
     return b.saved(frame, b.point.is_return && !b.binder.inside_entry);
 }
 
+// The address of the exception, in the structure of the thread that executes the frame.
+hir::Expr* exception_of(Binding& b, hir::Expr* frame) {
+    const PythonPoint& python = *b.point.python;
+    const sonde_python& layout = b.binder.env.python_layouts[python.layout];
+    hir::Expr* here = b.make<hir::Register>(b.expr.range, b.point.architecture().registers().instruction_pointer);
+    const uint64_t offset_here = b.point.module->file().file_offset(b.point.address).value_or(0);
+    hir::Expr* runtime = b.make<hir::Binary>(b.expr.range, hir::BinaryOp::Add, here,
+                                             b.number(static_cast<int64_t>(layout.runtime - offset_here)));
+    hir::Expr* thread = b.binder.call(
+        "__python_thread", {runtime, frame, b.number(layout.runtime_interpreters), b.number(layout.interpreter_next),
+                            b.number(layout.interpreter_threads), b.number(layout.thread_next),
+                            b.number(layout.thread_cframe), b.number(layout.thread_frame)});
+    const unsigned offset = python_exception_layout(layout.version).thread_exception;
+    return b.make<hir::Binary>(b.expr.range, hir::BinaryOp::Add, thread, b.number(offset));
+}
+
+// `$$file`, `$$line` and `$$depth`, which are the same in each call or come from other frames.
+hir::Expr* fact(Binding& b, const std::string& name) {
+    const sonde_python& layout = b.binder.env.python_layouts[b.point.python->layout];
+    const auto member = [&](const char* function, std::initializer_list<unsigned> offsets) {
+        std::vector<hir::Expr*> arguments = {frame_of(b)};
+        for (const unsigned offset : offsets)
+            arguments.push_back(b.number(offset));
+        return b.binder.call(function, std::move(arguments));
+    };
+    if (name == "$$file")
+        return member("__python_file", {layout.frame_code, layout.code_file, layout.text_data, layout.text_wide});
+    if (name == "$$line")
+        return member("__python_line", {layout.frame_code, layout.code_first_line});
+    return member("__python_depth", {layout.frame_back, layout.frame_owner});
+}
+
 // `$$parms` and others.
 hir::Expr* python_summary(Binding& b) {
-    static const std::vector<std::string> names = {"$$parms", "$$locals", "$$vars"};
+    static const std::vector<std::string> names = {"$$parms", "$$locals", "$$vars", "$$file", "$$line", "$$depth"};
     static const sonde_python_step steps[] = {SONDE_PYTHON_PARAMETERS, SONDE_PYTHON_LOCALS, SONDE_PYTHON_VARIABLES};
     const auto found = std::ranges::find(names, b.expr.name);
     if (found == names.end())
         return refuse_summary(b, names);
     if (!ends_with_name(b))
         return nullptr;
-    return read_python(b, frame_of(b), std::string(1, static_cast<char>(steps[found - names.begin()])),
-                       hir::ValueType::String);
+    const auto which = static_cast<size_t>(found - names.begin());
+    if (which >= std::size(steps))
+        return fact(b, b.expr.name);
+    return read_python(b, frame_of(b), std::string(1, static_cast<char>(steps[which])), hir::ValueType::String);
 }
 
 hir::Expr* python_value(Binding& b) {
@@ -115,11 +154,13 @@ hir::Expr* python_value(Binding& b) {
     const hir::ValueType type = is_text     ? hir::ValueType::String
                                 : is_number ? hir::ValueType::Long
                                             : hir::ValueType::Unknown;
+    if (name == "exception" && b.point.python->event == PythonPoint::Exception && !b.binder.inside_entry)
+        return read_python(b, exception_of(b, frame_of(b)), static_cast<char>(SONDE_PYTHON_EXCEPTION) + *steps, type);
     if (name != "return")
         return read_python(b, frame_of(b), static_cast<char>(SONDE_PYTHON_VARIABLE) + name + *steps, type);
     // The result is in a register, or is a constant of the function.
     const PythonPoint& python = *b.point.python;
-    if (!python.is_return || b.binder.inside_entry)
+    if (python.event != PythonPoint::Return || b.binder.inside_entry)
         return b.fail(DiagId::WrongContext, b.base_range(), "`$return` can be used only in .return probes");
     const int result = b.point.is_return ? b.point.architecture().registers().result() : python.place.result;
     if (result < 0)

@@ -157,6 +157,22 @@ std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layo
     return in.failed() ? "the description of its memory is incomplete" : "";
 }
 
+// The byte is f_executing up to 3.9, f_state in 3.10 (0: executing), and since 3.11 the frame's owner (0: the thread's
+// stack, 1: a generator; others: the frame is only an object, or the interpreter's C code).
+PythonExceptionLayout python_exception_layout(unsigned minor_version) {
+    CHECK(minor_version >= first_python && minor_version <= last_python);
+    if (minor_version < 10)
+        return {.thread_exception = 96, .frame_executing = 116, .first_executing = 1, .last_executing = 1};
+    if (minor_version == 10)
+        return {.thread_exception = 96, .frame_executing = 108};
+    return {.thread_exception = minor_version == 11   ? 104u
+                                : minor_version == 12 ? 96u
+                                                      : 112u,
+            .object_frame = 24,
+            .frame_executing = minor_version == 11 ? 69u : 70u,
+            .last_executing = 1};
+}
+
 PythonOpcodes python_opcodes(unsigned minor_version) {
     switch (minor_version) {
     case 11:

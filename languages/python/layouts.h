@@ -17,6 +17,19 @@ sonde_python python_layout(unsigned minor_version);
 // on. Returns the reason if it does not begin with a description that sonde understands, or "".
 std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layout);
 
+// Members that only matter while an exception is being raised.
+struct PythonExceptionLayout {
+    // Of a thread: the exception. Up to 3.11 its value, with its class in the word before. If C code has raised it, the
+    // value is not an exception yet, but the arguments of its class.
+    unsigned thread_exception = 0;
+    // Of a frame object, the address of its frame. 0: the frame object is the frame.
+    unsigned object_frame = 0;
+    // Whether the interpreter executes a frame: this byte of the frame is in a range.
+    unsigned frame_executing = 0;
+    int first_executing = 0, last_executing = 0;
+};
+PythonExceptionLayout python_exception_layout(unsigned minor_version);
+
 // The numbers of bytecode instructions. 0: the version does not have the instruction.
 struct PythonOpcodes {
     // The beginning of a function, and after `yield` and `await`; three forms of the same instruction.

@@ -1,5 +1,6 @@
 #include "languages/python/places.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <span>
@@ -108,6 +109,14 @@ class Follower {
     const sonde_python& layout_;
 };
 
+std::string code_at(const ElfFile& file, uint64_t address, size_t size) {
+    std::string code(size, '\0');
+    const std::optional<uint64_t> offset = file.file_offset(address);
+    const ssize_t got = offset ? pread(file.fd(), code.data(), code.size(), static_cast<off_t>(*offset)) : 0;
+    code.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    return code;
+}
+
 Result<std::vector<PythonPlace>> places(const ElfFile& file, const Architecture& architecture,
                                         const PythonInterpreter& python,
                                         const std::vector<std::pair<unsigned, bool>>& wanted) {
@@ -119,10 +128,7 @@ Result<std::vector<PythonPlace>> places(const ElfFile& file, const Architecture&
         if (opcode == 0)
             continue;
         const uint64_t address = python.handlers[opcode];
-        std::string code(most_bytes, '\0');
-        const std::optional<uint64_t> offset = file.file_offset(address);
-        const ssize_t got = offset ? pread(file.fd(), code.data(), code.size(), static_cast<off_t>(*offset)) : 0;
-        code.resize(got > 0 ? static_cast<size_t>(got) : 0);
+        const std::string code = code_at(file, address, most_bytes);
         std::optional<PythonPlace> place = Follower(architecture, python.layout).follow(code, address, with_result);
         if (!place)
             return Error(fmt::format("the code of the bytecode instruction {} at {:#x} has an unknown form", opcode,
@@ -132,6 +138,21 @@ Result<std::vector<PythonPlace>> places(const ElfFile& file, const Architecture&
         out.push_back(*place);
     }
     return out;
+}
+
+// Whether the code contains a direct call of one of the targets.
+bool has_call(const Architecture& architecture, std::string_view code, uint64_t address,
+              std::span<const uint64_t> targets) {
+    for (size_t at = 0; at < code.size();) {
+        const std::optional<AnalyzedInstruction> one = architecture.analyze(code.substr(at));
+        if (!one)
+            return false;
+        at += one->instruction.length;
+        if (one->instruction.flow == Flow::Call &&
+            std::ranges::find(targets, one->instruction.target(address + at)) != targets.end())
+            return true;
+    }
+    return false;
 }
 
 } // namespace
@@ -162,6 +183,22 @@ Result<std::vector<PythonPlace>> python_returns(const ElfFile& file, const Archi
                    {codes.return_constant, false},
                    {codes.return_value_traced, true},
                    {codes.return_constant_traced, false}});
+}
+
+Result<std::vector<PythonPlace>> python_exceptions(const ElfFile& file, const Architecture& architecture,
+                                                   const PythonInterpreter& python, std::span<const uint64_t> stubs) {
+    const std::string context = fmt::format("cannot probe exceptions of Python in `{}`", file.path());
+    if (!python.note_exception)
+        return Error("it does not export PyTraceBack_Here()").in(context);
+    std::vector<uint64_t> targets(stubs.begin(), stubs.end());
+    targets.push_back(python.note_exception);
+    if (std::ranges::none_of(python.loop, [&](const auto& part) {
+            const std::string code = code_at(file, part.first, part.second - part.first);
+            return has_call(architecture, code, part.first, targets);
+        }))
+        return Error("the interpreter's loop does not call PyTraceBack_Here()").in(context);
+    // The argument is a frame object (python_exception_layout()).
+    return std::vector<PythonPlace>{{.address = python.note_exception, .frame = architecture.registers().arguments[0]}};
 }
 
 } // namespace sonde

@@ -1,8 +1,8 @@
-// Where to probe the calls and returns of Python functions in the interpreter's loop (3.11 and later).
+// Where to probe the calls, returns and exceptions of Python functions.
 //
-// The problem: if a Python function calls another one, the interpreter does not call the loop again. The loop only
-// changes to another frame, and continues with the function's first instruction, RESUME. So the handler of RESUME must
-// be probed. It has no symbol, and the frame is in a register that the compiler has chosen.
+// The problem (3.11 and later): if a Python function calls another one, the interpreter does not call the loop again.
+// The loop only changes to another frame, and continues with the function's first instruction, RESUME. So the handler
+// of RESUME must be probed. It has no symbol, and the frame is in a register that the compiler has chosen.
 //
 // The idea: the table of handlers gives the address. Each handler first stores the position in the bytecode in the
 // frame (`frame->instr_ptr = next_instr`). This store shows which register has the frame:
@@ -19,10 +19,15 @@
 // What would break this: an instruction that is reached by a jump from elsewhere. RESUME_CHECK jumps into the handler
 // of RESUME, so one call can pass two places. So handlers of probes compare the opcode in memory with that of the
 // place.
+//
+// Exceptions are simpler. The loop calls the exported function PyTraceBack_Here() for each function that an exception
+// passes. The argument is a frame object. C code calls the function, too, with frames that it has made only for a
+// traceback. Handlers ignore these frames, because the interpreter does not execute them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "arch/architecture.h"
@@ -50,5 +55,10 @@ Result<std::vector<PythonPlace>> python_calls(const ElfFile& file, const Archite
                                               const PythonInterpreter& python);
 Result<std::vector<PythonPlace>> python_returns(const ElfFile& file, const Architecture& architecture,
                                                 const PythonInterpreter& python);
+
+// The place that all exceptions pass. `stubs`: addresses through which the file may call PyTraceBack_Here().
+// Fails if the loop does not call the function, because a compiler has copied it into the loop.
+Result<std::vector<PythonPlace>> python_exceptions(const ElfFile& file, const Architecture& architecture,
+                                                   const PythonInterpreter& python, std::span<const uint64_t> stubs);
 
 } // namespace sonde

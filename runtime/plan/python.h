@@ -93,6 +93,7 @@ enum sonde_python_step {
     SONDE_PYTHON_LENGTH_OF = '#', /* the number of elements */
     SONDE_PYTHON_CLASS_OF = '@',  /* the name of the object's class */
     SONDE_PYTHON_CONSTANT = 'c',  /* of a frame's function: the one that its instruction returns */
+    SONDE_PYTHON_EXCEPTION = 'e', /* at an address: the exception; up to 3.11 its value, after its class */
     /* The text of many variables of a frame. */
     SONDE_PYTHON_PARAMETERS = 'p',
     SONDE_PYTHON_LOCALS = 'l',

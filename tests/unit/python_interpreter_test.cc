@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/architecture.h"
+#include "frontend/machine/plt.h"
 #include "languages/python/layouts.h"
 #include "languages/python/places.h"
 
@@ -57,6 +58,16 @@ TEST(PythonInterpreter, Installed) {
         ASSERT_TRUE(calls) << calls.error().message;
         Result<std::vector<PythonPlace>> returns = python_returns(*file, *architecture, one);
         ASSERT_TRUE(returns) << returns.error().message;
+        std::vector<uint64_t> stubs;
+        for (const PltEntry& entry : read_plt(*file))
+            if (entry.name == "PyTraceBack_Here")
+                stubs.push_back(entry.address);
+        Result<std::vector<PythonPlace>> exceptions = python_exceptions(*file, *architecture, one, stubs);
+        ASSERT_TRUE(exceptions) << exceptions.error().message;
+        EXPECT_EQ(exceptions->size(), 1u);
+        PythonInterpreter other = one;
+        other.note_exception = one.loop_entry; // the loop does not call itself
+        EXPECT_FALSE(python_exceptions(*file, *architecture, other, {}));
         const size_t expected[] = {1, 1, 1, 2, 2, 3}, expected_returns[] = {0, 0, 0, 1, 4, 4};
         EXPECT_EQ(calls->size(), expected[one.layout.version - first_python]);
         EXPECT_EQ(returns->size(), expected_returns[one.layout.version - first_python]);
