@@ -119,7 +119,7 @@ std::string Maps::declare() {
         declare(plan::maps::known, LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
     }
-    static_assert(SONDE_PYTHON_MOST == SONDE_INTERPRETERS_MOST);
+    static_assert(+SONDE_PYTHON_MOST == +SONDE_INTERPRETERS_MOST);
     if (bpf_.state.plan.tables & plan::UnwindTable) {
 #define LANGUAGE_RUNTIME(id, name, ...)                                                                                \
     declare(plan::maps::name, Array, 4, sizeof(sonde_##name), SONDE_INTERPRETERS_MOST);
