@@ -210,7 +210,7 @@ std::optional<Group> group_layout(const Type* group) {
                  .slot = array->target};
 }
 
-// What a search in tables needs: the offsets in a table, and its state.
+// The offsets in a table, and the state of the search for used slots.
 struct Tables {
     int64_t index, data, mask; // in a table
     hir::Local *group, *slot, *steps;
