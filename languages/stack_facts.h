@@ -1,8 +1,8 @@
 // Language runtimes: interpreters that execute functions without machine code, which stacks show.
 //
-// Each runtime is a folder beside this file, and a row in runtime/plan/language_runtimes.def, which also names its
-// parts elsewhere. It recognizes its interpreter in a program or library by symbols, and reads facts about it once for
-// each file. Handlers get the facts, and follow the interpreter's frames in the memory of processes.
+// Each runtime is a folder beside this file, and a row in runtime/plan/language_runtimes.def. The row's comment lists
+// the runtime's other parts. The folder's code recognizes the interpreter in a program or library by symbols, and reads
+// facts about it once for each file. Handlers get the facts, and follow the frames in the memory of processes.
 #pragma once
 
 #include <cstdint>

@@ -35,6 +35,7 @@
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/plan/python.h"
+#include "runtime/plan/ruby.h"
 #include "runtime/plan/saved_calls.h"
 #include "runtime/plan/stack.h"
 #include "runtime/plan/watch_events.h"

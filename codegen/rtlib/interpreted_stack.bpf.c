@@ -141,7 +141,8 @@ ONCE int sonde_rt_merge_interpreted(struct sonde_stacks* stacks, u64 most)
         return 0;
     struct interpreted p = {stacks, &stacks->walk};
     struct sonde_interpreter_walk* w = p.w;
-    w->native = w->taken = w->is_inside = w->replaces = w->out = w->is_cut = 0;
+    w->native = w->taken = w->replaces = w->out = w->is_cut = 0;
+    w->is_inside = w->is_early;
     LOOP(4 * (u32)most + 4, choose, &p);
     LOOP((u32)w->out, move, &p);
     stacks->user.depth = w->out;

@@ -57,7 +57,7 @@ static inline void begin_frames(struct sonde_stacks* stacks, u64 most)
 {
     struct sonde_interpreter_walk* w = &stacks->walk;
     stacks->interpreted.depth = w->begin = w->activations = w->last[0] = w->last[1] = 0;
-    w->removed[0] = w->removed[1] = 0;
+    w->removed[0] = w->removed[1] = w->is_early = 0;
     w->most = most;
 }
 /* Adds a frame. It may be the first one of an activation, whose address in the machine's stack is not known yet. */

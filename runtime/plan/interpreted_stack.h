@@ -22,7 +22,7 @@
 enum { SONDE_INTERPRETED_TOP = 0xfc, SONDE_INTERPRETED_LINE_BITS = 24 };
 /* Numbers that stand for no name: these, plus SONDE_INTERPRETED_KINDS times the language. */
 enum {
-    SONDE_INTERPRETED_UNREADABLE, /* the frame could not be read, so its callers are unknown */
+    SONDE_INTERPRETED_UNREADABLE, /* the frame could not be read */
     SONDE_INTERPRETED_UNNAMED,    /* the map of names was full or busy */
     SONDE_INTERPRETED_KINDS,
     SONDE_INTERPRETED_FIRST_NAME = SONDE_INTERPRETED_KINDS * SONDE_LANGUAGES,
@@ -70,6 +70,7 @@ struct sonde_interpreter_walk {
     /* Bits of functions of the user stack: the interpreter's loop; parts of it that the merge removes. */
     unsigned long long loops[SONDE_INTERPRETED_DEPTH / 64], removed[SONDE_INTERPRETED_DEPTH / 64];
     unsigned long long is_followed;        /* 1: the language's routine has found out which frames there are */
+    unsigned long long is_early;           /* 1: the innermost activation has not called the loop yet */
     unsigned long long most, number;       /* the largest number of frames; that of a name */
     struct sonde_identity names, contents; /* of a frame's texts; of everything that its word depends on */
     /* The activations of the loop. `entry`: for the first frame of each, an address in its part of the machine's stack,

@@ -7,6 +7,7 @@
 #include "file_table.h"
 #include "identity.h"
 #include "python_stack.h"
+#include "ruby_stack.h"
 
 enum { SONDE_STACK_MOST = 128, SONDE_STACK_WINDOW = 32 }; /* addresses, words; powers of two */
 enum sonde_stack_state {
@@ -120,6 +121,7 @@ struct sonde_stacks {
     union {
         struct sonde_interpreter_walk walk;
         struct sonde_python_walk python;
+        struct sonde_ruby_walk ruby;
     };
 };
 

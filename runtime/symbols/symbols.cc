@@ -342,8 +342,8 @@ Fd Symbols::make_table(File& file) {
     std::span<const FunctionSymbol> functions = *file.functions;
     if (!(tables_ & plan::SymbolTable))
         functions = {};
-    std::vector<uint64_t> table =
-        compile_table(file.elf, file.path, {&unwind, functions, &lines, &inlined, interpreter.number, interpreter.loop});
+    std::vector<uint64_t> table = compile_table(
+        file.elf, file.path, {&unwind, functions, &lines, &inlined, interpreter.number, interpreter.loop});
     return map_of(table);
 }
 

@@ -85,8 +85,8 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
     // The text of an address without a name begins with the address.
     std::string line = symbols.text(process, address, SONDE_SYMBOL_DATA | behind);
-    return (line.starts_with("0x") || sonde_is_interpreted_frame(address) ? " " : fmt::format(" {:#x} : ", address)) + line +
-           at_place(place) + "\n";
+    return (line.starts_with("0x") || sonde_is_interpreted_frame(address) ? " " : fmt::format(" {:#x} : ", address)) +
+           line + at_place(place) + "\n";
 }
 
 // Returns the lines for an address: first those of inlined functions, innermost first, then that of the function that
