@@ -20,7 +20,6 @@
 
 namespace sonde {
 
-using hir::BinaryOp;
 
 namespace {
 
