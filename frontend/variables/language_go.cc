@@ -20,7 +20,6 @@
 
 namespace sonde {
 
-
 namespace {
 
 // A channel: the elements are in a ring, from the place `recvx` on.
