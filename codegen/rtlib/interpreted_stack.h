@@ -73,11 +73,18 @@ static inline void end_activation(struct sonde_stacks* stacks, u64 entry) {
     w->begin = depth;
     w->activations++;
 }
-/* Whether the user stack has more calls of the loop than there are activations. Then nothing but the number shows that
- * the innermost one has not begun, or has ended. */
-static inline u64 has_idle_loop(struct sonde_stacks* stacks) {
+static inline u64 loops_of(struct sonde_interpreter_walk* w) {
+    return (u64)__builtin_popcountll(w->loops[0]) + (u64)__builtin_popcountll(w->loops[1]);
+}
+static inline u64 both_are_whole(struct sonde_stacks* stacks) {
+    return stacks->user.state == SONDE_STACK_WHOLE && stacks->interpreted.state == SONDE_STACK_WHOLE;
+}
+/* If the user stack has more calls of the loop than there are activations, the innermost one has not begun, or has
+ * ended: it stands for no function of the language. Nothing but the number shows this. The loop can have called
+ * functions at its end. */
+static inline void drop_idle_loop(struct sonde_stacks* stacks) {
     struct sonde_interpreter_walk* w = &stacks->walk;
-    u64 loops = (u64)__builtin_popcountll(w->loops[0]) + (u64)__builtin_popcountll(w->loops[1]);
-    return stacks->user.state == SONDE_STACK_WHOLE && stacks->interpreted.state == SONDE_STACK_WHOLE &&
-           loops > w->activations;
+    u64 word = w->loops[0] ? 0 : 1;
+    if (both_are_whole(stacks) && loops_of(w) > w->activations)
+        w->loops[word] &= w->loops[word] - 1;
 }

@@ -245,6 +245,15 @@ RT u64 sonde_rt_python_frame(struct python* p)
 
 /* ---- the list of frames ---- */
 
+/* In 3.11, a structure in the machine's stack belongs to each activation. It leads to the activation's current frame and
+ * to the structure of the activation that called it. */
+static inline void begin_cframe(struct python* p, u64 cframe)
+{
+    const struct sonde_python* at = p->layout;
+    p->w->cframe = cframe;
+    p->w->outer_cframe = read_user_word(cframe + at->thread_frame + 8);
+    p->w->outer_frame = read_user_word(p->w->outer_cframe + at->thread_frame);
+}
 static long take_frame(u64 i, struct python* p)
 {
     (void)i;
@@ -263,8 +272,9 @@ static long take_frame(u64 i, struct python* p)
             end_activation(p->stacks, this);
             return 0;
         }
-        /* In map memory: the verifier of Linux 6.1 takes it for the number that it was first, 0. */
-        w->is_entry = version == 11 && byte_at(w, at->frame_is_entry) == 1;
+        /* The loop sets the mark just after the frame has become the current one.
+         * In map memory: the verifier of Linux 6.1 takes it for the number that it was first, 0. */
+        w->is_entry = version == 11 && (byte_at(w, at->frame_is_entry) == 1 || w->frame == w->outer_frame);
         w->code = word_at(w, at->frame_code) & ~7ull;
         w->instr = version >= 11 ? word_at(w, at->frame_instr) : number_at(w, at->frame_instr);
         word = sonde_rt_python_frame(p);
@@ -279,7 +289,7 @@ static long take_frame(u64 i, struct python* p)
         end_activation(p->stacks, 1);
     if (w->is_entry) {
         end_activation(p->stacks, w->cframe);
-        w->cframe = read_user_word(w->cframe + at->thread_frame + 8); /* the previous one */
+        begin_cframe(p, w->outer_cframe);
     }
     return 0;
 }
@@ -288,11 +298,12 @@ static long take_frame(u64 i, struct python* p)
 static inline u64 current_frame(struct python* p, u64 thread)
 {
     const struct sonde_python* at = p->layout;
-    p->w->cframe = 0;
     if (!at->thread_cframe)
         return read_user_word(thread + at->thread_frame);
-    p->w->cframe = read_user_word(thread + at->thread_cframe);
-    return p->w->cframe ? read_user_word(p->w->cframe + at->thread_frame) : 0;
+    u64 cframe = read_user_word(thread + at->thread_cframe);
+    if (at->version == 11)
+        begin_cframe(p, cframe);
+    return cframe ? read_user_word(cframe + at->thread_frame) : 0;
 }
 static inline u64 is_this_thread(struct python* p, u64 thread)
 {
@@ -562,7 +573,7 @@ ONCE int sonde_rt_follow_python(struct sonde_stacks* stacks, u64 most)
         return 0;
     follow_frames(&p, most);
     if (p.layout->version <= 10)
-        stacks->walk.loops[0] &= ~has_idle_loop(stacks);
+        drop_idle_loop(stacks);
     stacks->walk.is_followed = 1;
     return 0;
 }

@@ -335,12 +335,8 @@ ONCE int sonde_rt_follow_ruby(struct sonde_stacks* stacks, u64 most)
     LOOP(3 * (u32)most + MOST_OTHERS, take_frame, &p);
     LOOP(SONDE_STACK_MOST, remove_core, &p);
     /* Ruby adds a frame just before it calls rb_vm_exec(), and removes the frame before rb_vm_exec() returns. */
-    u64 loops = (u64)__builtin_popcountll(w->loops[0]) + (u64)__builtin_popcountll(w->loops[1]);
-    w->is_early = stacks->user.state == SONDE_STACK_WHOLE && stacks->interpreted.state == SONDE_STACK_WHOLE &&
-                  loops < w->activations;
-    u64 word = w->loops[0] ? 0 : 1;
-    if (has_idle_loop(stacks))
-        w->loops[word] &= w->loops[word] - 1;
+    w->is_early = both_are_whole(stacks) && loops_of(w) < w->activations;
+    drop_idle_loop(stacks);
     w->is_followed = 1;
     return 0;
 }

@@ -24,7 +24,7 @@ struct sonde_python_walk {
     struct sonde_interpreter_walk all;
     unsigned long long loop, is_early; /* while it is searched: the loop's linked address; 1: a file has no table yet */
     unsigned long long thread_pointer, interpreter, thread, fallback;
-    unsigned long long frame, cframe, code, instr, shown, is_entry;
+    unsigned long long frame, cframe, outer_cframe, outer_frame, code, instr, shown, is_entry;
     unsigned long long words[SONDE_PYTHON_WALK_WORDS]; /* of a frame or a code object */
     unsigned long long name, file;                     /* addresses of texts */
     /* The search for the line: the table, the part of it in `window`, and the position. */
