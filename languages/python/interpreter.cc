@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_cursor.h"
-#include "base/debug/call_frames.h"
+#include "languages/interpreter_file.h"
 #include "languages/python/layouts.h"
 
 namespace sonde {
@@ -23,14 +23,14 @@ class Reader {
 
     Result<std::optional<PythonInterpreter>> read() {
         find_symbols();
-        if (!loop_.address || file_.is_32_bit())
+        if (!loop_.address || file_.elf().is_32_bit())
             return std::optional<PythonInterpreter>();
         if (!runtime_.address)
-            return Error(fmt::format("`{}` is older than Python 3.7; sonde supports 3.{} to 3.{}", file_.path(),
+            return Error(fmt::format("`{}` is older than Python 3.7; sonde supports 3.{} to 3.{}", file_.elf().path(),
                                      first_python, last_python));
         if (Result<void> known = find_version(); !known)
-            return std::move(known).error().in(fmt::format("cannot read Python's data in `{}`", file_.path()));
-        const ElfSegment* code = segment_at(loop_.address);
+            return std::move(known).error().in(fmt::format("cannot read Python's data in `{}`", file_.elf().path()));
+        const ElfSegment* code = file_.code_at(loop_.address);
         if (!code)
             return std::optional<PythonInterpreter>();
         const auto distance = [&](uint64_t address) { return address ? address - (code->address - code->offset) : 0; };
@@ -46,28 +46,21 @@ class Reader {
     }
 
   private:
-    struct Symbol {
-        uint64_t address = 0, size = 0;
-    };
+    using Symbol = InterpreterFile::Symbol;
 
     void find_symbols() {
-        file_.for_each_symbol([&](const ElfSymbol& symbol) {
-            if (symbol.section == SHN_UNDEF)
-                return true;
-            const auto take = [&](std::string_view name, auto& to) {
-                if (symbol.name == name)
-                    to = {symbol.address, symbol.size};
-            };
-            take("_PyEval_EvalFrameDefault", loop_);
-            take("_PyRuntime", runtime_);
-            take("Py_Version", version_);
-            if (symbol.name == "PyCode_Type")
-                code_type_ = symbol.address;
-            else if (symbol.name == "PyUnicode_Type")
-                unicode_type_ = symbol.address;
-            else if (symbol.name == "PyTraceBack_Here")
-                out_.note_exception = symbol.address;
-            else if (symbol.name.starts_with("_PyEval_EvalFrameDefault.") && symbol.size)
+        Symbol code_type, unicode_type, note_exception;
+        file_.find({{"_PyEval_EvalFrameDefault", &loop_},
+                    {"_PyRuntime", &runtime_},
+                    {"Py_Version", &version_},
+                    {"PyCode_Type", &code_type},
+                    {"PyUnicode_Type", &unicode_type},
+                    {"PyTraceBack_Here", &note_exception}});
+        code_type_ = code_type.address;
+        unicode_type_ = unicode_type.address;
+        out_.note_exception = note_exception.address;
+        file_.elf().for_each_symbol([&](const ElfSymbol& symbol) {
+            if (symbol.section != SHN_UNDEF && symbol.name.starts_with("_PyEval_EvalFrameDefault.") && symbol.size)
                 parts_.emplace_back(symbol.address, symbol.address + symbol.size);
             return true;
         });
@@ -76,7 +69,7 @@ class Reader {
     Result<void> find_version() {
         unsigned minor = 0;
         if (version_.address) {
-            const std::string bytes = data(version_.address, 4);
+            const std::string bytes = file_.data(version_.address, 4);
             uint32_t number = 0; // 0x030b02f0 for 3.11.2
             if (bytes.size() == sizeof number)
                 std::memcpy(&number, bytes.data(), sizeof number);
@@ -96,7 +89,8 @@ class Reader {
                 fmt::format("it is Python {}; sonde supports 3.{} to 3.{}", out_.version, first_python, last_python));
         out_.layout = python_layout(minor);
         if (minor >= 13)
-            if (std::string_view why = read_debug_offsets(data(runtime_.address, 1024), out_.layout); !why.empty())
+            if (std::string_view why = read_debug_offsets(file_.data(runtime_.address, 1024), out_.layout);
+                !why.empty())
                 return Error(fmt::format("it is Python {}, but {}", out_.version, why));
         return {};
     }
@@ -104,7 +98,7 @@ class Reader {
     // Before 3.11 only texts show the version: the name for files with compiled code, such as `cpython-38`.
     std::optional<unsigned> version_by_tag() const {
         constexpr char before[] = "\0cpython-3";
-        const std::string_view text = file_.section_data(".rodata");
+        const std::string_view text = file_.elf().section_data(".rodata");
         const std::string_view tag(before, sizeof before - 1);
         std::optional<unsigned> out;
         for (size_t at = text.find(tag); at != std::string_view::npos; at = text.find(tag, at + 1)) {
@@ -128,7 +122,7 @@ class Reader {
             return;
         relocate();
         std::vector<std::vector<uint64_t>> found;
-        for (const ElfSection& section : file_.sections()) {
+        for (const ElfSection& section : file_.elf().sections()) {
             if (section.type != SHT_PROGBITS || !(section.flags & SHF_ALLOC) || (section.flags & SHF_EXECINSTR))
                 continue;
             std::vector<uint64_t> run;
@@ -139,7 +133,7 @@ class Reader {
                 run.clear();
                 in_loop = 0;
             };
-            const std::string_view bytes = file_.section_data(section.name);
+            const std::string_view bytes = file_.elf().section_data(section.name);
             for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
                 uint64_t value = 0;
                 std::memcpy(&value, bytes.data() + at, sizeof value);
@@ -160,7 +154,7 @@ class Reader {
 
     // In a library, the loader writes the addresses. A relocation without a symbol has the address as its addend.
     void relocate() {
-        for (const Elf64_Rela& entry : values_in<Elf64_Rela>(file_.section_data(".rela.dyn")))
+        for (const Elf64_Rela& entry : values_in<Elf64_Rela>(file_.elf().section_data(".rela.dyn")))
             if (ELF64_R_SYM(entry.r_info) == 0 && is_code(static_cast<uint64_t>(entry.r_addend)))
                 relocated_[entry.r_offset] = static_cast<uint64_t>(entry.r_addend);
     }
@@ -177,38 +171,14 @@ class Reader {
                 out_.loop.push_back(part);
         std::vector<uint64_t> outside;
         std::ranges::copy_if(out_.handlers, std::back_inserter(outside), [&](uint64_t at) { return !is_known(at); });
-        if (outside.empty())
-            return;
-        const ElfSection* frames = file_.find_section(".eh_frame");
-        if (!frames)
-            return;
-        for_each_fde(file_.section_data(".eh_frame"), frames->address, CfiKind::EhFrame, 8, [&](const Fde& fde) {
-            if (std::ranges::any_of(outside, [&](uint64_t at) { return at >= fde.begin && at < fde.end; }))
-                out_.loop.emplace_back(fde.begin, fde.end);
-            return true;
-        });
+        for (const InterpreterFile::Range& part : file_.functions_with(outside))
+            out_.loop.push_back(part);
     }
 
     bool is_in_loop(uint64_t address) const { return address - loop_.address < loop_.size; }
-    const ElfSegment* segment_at(uint64_t address) const {
-        for (const ElfSegment& segment : file_.segments())
-            if (segment.executable && address - segment.address < segment.file_size)
-                return &segment;
-        return nullptr;
-    }
-    bool is_code(uint64_t address) const { return segment_at(address) != nullptr; }
+    bool is_code(uint64_t address) const { return file_.code_at(address) != nullptr; }
 
-    std::string data(uint64_t address, size_t size) const {
-        for (const ElfSection& section : file_.sections()) {
-            if (section.type != SHT_PROGBITS || address - section.address >= section.size)
-                continue;
-            const std::string_view bytes = file_.section_data(section.name);
-            return std::string(bytes.substr(std::min<size_t>(bytes.size(), address - section.address), size));
-        }
-        return "";
-    }
-
-    const ElfFile& file_;
+    const InterpreterFile file_;
     PythonInterpreter out_;
     Symbol loop_, runtime_, version_;
     uint64_t code_type_ = 0, unicode_type_ = 0;

@@ -9,9 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "arch/architecture.h"
 #include "base/byte_cursor.h"
-#include "base/debug/call_frames.h"
+#include "languages/interpreter_file.h"
 
 namespace sonde {
 namespace {
@@ -47,12 +46,17 @@ constexpr uint64_t smallest_core = 4096; // bytes of code
 
 class Reader {
   public:
-    explicit Reader(const ElfFile& file)
-        : file_(file), architecture_(architecture_of(file.machine(), file.is_32_bit())) {}
+    explicit Reader(const ElfFile& file) : file_(file) {}
 
     Result<std::optional<RubyInterpreter>> read() {
-        find_symbols();
-        if (!version_.address || !thread_.address || file_.is_32_bit() || !architecture_)
+        // Only an interpreter defines rb_cThread.
+        Symbol thread;
+        file_.find({{"ruby_api_version", &version_},
+                    {"ruby_version", &version_text_},
+                    {"rb_cThread", &thread},
+                    {"rb_vm_exec", &loop_},
+                    {"rb_id2str", &name_}});
+        if (!version_.address || !thread.address || file_.elf().is_32_bit() || !file_.architecture())
             return std::optional<RubyInterpreter>();
         if (Result<void> known = find_version(); !known)
             return std::move(known).error();
@@ -67,39 +71,20 @@ class Reader {
     }
 
   private:
-    struct Symbol {
-        uint64_t address = 0, size = 0;
-    };
+    using Symbol = InterpreterFile::Symbol;
 
     Error unsupported(std::string_view reason) const {
         return Error(fmt::format("it is Ruby {}, but sonde {}", out_.version, reason));
     }
 
-    void find_symbols() {
-        file_.for_each_symbol([&](const ElfSymbol& symbol) {
-            if (symbol.section == SHN_UNDEF)
-                return true;
-            const auto take = [&](std::string_view name, Symbol& to) {
-                if (symbol.name == name)
-                    to = {symbol.address, symbol.size};
-            };
-            take("ruby_api_version", version_);
-            take("ruby_version", version_text_);
-            take("rb_cThread", thread_); // only an interpreter defines it
-            take("rb_vm_exec", loop_);
-            take("rb_id2str", name_);
-            return true;
-        });
-    }
-
     Result<void> find_version() {
         std::array<uint32_t, 3> api{};
-        const std::string bytes = data(version_.address, sizeof api);
+        const std::string bytes = file_.data(version_.address, sizeof api);
         if (bytes.size() == sizeof api)
             std::memcpy(api.data(), bytes.data(), sizeof api);
         if (api[0] == 0 || api[0] > 99 || api[1] > 99)
             return Error("it does not say which version of Ruby it is");
-        const std::string text = data(version_text_.address, std::min<uint64_t>(version_text_.size, 16));
+        const std::string text = file_.data(version_text_.address, std::min<uint64_t>(version_text_.size, 16));
         out_.version = text.empty() ? fmt::format("{}.{}", api[0], api[1]) : text.substr(0, text.find('\0'));
         if (api[0] != 3 || api[1] != 1)
             return Error(fmt::format("it is Ruby {}; sonde supports 3.1", out_.version));
@@ -110,14 +95,15 @@ class Reader {
     // symbol.
     bool find_thread_slot() {
         // The tables of thread-local blocks are those of glibc.
-        if (file_.section_data(".dynstr").find(std::string_view("\0libc.so.6\0", 11)) == std::string_view::npos)
+        if (file_.elf().section_data(".dynstr").find(std::string_view("\0libc.so.6\0", 11)) == std::string_view::npos)
             return false;
-        const std::vector<Elf64_Sym> symbols = values_in<Elf64_Sym>(file_.section_data(".dynsym"));
-        const std::string_view names = file_.section_data(".dynstr");
-        for (const Elf64_Rela& entry : values_in<Elf64_Rela>(file_.section_data(".rela.dyn"))) {
+        const std::vector<Elf64_Sym> symbols = values_in<Elf64_Sym>(file_.elf().section_data(".dynsym"));
+        const std::string_view names = file_.elf().section_data(".dynstr");
+        for (const Elf64_Rela& entry : values_in<Elf64_Rela>(file_.elf().section_data(".rela.dyn"))) {
             const uint64_t index = ELF64_R_SYM(entry.r_info);
             const auto type = static_cast<uint32_t>(ELF64_R_TYPE(entry.r_info));
-            if (architecture_->dynamic_relocation(type) != DynamicRelocation::ThreadModule || index >= symbols.size())
+            if (file_.architecture()->dynamic_relocation(type) != DynamicRelocation::ThreadModule ||
+                index >= symbols.size())
                 continue;
             const Elf64_Sym& symbol = symbols[index];
             if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size() ||
@@ -125,30 +111,27 @@ class Reader {
                 continue;
             out_.layout.thread_slot = entry.r_offset; // a distance when the code's segment is known (find_loop())
             out_.layout.thread_offset = static_cast<unsigned>(symbol.st_value);
-            out_.layout.thread_table = architecture_->thread_storage().table;
+            out_.layout.thread_table = file_.architecture()->thread_storage().table;
             return true;
         }
         return false;
     }
 
     bool find_loop() {
-        const ElfSegment* code = segment_at(loop_.address);
+        const ElfSegment* code = file_.code_at(loop_.address);
         if (!loop_.address || !loop_.size || !code)
             return false;
-        std::set<uint64_t> called;
-        follow(loop_.address, loop_.size, [&](const Instruction& one, uint64_t next) {
+        std::vector<uint64_t> called;
+        file_.follow(loop_, [&](const Instruction& one, uint64_t next) {
             if (one.flow == Flow::Call)
-                called.insert(one.target(next));
+                called.push_back(one.target(next));
             return true;
         });
-        std::pair<uint64_t, uint64_t> core;
-        if (const ElfSection* frames = file_.find_section(".eh_frame"))
-            for_each_fde(file_.section_data(".eh_frame"), frames->address, CfiKind::EhFrame, 8, [&](const Fde& fde) {
-                if (called.contains(fde.begin) && fde.end - fde.begin > core.second - core.first)
-                    core = {fde.begin, fde.end};
-                return true;
-            });
-        if (core.second - core.first < smallest_core || !segment_at(core.first))
+        InterpreterFile::Range core;
+        for (const InterpreterFile::Range& function : file_.functions_with(called))
+            if (function.second - function.first > core.second - core.first)
+                core = function;
+        if (core.second - core.first < smallest_core || !file_.code_at(core.first))
             return false;
         out_.loop = {core, {loop_.address, loop_.address + loop_.size}};
         std::ranges::sort(out_.loop);
@@ -171,11 +154,11 @@ class Reader {
                 tail = one.target(next);
             return true;
         };
-        follow(name_.address, name_.size, collect);
+        file_.follow(name_, collect);
         if (tail - name_.address >= name_.size)
-            follow(tail, tail_size, collect);
+            file_.follow({tail, tail_size}, collect);
         for (const uint64_t place : places) {
-            const std::string bytes = data(place, out_.layout.symbols_ids + sizeof(uint64_t));
+            const std::string bytes = file_.data(place, out_.layout.symbols_ids + sizeof(uint64_t));
             uint32_t last = 0;
             if (!places.contains(place + out_.layout.symbols_ids) || bytes.size() < out_.layout.symbols_ids)
                 continue;
@@ -189,41 +172,12 @@ class Reader {
         return false;
     }
 
-    // Decodes the instructions of a function in a straight line.
-    template <typename Visit> void follow(uint64_t address, uint64_t size, const Visit& visit) const {
-        const std::string code = data(address, size);
-        for (size_t at = 0; at < code.size();) {
-            const std::optional<Instruction> one = architecture_->decode(std::string_view(code).substr(at));
-            if (!one || !visit(*one, address + at + one->length))
-                return;
-            at += one->length;
-        }
-    }
-
-    const ElfSegment* segment_at(uint64_t address) const {
-        for (const ElfSegment& segment : file_.segments())
-            if (segment.executable && address - segment.address < segment.file_size)
-                return &segment;
-        return nullptr;
-    }
-
-    std::string data(uint64_t address, size_t size) const {
-        for (const ElfSection& section : file_.sections()) {
-            if (section.type != SHT_PROGBITS || address - section.address >= section.size)
-                continue;
-            const std::string_view bytes = file_.section_data(section.name);
-            return std::string(bytes.substr(std::min<size_t>(bytes.size(), address - section.address), size));
-        }
-        return "";
-    }
-
     static constexpr size_t tail_size = 160; // bytes of the function that finds a symbol
     static constexpr uint32_t most_built_in = 4096;
 
-    const ElfFile& file_;
-    const Architecture* architecture_;
+    const InterpreterFile file_;
     RubyInterpreter out_;
-    Symbol version_, version_text_, thread_, loop_, name_;
+    Symbol version_, version_text_, loop_, name_;
     uint64_t to_distance_ = 0;
 };
 
