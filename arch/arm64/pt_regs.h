@@ -19,7 +19,9 @@ enum { /* by role; x0 to x30 are at 8 times their numbers */
        SONDE_REGS_KEPT1 = SONDE_REGS_ORIG_X0,
        SONDE_REGS_NARROW1 = 0,
        SONDE_REGS_NARROW2 = 8,
-       SONDE_REGS_NARROW5 = 32
+       SONDE_REGS_NARROW5 = 32,
+       SONDE_REGS_PHP_FRAME = 216, /* in PHP's loop, as gcc compiles it (Zend/zend_execute.c) */
+       SONDE_REGS_PHP_INSTRUCTION = 224
 };
 
 /* The registers of a call's arguments are in this part. */

@@ -34,6 +34,7 @@
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
+#include "runtime/plan/php.h"
 #include "runtime/plan/python.h"
 #include "runtime/plan/ruby.h"
 #include "runtime/plan/saved_calls.h"

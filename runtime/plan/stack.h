@@ -6,6 +6,7 @@
 #include "../../arch/host/kernel_places.h"
 #include "file_table.h"
 #include "identity.h"
+#include "php_stack.h"
 #include "python_stack.h"
 #include "ruby_stack.h"
 
@@ -122,6 +123,7 @@ struct sonde_stacks {
         struct sonde_interpreter_walk walk;
         struct sonde_python_walk python;
         struct sonde_ruby_walk ruby;
+        struct sonde_php_walk php;
     };
 };
 
