@@ -106,7 +106,8 @@ static long choose(u64 i, struct interpreted* p)
         u64 entry = w->entry[taken], end = n + 1 < s->user.depth ? m->sp[masked(n + 1, SONDE_STACK_MOST - 1)] : ~0ull;
         if (entry < end) {
             w->is_inside = 1;
-            w->replaces = entry == 1 || entry >= m->sp[n];
+            /* Masked again: the verifier of Linux 6.12 has lost the bounds of `n` here. */
+            w->replaces = entry == 1 || entry >= m->sp[masked(n, SONDE_STACK_MOST - 1)];
             return 0;
         }
     }
