@@ -40,9 +40,11 @@ Fd load(uint32_t type, const bpf_insn* code, size_t count, uint32_t attach_type)
 }
 
 bool has_may_goto() {
-    // may_goto +0 (6.9, "bpf: Introduce may_goto instruction"); r0 = 0; exit
+    // may_goto +1 (6.9, "bpf: Introduce may_goto instruction"); r0 = 0; r0 = 0; exit. Older kernels, such as 6.12,
+    // refuse the distance 0.
     const bpf_insn code[] = {
-        {0xe5, 0, 0, 0, 0},
+        {0xe5, 0, 0, 1, 0},
+        {0xb7, 0, 0, 0, 0},
         {0xb7, 0, 0, 0, 0},
         {0x95, 0, 0, 0, 0},
     };
