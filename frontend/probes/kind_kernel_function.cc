@@ -174,6 +174,12 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
         }
         found = std::move(named);
     }
+    // BTF also has functions that the compiler has inlined or split into parts. The kernel refuses a probe there, so
+    // this matters only if the point need not exist, and reading all symbols takes time.
+    if (!several && resolving.point.optional && !resolving.env.other_kernel)
+        std::erase_if(found, [&](const KernelFunction& one) {
+            return find_symbols(resolving.env, one.name, one.module).empty();
+        });
     // Drop matches of a pattern that cannot be probed.
     if (several) {
         std::set<std::string, std::less<>> traceable = traceable_functions(resolving.env);

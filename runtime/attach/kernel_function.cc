@@ -26,9 +26,15 @@ namespace {
 // Translates the kernel's error code to a message.
 Error explain(const plan::Point& point, int err) {
     std::string what = fmt::format("cannot attach to {}", point.pp);
-    if (err == ENOENT || err == EINVAL)
+    constexpr int enotsupp = 524; // the kernel's own number: a function without a place for a trampoline, on arm64
+    if (err == ENOENT || err == EINVAL || err == enotsupp)
         return Error(fmt::format("{}: the kernel does not allow tracing of this {}", what,
                                  point.symbol.empty() ? "address" : "function"),
+                     err);
+    if (err == EBUSY)
+        return Error(fmt::format("{}: the kernel does not allow tracing of this function, or something else (a live "
+                                 "patch) has taken it",
+                                 what),
                      err);
     if (err == EILSEQ)
         return Error(fmt::format("{}: no instruction begins there", what), err);

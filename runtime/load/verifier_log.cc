@@ -78,6 +78,16 @@ std::string stack_needed(const std::string& reason) {
     return reason.substr(number, reason.find('.', number) - number);
 }
 
+// Returns the name in "The address of function f cannot be found". Returns an empty string for other reasons.
+std::string function_without_address(std::string_view reason) {
+    constexpr std::string_view before = "The address of function ", behind = " cannot be found";
+    if (!reason.starts_with(before) || !reason.ends_with(behind))
+        return {};
+    reason.remove_prefix(before.size());
+    reason.remove_suffix(behind.size());
+    return std::string(reason);
+}
+
 // Returns advice for embedded C that calls kernel functions (kfuncs).
 std::string advice_for_calls(const std::string& reason) {
     if (reason.starts_with("calling kernel function ") && reason.ends_with(" is not allowed"))
@@ -131,6 +141,11 @@ std::string explain_verifier_log(const std::string& log) {
         return fmt::format("the handler's calls need {} bytes of stack together, and BPF has 512 (before Linux 6.9 "
                            "each loop is a call); use fewer nested loops, fewer variables or several probes",
                            needed);
+    if (const auto name = function_without_address(error); !name.empty())
+        return fmt::format(
+            "the kernel has no address of `{0}`: its compiler has inlined this function or split it into "
+            "parts\n  `sonde -l 'kernel.function(\"{0}.*\")'` lists the parts",
+            name);
     std::string where = place.empty() ? "" : fmt::format(" at {}: `{}`", place, text);
     return fmt::format("the kernel's verifier refuses the handler{}: {}{}", where,
                        error.empty() ? "no reason given" : error, advice_for_calls(error));

@@ -483,6 +483,8 @@ TEST(VerifierLog, NamesTheLineAndTheReason) {
     EXPECT_NE(text.find("at script.stp:3: `x`: checking it takes more steps than the kernel allows; "),
               std::string::npos)
         << text;
+    text = explain_verifier_log("The address of function link_path_walk cannot be found\n");
+    EXPECT_TRUE(text.starts_with("the kernel has no address of `link_path_walk`: its compiler has inlined")) << text;
     EXPECT_NE(explain_verifier_log("").find("no reason given"), std::string::npos);
 }
 
