@@ -44,6 +44,18 @@ static inline void keep_frame(struct sonde_frame_cache* cache, struct sonde_inte
  * the frame with these names and this line. */
 u64 sonde_rt_name_frame(struct sonde_interpreter_walk* w, u64 line);
 
+/* The word of the frame with this line, and with the texts whose identity is in `names`. */
+static inline u64 word_of_frame(struct sonde_frame_cache* cache, struct sonde_interpreter_walk* w, u64 line) {
+    w->contents = w->names;
+    sonde_identify(&w->contents, line);
+    u64 frame = known_frame(cache, w);
+    if (frame)
+        return frame;
+    frame = sonde_rt_name_frame(w, line);
+    keep_frame(cache, w, frame);
+    return frame;
+}
+
 /* ---- activations ---- */
 
 /* Begins a list of frames. */

@@ -59,8 +59,8 @@ static inline void clear_text(struct sonde_php_walk* w)
     __builtin_memset(w->text, 0, sizeof w->text);
     w->text_size = 0;
 }
-/* Appends at most `most` bytes of a text (zend_string): its beginning up to a NUL, or its end. The names of classes
- * without a name have a NUL, behind which PHP's own messages do not show them. */
+/* Appends at most `most` bytes of a text (zend_string): its beginning up to a NUL, or its end. The name of an anonymous
+ * class has a NUL and then the place of its definition, which PHP's own messages do not show. */
 static inline u64 append_text(struct sonde_php_walk* w, u64 address, u64 most, u64 is_end)
 {
     if (!read_words(w, TEXT_HEAD, address) || (w->words[0] >> 32 & 15) != TEXT_TYPE)
@@ -180,14 +180,7 @@ RT u64 sonde_rt_php_frame(struct php* p)
     w->all.texts.file[0] = 0;
     if (!sonde_rt_read_php_name(p) || (w->is_code && (!sonde_rt_php_position(p) || !sonde_rt_read_php_file(p))))
         return 0;
-    w->all.contents = w->all.names;
-    sonde_identify(&w->all.contents, w->line);
-    u64 frame = known_frame(p->cache, &w->all);
-    if (frame)
-        return frame;
-    frame = sonde_rt_name_frame(&w->all, w->line);
-    keep_frame(p->cache, &w->all, frame);
-    return frame;
+    return word_of_frame(p->cache, &w->all, w->line);
 }
 /* One step from the outermost generator of a chain towards the one whose frame was taken last. */
 static long find_delegating(u64 i, struct php* p)

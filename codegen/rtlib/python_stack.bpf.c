@@ -120,7 +120,7 @@ static long take_byte(u64 i, struct python* p)
     w->shown = w->code_of_entry == NONE ? 0 : (u64)w->line;
     return 0;
 }
-/* Computes `shown`: the line, or 0 if the instruction has none. */
+/* Sets `shown` to the line of the instruction, or to 0 if it has none. */
 RT u64 sonde_rt_python_line(struct python* p)
 {
     struct sonde_python_walk* w = p->w;
@@ -395,9 +395,10 @@ static inline void follow_frames(struct python* p, u64 most)
 
 /* ---- the interpreter of a process ---- */
 
-/* Without the machine's stack, the interpreter is found in the process' list of files. It is the program itself, or a
- * library. The dynamic linker has a list of libraries for debuggers: the program's headers lead to its dynamic section,
- * whose entry DT_DEBUG has the address of a struct r_debug, which begins the list of struct link_map (<link.h>). */
+/* If the machine's stack does not have the interpreter, it is found in the process' list of files. The interpreter is the
+ * program itself or a library. The dynamic linker has a list of libraries for debuggers. The program's headers lead to
+ * its dynamic section, whose entry DT_DEBUG has the address of a struct r_debug, which begins the list of struct
+ * link_map (<link.h>). */
 enum {
     AUXILIARY_PAIRS = 16, MOST_HEADERS = 32, MOST_DYNAMIC = 128, MOST_FILES = 1024,
     AT_PHDR = 3, PT_DYNAMIC = 2, PT_PHDR = 6, DT_DEBUG = 21,
@@ -532,9 +533,8 @@ RT u64 sonde_rt_why_no_python(struct sonde_stacks* stacks)
 {
     return stacks->user.from == SONDE_FROM_REGISTERS ? 0 : why_none(&stacks->user, bpf_get_current_task_btf());
 }
-/* Begins Python's stack of the current thread, unless an earlier call in this handler has found the stack: finds the
- * interpreter of the process, by an earlier hit or by a search. The result that there is none is valid as long as the
- * process loads no code. */
+/* Begins Python's stack of the current thread, unless an earlier call in this handler has done so. An earlier hit or a
+ * search finds the interpreter of the process. If there is none, this is true as long as the process loads no code. */
 ONCE int sonde_rt_find_python(struct sonde_stacks* stacks)
 {
     struct python p = {};

@@ -1,8 +1,8 @@
 /* Follows the frames of Ruby (runtime/plan/interpreted_stack.h).
  *
- * The thread-local variable `ruby_current_ec` leads to the context of the thread, or of the fiber that it executes. The
- * context has a stack of its own. Frames (rb_control_frame_t) are at its low end, the innermost first. Flags in a
- * frame's environment distinguish these kinds:
+ * The thread-local variable `ruby_current_ec` leads to the context of the thread, or of the fiber that it executes. Each
+ * context has its own stack. Frames (rb_control_frame_t) are at its low end, the innermost first. Flags in a frame's
+ * environment distinguish these kinds:
  *
  * * A frame with code and a position in it is a method, a block, a class' body and so on. Its code has a label, a file
  *   and a table of lines.
@@ -222,14 +222,7 @@ RT u64 sonde_rt_ruby_frame(struct ruby* p)
     w->all.texts.file[0] = 0;
     if (!w->name || !sonde_rt_read_ruby_name(p) || (w->code && !sonde_rt_read_ruby_file(p)))
         return 0;
-    w->all.contents = w->all.names;
-    sonde_identify(&w->all.contents, w->line);
-    u64 frame = known_frame(p->cache, &w->all);
-    if (frame)
-        return frame;
-    frame = sonde_rt_name_frame(&w->all, w->line);
-    keep_frame(p->cache, &w->all, frame);
-    return frame;
+    return word_of_frame(p->cache, &w->all, w->line);
 }
 /* One step: finds the next frame with code, or takes a frame. */
 static long take_frame(u64 i, struct ruby* p)

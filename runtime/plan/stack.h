@@ -106,9 +106,11 @@ struct sonde_machine {
     unsigned long long saves; /* where registers are saved, as in a saves row */
     unsigned long long born;  /* 1: the task is new and has not left clone() yet */
     unsigned long long execs; /* 1: the task is in execve(), which may have released the program's memory already */
-    /* With a link register: its value, and 1 if it is that of the current function; where such code has saved it; the
-     * bits of a program's addresses; and 1 if sp is only known to be below the frame at fp. */
-    unsigned long long link, has_link, back_at, address_bits, is_loose;
+    /* On architectures with a link register: */
+    unsigned long long link, has_link; /* its value; 1: it has the return address of the current function */
+    unsigned long long back_at;        /* where code without a table has saved it */
+    unsigned long long address_bits;   /* of a program's addresses, without authentication */
+    unsigned long long is_loose;       /* 1: sp is only known to be below the frame at fp */
 };
 enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */
 struct sonde_stacks {
