@@ -16,6 +16,7 @@
 // SONDE_STEP for its numbers.
 #include "runtime/symbols/unwind_rules.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -278,6 +279,26 @@ void add_realigned(Steps& out, const Processor& cpu) {
     out.insert(out.end(), std::begin(program), std::end(program));
 }
 
+// A workaround for glibc on processors with a link register. Before its lazy binder (_dl_runtime_resolve) runs, the
+// linkage table pushes two words: its own, and the return address. The binder's call frame information ignores this
+// push. So the return address is above the CFA, and behind the pop the CFA is below the stack pointer. This function
+// includes the pushed words in the frame.
+CfiState with_pushed_words(CfiState state, const Processor& cpu) {
+    const CfiPlace& back = state.places[cpu.traits.return_address];
+    if (!cpu.traits.has_link_register || state.cfa_is_expression || state.cfa_register != cpu.sp)
+        return state;
+    if (back.kind == CfiPlace::Same)
+        state.cfa_offset = std::max<int64_t>(state.cfa_offset, 0);
+    if (back.kind != CfiPlace::AtCfa || back.offset < 0)
+        return state;
+    const int64_t pushed = back.offset + cpu.word;
+    state.cfa_offset += pushed;
+    for (CfiPlace& place : state.places)
+        if (place.kind == CfiPlace::AtCfa || place.kind == CfiPlace::CfaItself)
+            place.offset -= pushed;
+    return state;
+}
+
 // Packs the places of callee-saved registers into a saves word. Returns nothing if a place does not fit, so that a
 // program is needed.
 std::optional<uint32_t> saves_of(const CfiState& state, const Processor& cpu) {
@@ -396,8 +417,9 @@ uint32_t RuleCompiler::add(Steps program) {
     return entry->second < most ? uint32_t{SONDE_RULE_STEPS} | entry->second << 4 : uint32_t{SONDE_RULE_UNKNOWN};
 }
 
-UnwindRow RuleCompiler::compile(const CfiState& state, bool interrupted) {
+UnwindRow RuleCompiler::compile(const CfiState& described, bool interrupted) {
     const Processor cpu(architecture_);
+    const CfiState state = with_pushed_words(described, cpu);
     if (state.places[cpu.traits.return_address].kind == CfiPlace::Undefined)
         return {0, SONDE_RULE_END, 0};
     std::optional<uint32_t> rule = simple_rule(state, cpu), saves = saves_of(state, cpu);

@@ -69,7 +69,7 @@ class RuleCompiler {
 
     // Returns the rule of a row. The caller of this function must fill in the address. `interrupted`: the row is for a
     // signal frame, so the frame above was interrupted and its pc is not a return address.
-    UnwindRow compile(const CfiState& state, bool interrupted);
+    UnwindRow compile(const CfiState& described, bool interrupted);
     // Returns the rule for the frame that the kernel pushes for a signal in 64-bit code. All registers are saved there
     // (UnwindTraits::signal_frame).
     uint32_t signal_frame();

@@ -222,6 +222,14 @@ TEST(Cfi, FollowsOtherRegisters) {
               std::string("4000:steps(reg:19+4194320 CFA=") + return_at_cfa + ") 4100:none");
 }
 
+// The rows of _dl_runtime_resolve() in glibc for arm64 (2.36): entered with two words on the stack, which it pops.
+TEST(Cfi, IncludesThePushOfTheLinkageTable) {
+    const std::string instructions =
+        bytes({0x41, 0x11, 30, 0x7f, 0x41, 0x0e, 0xd0, 0x01, 0x88, 26, 0x41, 0x0e, 0, 0x41, 0x13, 2, 0xde});
+    EXPECT_EQ(Frames::with_link().function(code, instructions).rows(),
+              "4000:link 4004:alone+2/1 4008:alone+28/1 400c:alone+2/1 4010:link 4100:none");
+}
+
 TEST(Cfi, ReadsDebugFrames) {
     // A CIE of version 4 at offset 0, and a function. Both have fields that .eh_frame lacks.
     std::string cie = record(word(0xffffffff) + bytes({4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1}));
