@@ -59,6 +59,13 @@ std::vector<Symbol> find_symbols(const ProbeEnvironment& env, const std::string&
     return out;
 }
 
+// Whether the kernel or a module has a symbol with this name. True if the symbols cannot be read.
+bool has_symbol(const ProbeEnvironment& env, const std::string& name) {
+    const Result<std::string>& list = env.kernel_symbols();
+    return !list || list->find(" " + name + "\n") != std::string::npos ||
+           list->find(" " + name + "\t") != std::string::npos; // a tab is before the name of a module
+}
+
 // Returns the functions that the kernel says can be traced (lines "name" or "name [module]"). Empty if the list cannot
 // be read.
 std::set<std::string, std::less<>> traceable_functions(const ProbeEnvironment& env) {
@@ -177,9 +184,7 @@ std::vector<ResolvedPoint> functions_of(Resolving& resolving, const FunctionPoin
     // BTF also has functions that the compiler has inlined or split into parts. The kernel refuses a probe there, so
     // this matters only if the point need not exist, and reading all symbols takes time.
     if (!several && resolving.point.optional && !resolving.env.other_kernel)
-        std::erase_if(found, [&](const KernelFunction& one) {
-            return find_symbols(resolving.env, one.name, one.module).empty();
-        });
+        std::erase_if(found, [&](const KernelFunction& one) { return !has_symbol(resolving.env, one.name); });
     // Drop matches of a pattern that cannot be probed.
     if (several) {
         std::set<std::string, std::less<>> traceable = traceable_functions(resolving.env);

@@ -281,7 +281,7 @@ void add_realigned(Steps& out, const Processor& cpu) {
 
 // A workaround for glibc on processors with a link register. Before its lazy binder (_dl_runtime_resolve) runs, the
 // linkage table pushes two words: its own, and the return address. The binder's call frame information ignores this
-// push. So the return address is above the CFA, and behind the pop the CFA is below the stack pointer. This function
+// push. So the return address is above the CFA, and after the pop the CFA is below the stack pointer. This function
 // includes the pushed words in the frame.
 CfiState with_pushed_words(CfiState state, const Processor& cpu) {
     const CfiPlace& back = state.places[cpu.traits.return_address];
