@@ -166,6 +166,7 @@ int translate(const Options& options) {
     PassTimer pass3(3, options);
     CodegenFacts facts = find_codegen_facts(options, t, *program);
     Diagnostics in_c(t.sources);
+    in_c.in_stap_words = t.diags.in_stap_words;
     Result<std::optional<CCode>> c_code = compile_c_code(*program, translate, facts, kernel_for_c(t), in_c);
     if (!c_code)
         return fail(c_code.error()), say_failed(3);

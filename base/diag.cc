@@ -203,15 +203,25 @@ Diagnostics::Suppress::~Suppress() {
     diags_.suppressed_.resize(first_);
 }
 
+// The words with which SystemTap begins such a message, and for which scripts search.
+static const char* stap_class(const Diagnostic& diag) {
+    if (diag.severity == Severity::Warning)
+        return "WARNING";
+    return diag.id <= DiagId::ForeignScript ? "parse error" : "semantic error"; // the order of diagnostics.def
+}
+
 std::string Diagnostics::render(const Diagnostic& diag, bool color) const {
     Palette colors(color);
     bool is_error = diag.severity == Severity::Error;
     const char* main_color = is_error ? colors.error : colors.warning;
     size_t digits = count_digits(sources_, diag);
 
-    std::string out =
-        fmt::format("{}{}[{}]{}{}: {}{}\n", main_color, is_error ? "error" : "warning", diag_name(diag.id),
-                    colors.reset, colors.bold, terminal_text(diag.message), colors.reset);
+    const char* name = diag_name(diag.id);
+    const std::string message = terminal_text(diag.message);
+    std::string out = in_stap_words ? fmt::format("{}{}:{}{} {} [{}]{}\n", main_color, stap_class(diag), colors.reset,
+                                                  colors.bold, message, name, colors.reset)
+                                    : fmt::format("{}{}[{}]{}{}: {}{}\n", main_color, is_error ? "error" : "warning",
+                                                  name, colors.reset, colors.bold, message, colors.reset);
     if (diag.range.valid())
         out += render_place(sources_, diag.range, digits, colors, main_color);
     for (const DiagNote& note : diag.notes) {

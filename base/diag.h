@@ -61,6 +61,7 @@ class Diagnostics {
 
     bool warnings_off = false;   // -w: drop warnings
     bool warnings_fatal = false; // -W: treat all other warnings as errors
+    bool in_stap_words = false;  // render() begins messages with `parse error:`, `semantic error:` and `WARNING:`
 
     // Reports a message. Drops warnings about library code (Sources::is_tapset), because the user cannot act on them.
     DiagBuilder report(DiagId id, Range range, std::string message);

@@ -386,6 +386,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
     };
     diags.warnings_off = options.translate.warnings_off;
     diags.warnings_fatal = options.translate.warnings_fatal;
+    diags.in_stap_words = options.driver.named_stap;
     env.guru = options.translate.guru;
     env.command_path = command_program(options.translate.target_command);
     env.target_pid = options.session.target_pid;
