@@ -171,14 +171,8 @@ std::string Words::check_counts() const {
         if (row.is_flag() || row.repeats())
             continue;
         const std::string name = row.all_names()[0];
-        const std::vector<std::string> given = values(name);
-        if (given.size() < 2)
-            continue;
-        if (name != "-p")
+        if (values(name).size() > 1 && name != "-p") // the last -p counts
             return fmt::format("{} is given more than once, but takes one value", name);
-        for (const std::string& pass : given)
-            if (pass != given[0])
-                return fmt::format("-p{} and -p{} contradict each other: give the last pass that runs", given[0], pass);
     }
     return "";
 }
@@ -195,6 +189,8 @@ std::string check_finding(const Options& o, const Words& words) {
         return fmt::format("`-l{}` is an option of another tracer: `-L '{}'` lists points with their variables, `-l` "
                            "lists them without",
                            driver.list_point, positional[0]);
+    if (o.sinks.live_s && (driver.list || driver.inventory != Inventory::None))
+        return "--live and --monitor show a running session, and a list has none";
     if (!driver.from.empty() && (driver.list || !driver.why.empty() || driver.last_pass != 5 || !driver.dump.empty()))
         return "--from only prints the translation of a script; `sonde --from=LANGUAGE FILE | sonde -` runs it";
     return "";
@@ -478,7 +474,10 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
         is_option = is_option && word != "--";
         words->push_back(is_option ? with_value(word) : word);
     }
-    return read_words(*std::move(words));
+    std::variant<Options, int> read = read_words(*std::move(words));
+    if (Options* options = std::get_if<Options>(&read))
+        options->driver.named_stap = argc > 0 && std::filesystem::path(argv[0]).filename() == "stap";
+    return read;
 }
 
 } // namespace sonde
