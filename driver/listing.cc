@@ -31,10 +31,29 @@ void print_lines(const std::vector<std::string>& lines, bool raw) {
         fmt::print("{}\n", for_terminal ? terminal_text(line) : line);
 }
 
+// Returns the points of the argument of -l or -L. As in SystemTap, the argument may be any text between `probe` and a
+// last `{}`, as in `my.alias = begin { x = 1 } probe my.alias`. Its aliases are added to the script's.
+std::vector<ast::ProbePoint*> read_points(Translation& t, const std::string& text) {
+    const auto declarations = [&]() -> const ast::File* {
+        const Diagnostics::Suppress quiet(t.diags);
+        const FileId file = t.sources.add("<input>", "probe " + text + " {}");
+        const ast::File* parsed = parse_file(file, t.sources, t.parse_options, t.arena, t.diags);
+        return quiet.errors() == 0 && parsed->probes.size() + parsed->aliases.size() > 1 ? parsed : nullptr;
+    };
+    if (const ast::File* file = declarations()) {
+        std::vector<ast::ProbePoint*> points;
+        for (const ast::Probe* probe : file->probes)
+            points.insert(points.end(), probe->points.begin(), probe->points.end());
+        t.files.push_back(file);
+        return points;
+    }
+    const FileId file = t.sources.add("<input>", text);
+    return parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
+}
+
 // -l, -L
 int list_points(Translation& t, const Options& options) {
-    FileId file = t.sources.add("<input>", options.driver.list_point);
-    std::vector<ast::ProbePoint*> points = parse_probe_points(file, t.sources, t.parse_options, t.arena, t.diags);
+    const std::vector<ast::ProbePoint*> points = read_points(t, options.driver.list_point);
     t.diags.say_held();
     if (t.diags.has_errors() && explain_foreign_points(t, options))
         return exit_failure;
