@@ -259,7 +259,10 @@ Expr* parse_unary(Parser& p) {
         check_assignable(p, *operand, token.text);
         return p.grow(p.make<IncDecExpr>(range, token.is("++"), true, operand), {operand});
     }
-    if (operand->kind != ExprKind::Target && operand->kind != ExprKind::Member)
+    const bool is_variable = operand->kind == ExprKind::Target || operand->kind == ExprKind::Member;
+    if (!is_variable && !check_age(p, token.range, "`&` before a value", "2.6"))
+        return nullptr;
+    if (!is_variable)
         p.diags.hold(DiagId::Syntax, operand->range, fmt::format("`{}` has no address", to_source(*operand)))
             .help("`&` takes a target variable, as in `&$x->y`");
     return p.grow(p.make<AddressOfExpr>(range, operand), {operand});
@@ -292,7 +295,7 @@ Expr* parse_primary(Parser& p) {
     case TokenKind::Embedded:
         p.take();
         p.refuse_embedded(token);
-        return p.make<EmbeddedExpr>(token.range, token.text);
+        return with_components(p, p.make<EmbeddedExpr>(token.range, token.text));
     default:
         break;
     }

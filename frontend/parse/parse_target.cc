@@ -75,6 +75,11 @@ int cut_pretty(std::string& name, size_t least) {
     return signs;
 }
 
+// A `$` or `$$` of its own is no name, so blanks may stand in front of it.
+bool is_pretty(const Token& token) {
+    return token.kind == TokenKind::Identifier && (token.text == "$" || token.text == "$$");
+}
+
 Component pretty(int signs, Range range) {
     return {signs == 1 ? Component::PrettyOne : Component::PrettyDeep, range, "", nullptr};
 }
@@ -83,7 +88,6 @@ Expr* parse_var_or_cast(Parser& p, const Token& name);
 Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor);
 void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name);
 void check_operator(Parser& p, const AtOperatorExpr& expr, Range name);
-bool check_age(Parser& p, Range range, std::string_view what, const char* since);
 
 // Parses `->m`, `[e]`, and a final `$` or `$$`. Sets `height` to the height of the highest index expression.
 bool parse_components(Parser& p, std::vector<Component>& components, int& height) {
@@ -110,7 +114,7 @@ bool parse_components(Parser& p, std::vector<Component>& components, int& height
                 return false;
             height = std::max(height, index->height);
             components.push_back({Component::Index, p.since(token.range), "", index});
-        } else if (token.kind == TokenKind::Identifier && token.glued && (token.text == "$" || token.text == "$$")) {
+        } else if (is_pretty(token)) {
             p.take();
             components.push_back(pretty(token.text == "$" ? 1 : 2, token.range));
         } else {
@@ -153,9 +157,7 @@ std::optional<int64_t> expect_percentage(Parser& p) {
 // Parses components after a value that is not a `$variable`. Components after a target or member expression, as in
 // `($x->y)->z`, are appended to that expression.
 Expr* with_components(Parser& p, Expr* base) {
-    bool glued_pretty =
-        p.peek().kind == TokenKind::Identifier && p.peek().glued && (p.peek().text == "$" || p.peek().text == "$$");
-    if (!base || !(p.peek().is("->") || p.peek().is("[") || glued_pretty))
+    if (!base || !(p.peek().is("->") || p.peek().is("[") || is_pretty(p.peek())))
         return base;
     std::vector<Component>* components = nullptr;
     if (base->kind == ExprKind::Target)
@@ -279,7 +281,9 @@ Expr* parse_statistic(Parser& p, const Token& name, Extractor extractor) {
         return nullptr;
     Range bracket = p.peek().range;
     bool histogram = extractor == Extractor::HistLog || extractor == Extractor::HistLinear;
-    if (!histogram || !p.accept("["))
+    if (!histogram)
+        return with_components(p, statistic);
+    if (!p.accept("["))
         return statistic;
     Expr* index = parse_expr(p);
     if (!index || !p.expect_close("]", bracket, "after the bucket"))
@@ -321,7 +325,8 @@ void check_statistic(Parser& p, StatisticExpr& statistic, const Token& name) {
         params = {0, 1, 1};
 }
 
-// If --compatible names a version older than `since`, reports an error and returns false.
+} // namespace
+
 bool check_age(Parser& p, Range range, std::string_view what, const char* since) {
     if (!p.options.older_than(since))
         return true;
@@ -329,8 +334,6 @@ bool check_age(Parser& p, Range range, std::string_view what, const char* since)
         .help(fmt::format("it came with {}", since));
     return false;
 }
-
-} // namespace
 
 // Operators are tried from special to general: statistics, @cast and @var, @defined and @entry, which have nodes of
 // their own. All others have the form `@name(arguments)` and are checked by the table above.
@@ -351,7 +354,7 @@ Expr* parse_at(Parser& p, const Token& name) {
         if (!operand || !p.expect_close(")", open, fmt::format("to close `{}`", name.text)))
             return nullptr;
         if (name.text == "@defined")
-            return p.grow(p.make<DefinedExpr>(p.since(name.range), operand), {operand});
+            return with_components(p, p.grow(p.make<DefinedExpr>(p.since(name.range), operand), {operand}));
         return with_components(p, p.grow(p.make<EntryExpr>(p.since(name.range), operand), {operand}));
     }
     auto* op = p.make<AtOperatorExpr>(name.range, name.text);

@@ -15,6 +15,8 @@ std::optional<int64_t> expect_percentage(Parser& p);
 // Parses the `->member`, `[index]` and `$` that follow the value `base`, and returns the whole expression. Returns
 // `base` if no components follow. `base` may be null.
 ast::Expr* with_components(Parser& p, ast::Expr* base);
+// If --compatible names a version of SystemTap older than `since`, reports an error and returns false.
+bool check_age(Parser& p, Range range, std::string_view what, const char* since);
 // Parses a text that consists of one target variable.
 const ast::TargetExpr* parse_target_only(Parser& p);
 
