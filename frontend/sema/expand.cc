@@ -72,13 +72,17 @@ std::string dotted(const ast::ProbePoint& point) {
 //     syscall.open    syscall.*              2
 //     syscall.open    syscall                0
 //     a.b.c           a.**                   2: all components of the use
+//     syscall.open    syscall.open.ret**     2, and `.ret**` is a suffix
 size_t match_alias(const ast::ProbePoint& name, const ast::ProbePoint& use) {
     // Patterns do not find internal aliases of the library.
     if (is_pattern(use.components[0]) && name.components[0].name.starts_with("__"))
         return 0;
-    for (const ast::PointComponent& component : use.components)
-        if (component.name.find("**") != std::string::npos) // `**` also matches periods, so it takes all components
-            return glob_match(dotted(use), dotted(name)) ? use.components.size() : 0;
+    // `**` also matches periods, so it takes all components, unless it is in a suffix behind the name.
+    const auto crosses = std::ranges::find_if(use.components, [](const ast::PointComponent& component) {
+        return component.name.find("**") != std::string::npos;
+    });
+    if (crosses - use.components.begin() < std::ssize(name.components) && crosses != use.components.end())
+        return glob_match(dotted(use), dotted(name)) ? use.components.size() : 0;
     if (name.components.size() > use.components.size())
         return 0;
     for (size_t i = 0; i < name.components.size(); i++) {

@@ -149,8 +149,12 @@ void Names::pull_in_function(const std::string& name) {
 }
 
 void Names::pull_in_aliases(const std::string& first_component) {
+    // `**` also matches the rest of the word and the words behind it: `vfs**ead` finds `vfs.read`.
+    const size_t crosses = first_component.find("**");
+    const std::string pattern =
+        crosses == std::string::npos ? first_component : first_component.substr(0, crosses) + "*";
     for (const std::string& name : c_.library.alias_names())
-        if (name == first_component || glob_match(first_component, name))
+        if (name == first_component || glob_match(pattern, name))
             for (const ast::File* file : c_.library.files_with_alias(name))
                 add_file(*file);
 }
