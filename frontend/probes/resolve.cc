@@ -225,6 +225,12 @@ bool read_active(Resolving& resolving, size_t index, std::string& text) {
         return expect_end(resolving, index, {"maxactive"});
     if (!expect_argument(resolving, *active, ast::PointComponent::Number) || !expect_end(resolving, index + 1))
         return false;
+    constexpr int64_t most = 65535;
+    if (active->number < 0 || active->number > most) {
+        resolving.diags.report(DiagId::UnknownProbePoint, active->arg_range,
+                               fmt::format("`maxactive` takes a number from 0 to {}, got {}", most, active->number));
+        return false;
+    }
     text = fmt::format(".maxactive({})", active->number);
     return true;
 }
