@@ -41,9 +41,7 @@ bool is_probed_file(Binding& b, const std::string& path) {
 
 // The program or library of this name. Null if it has no debug information; `why` is the reason.
 DwarfModule* named_module(Binding& b, const std::string& name, std::string& why) {
-    if (name == "kernel") {
-        why = "`kernel` must be the only name";
-    } else if (Result<std::string> path = find_file(name); !path) {
+    if (Result<std::string> path = find_file(name); !path) {
         why = path.error().message;
     } else if (is_probed_file(b, *path)) {
         return b.point.module;
@@ -74,7 +72,9 @@ std::vector<DwarfModule*> variable_modules(Binding& b) {
     }
     std::string why;
     for (const std::string& name : split_modules(b.expr.module)) {
-        if (is_header(name))
+        if (name == "kernel")
+            why = "`kernel` must be the only name";
+        else if (is_header(name))
             why = fmt::format("variables of the header `{}` have no address", name);
         else if (DwarfModule* module = named_module(b, name, why))
             found.push_back(module);
@@ -85,9 +85,26 @@ std::vector<DwarfModule*> variable_modules(Binding& b) {
     return found;
 }
 
-bool is_kernels(const Binding& b) {
-    const std::string& module = b.expr.module;
-    return module.empty() ? b.point.kernel != nullptr : module == "kernel" || module.starts_with("kernel<");
+bool is_kernels(Binding& b) {
+    if (b.expr.module.empty())
+        return b.point.kernel != nullptr;
+    const std::vector<std::string> names = split_modules(b.expr.module);
+    const auto is_kernel = [](const std::string& name) { return name == "kernel" || name.starts_with("kernel<"); };
+    if (names.size() == 1)
+        return is_kernel(names[0]);
+    // The first name of the list that has the type.
+    for (const std::string& name : names) {
+        std::string why;
+        if (is_kernel(name)) {
+            const Result<KernelTypes*> kernel = b.binder.env.kernel();
+            if (kernel && (*kernel)->find_type(b.expr.name))
+                return true;
+        } else if (DwarfModule* module = is_header(name) ? nullptr : named_module(b, name, why);
+                   module && types_of(b, *module).find(b.expr.name)) {
+            return false;
+        }
+    }
+    return false;
 }
 
 std::optional<TypeScope> type_scope(Binding& b) {
@@ -109,7 +126,9 @@ std::optional<TypeScope> type_scope(Binding& b) {
     std::vector<TypeScope> all;
     std::string why;
     for (const std::string& name : split_modules(b.expr.module)) {
-        if (is_header(name)) {
+        if (name == "kernel") {
+            why = fmt::format("the kernel has no `{}`", b.expr.name);
+        } else if (is_header(name)) {
             bool is_32_bit = b.point.module && b.point.module->file().is_32_bit();
             if (Result<HeaderTypes*> header = b.binder.env.header(name.substr(1, name.size() - 2), is_32_bit))
                 all.push_back({[types = *header](const std::string& wanted) { return types->find_type(wanted); },

@@ -25,6 +25,7 @@ std::vector<DwarfModule*> variable_modules(Binding& b);
 
 // Whether the expression is about the kernel: it names the kernel as its module, as in "kernel<linux/sched.h>", or it
 // names no module and the point is in the kernel.
-bool is_kernels(const Binding& b);
+// A list of names means the kernel if that is the first one with the type.
+bool is_kernels(Binding& b);
 
 } // namespace sonde
