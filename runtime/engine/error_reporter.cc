@@ -12,8 +12,8 @@
 //
 //     ERROR: read fault at 0x8 near identifier 'user_string' at a.stp:3:9 (in the library: ...)
 //
-// Several host handlers can belong to one point. If two of them fail, only the first message is printed, and it counts
-// once. hold() and release() delimit this time.
+// Several host handlers can belong to one point. The errors of all of them are reported after the last one has run,
+// until there are more than MAXERRORS, but at least the first. hold() and release() delimit this time.
 #include "runtime/engine/error_reporter.h"
 
 #include <algorithm>
@@ -106,8 +106,7 @@ void ErrorReporter::report(const plan::RecordHeader& header, std::span<const uin
     const Held error{message, counted_in_kernel};
     if (!holds_ || error.is_counted) // an error of another hit that occurred in the meantime
         return fail(error);
-    if (!held_)
-        held_ = error;
+    held_.push_back(error);
 }
 
 void ErrorReporter::count_suppressed(const plan::Probe& probe, uint64_t in_kernel) {
@@ -119,8 +118,9 @@ void ErrorReporter::count_suppressed(const plan::Probe& probe, uint64_t in_kerne
 
 void ErrorReporter::release() {
     holds_ = false;
-    if (held_)
-        fail(*std::exchange(held_, std::nullopt));
+    const std::vector<Held> errors = std::exchange(held_, {});
+    for (size_t i = 0; i < errors.size() && (i == 0 || !session_.failed); i++)
+        fail(errors[i]);
 }
 
 void ErrorReporter::fail(const Held& error) {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/plan/plan.h"
 
@@ -22,7 +22,8 @@ class ErrorReporter {
 
     // A record of an error.
     void report(const plan::RecordHeader& header, std::span<const uint8_t> payload);
-    // From here to release() errors of host handlers wait. release() reports the first of them, which counts once.
+    // From here to release() errors of host handlers wait. release() reports the first one, and more until there
+    // are more than MAXERRORS.
     void hold() { holds_ = true; }
     void release();
     // At the end: adds a probe's errors to the losses if --suppress-handler-errors hid them. `in_kernel`: the number of
@@ -42,7 +43,7 @@ class ErrorReporter {
 
     Session& session_;
     bool holds_ = false;
-    std::optional<Held> held_;
+    std::vector<Held> held_;
     std::set<std::string_view> told_help_; // hints that were printed already
 };
 
