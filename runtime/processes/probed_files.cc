@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "base/program_identity.h"
 
 namespace sonde {
@@ -68,6 +69,20 @@ Result<std::optional<size_t>> find_difference(const plan::ProbedFile& file, int 
     return std::optional<size_t>();
 }
 
+// Returns a hash of the whole file; nullopt if it is large, because reading it would delay the session's start, or if
+// it cannot be read.
+std::optional<uint64_t> hash_of(int fd, const struct stat& status) {
+    constexpr off_t large = 16 << 20;
+    if (status.st_size > large)
+        return std::nullopt;
+    const Result<std::string> bytes = read_at(fd, 0, static_cast<size_t>(status.st_size));
+    if (!bytes)
+        return std::nullopt;
+    Hash hash;
+    hash.add({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()});
+    return hash.value();
+}
+
 std::string what_next(const std::string& saved_as) {
     return saved_as.empty()
                ? "run sonde again to translate the script for the new file"
@@ -79,7 +94,7 @@ std::string what_next(const std::string& saved_as) {
 Result<ProbedFiles> ProbedFiles::open(const plan::Plan& plan, const std::string& saved_as) {
     ProbedFiles out;
     for (const plan::ProbedFile& file : plan.files) {
-        Held held{&file, {}, {}};
+        Held held{&file, {}, {}, {}};
         Result<Fd> fd = open_file(file.path, O_RDONLY | O_NONBLOCK);
         if (!fd) {
             Error error = std::move(fd).error().in("cannot probe the script's file");
@@ -118,6 +133,7 @@ Result<ProbedFiles> ProbedFiles::open(const plan::Plan& plan, const std::string&
                                      point_at(plan, file.path, code.offset), to_hex(code.bytes),
                                      bytes ? to_hex(*bytes) : bytes.error().message, what_next(saved_as)));
         }
+        held.hash = hash_of(held.fd.get(), held.status);
         out.held_.push_back(std::move(held));
     }
     return out;
@@ -161,6 +177,14 @@ Result<void> ProbedFiles::compare_again() {
     return {};
 }
 
+// Returns whether the file has a new time, as after `touch`, but the same contents.
+bool ProbedFiles::only_time_changed(Held& held, const struct stat& now) {
+    if (!held.hash || hash_of(held.fd.get(), now) != held.hash)
+        return false;
+    held.status = now;
+    return true;
+}
+
 std::vector<std::string> ProbedFiles::notice_changes() {
     std::vector<std::string> out;
     for (Held& held : held_) {
@@ -169,7 +193,7 @@ std::vector<std::string> ProbedFiles::notice_changes() {
         struct stat now{};
         const std::string& path = held.file->path;
         const Named named = look_up(path, held.status);
-        if (fstat(held.fd.get(), &now) == 0 && !same_contents(now, held.status))
+        if (fstat(held.fd.get(), &now) == 0 && !same_contents(now, held.status) && !only_time_changed(held, now))
             out.push_back(fmt::format(
                 "`{}` was written to while sonde probed it; counts may be wrong from now on, and breakpoints may be "
                 "inside of instructions. End the session, restart the programs that use the file, and run sonde again",

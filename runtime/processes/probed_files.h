@@ -10,6 +10,8 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,9 +46,11 @@ class ProbedFiles {
     struct Held {
         const plan::ProbedFile* file; // in the plan
         Fd fd;
-        struct stat status; // when the file was compared
+        struct stat status;           // when the file was compared
+        std::optional<uint64_t> hash; // of the contents at that time; nullopt for large files
         bool told = false;
     };
+    static bool only_time_changed(Held& held, const struct stat& now);
     std::vector<Held> held_;
 };
 
