@@ -4,8 +4,9 @@
 // (Documentation/admin-guide/sysctl/fs.rst), which are not enabled on every machine.
 //
 // Reading: if root runs a script, its author gets root's rights. So neither the file nor a folder on its path may be
-// writable by other users. The check uses the descriptor that is read afterwards, because the path may lead to another
-// file a moment later. Sticky folders are an exception: only a file's owner can replace the file there.
+// writable by other users. A group of which only the caller of sudo is a member is no other user. The check uses the
+// descriptor that is read afterwards, because the path may lead to another file a moment later. Sticky folders are an
+// exception: only a file's owner can replace the file there.
 //
 // Writing: in /tmp, another user can create a link with the name that root will use, which leads to /etc/shadow. So
 // links of others are refused, and O_NOFOLLOW prevents a link that is created between the check and open(). The file is
@@ -20,7 +21,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,12 +43,50 @@ bool is_own(uid_t owner) {
     return caller && *caller && fmt::to_string(owner) == caller;
 }
 
+// Calls `line(fields)` for each line of a file in the format of passwd(5), whose fields are separated by colons.
+template <typename Line> void for_each_line(const char* path, const Line& line) {
+    const Result<std::string> text = read_file(path);
+    std::istringstream rows(text ? *text : "");
+    for (std::string row; std::getline(rows, row);) {
+        std::vector<std::string> fields;
+        std::istringstream cells(row);
+        for (std::string cell; std::getline(cells, cell, ':');)
+            fields.push_back(cell);
+        line(fields);
+    }
+}
+
+// Whether the group has only one member: the user who called sudo. Many systems create such a group for each user, and
+// give the user a umask with which the group may write.
+bool is_private_group(gid_t group) {
+    const char* caller = std::getenv("SUDO_UID");
+    if (!caller || has_lent_rights())
+        return false;
+    std::vector<std::string> members; // users who have the group as their first one
+    bool is_callers = false, has_others = false;
+    const std::string number = fmt::to_string(group);
+    for_each_line("/etc/passwd", [&](const std::vector<std::string>& user) {
+        if (user.size() < 4 || user[3] != number)
+            return;
+        members.push_back(user[0]);
+        is_callers |= user[2] == caller;
+    });
+    for_each_line("/etc/group", [&](const std::vector<std::string>& fields) {
+        if (fields.size() >= 4 && fields[2] == number)
+            has_others |= !fields[3].empty() && (members.empty() || fields[3] != members[0]);
+    });
+    return is_callers && members.size() == 1 && !has_others;
+}
+
 // The reason why another user may have written the file; empty if none could.
 std::string why_not_own(const struct stat& status, const std::string& path) {
     if (!is_own(status.st_uid))
         return fmt::format("`{}` belongs to another user (uid {}); run `chown root {}`", path, status.st_uid, path);
     const bool sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX);
-    if ((status.st_mode & others_write) && !sticky_folder)
+    mode_t writers = status.st_mode & others_write;
+    if (writers == S_IWGRP && is_private_group(status.st_gid))
+        writers = 0;
+    if (writers && !sticky_folder)
         return fmt::format("others may write to `{}`; run `chmod go-w {}`", path, path);
     return "";
 }
