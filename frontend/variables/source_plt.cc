@@ -15,7 +15,8 @@ std::optional<Place> refuse_variable(Binding& b) {
 
 hir::Expr* plt_summary(Binding& b) {
     if (b.expr.name == "$$name")
-        return b.string(b.point.plt->name);
+        // Not a literal: handlers of many entries that differ only in this text are compiled once.
+        return b.binder.call("ppfunc", {});
     refuse_variable(b);
     return nullptr;
 }

@@ -158,7 +158,7 @@ std::optional<Place> prototype_variable(Binding& b) {
 hir::Expr* prototype_summary(Binding& b) {
     bool is_tracepoint = plan::is_about(b.point.kind, plan::Subject::Tracepoint);
     if (is_tracepoint && b.expr.name == "$$name")
-        return b.string(b.point.point.symbol);
+        return b.binder.call("ppfunc", {}); // not a literal: see plt_summary()
     if (is_tracepoint && b.expr.name == "$$system")
         return b.string(b.point.system);
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$locals", "$$return", "$$name", "$$system"};

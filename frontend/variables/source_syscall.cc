@@ -150,7 +150,7 @@ std::vector<TextItem> items_by_type(const ResolvedPoint& point) {
 hir::Expr* syscall_summary(Binding& b) {
     static const std::vector<std::string> names = {"$$vars", "$$parms", "$$return", "$$name", "$$argstr"};
     if (b.expr.name == "$$name")
-        return b.make<hir::Intrinsic>(b.expr.range, "ppfunc", hir::ValueType::String, std::vector<hir::Expr*>());
+        return b.binder.call("ppfunc", {});
     std::vector<SyscallVariable> variables = syscall_variables(b.point);
     Text text;
     if (b.expr.name == "$$argstr") {
