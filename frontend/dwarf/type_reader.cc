@@ -200,7 +200,7 @@ bool is_signed_enum(Dwarf_Die& die) {
     return negative;
 }
 
-void add_enumerators(Dwarf_Die& die, Type& type) {
+void add_enumerators(Dwarf_Die& die, bool is_signed, std::vector<Enumerator>& out) {
     constexpr size_t max_enumerators = 1 << 20;
     for_each_child(die, [&](Dwarf_Die& child) {
         Dwarf_Attribute attribute;
@@ -210,9 +210,9 @@ void add_enumerators(Dwarf_Die& die, Type& type) {
         Dwarf_Sword value = 0;
         Dwarf_Word bits = 0;
         // A data1 of 0xff is 255 or -1, depending on the type.
-        if (type.is_signed ? dwarf_formsdata(&attribute, &value) == 0 : dwarf_formudata(&attribute, &bits) == 0)
-            type.enumerators.push_back({name, type.is_signed ? value : static_cast<int64_t>(bits)});
-        return type.enumerators.size() < max_enumerators;
+        if (is_signed ? dwarf_formsdata(&attribute, &value) == 0 : dwarf_formudata(&attribute, &bits) == 0)
+            out.push_back({name, is_signed ? value : static_cast<int64_t>(bits)});
+        return out.size() < max_enumerators;
     });
 }
 
@@ -348,7 +348,7 @@ Type* TypeReader::make_type(Dwarf_Die& die) {
         type.size = number_attribute(definition, DW_AT_byte_size).value_or(type.size);
         type.is_signed = is_signed_enum(definition);
         type.scope = definitions_.scope_of(definition);
-        add_enumerators(definition, type);
+        add_enumerators(definition, type.is_signed, type.enumerators);
         break;
     }
     case DW_TAG_array_type:
@@ -569,6 +569,10 @@ void TypeReader::add_members(Dwarf_Die& record, Type& type, int depth) {
             break;
         case DW_TAG_variant_part:
             add_variants(child, type);
+            break;
+        case DW_TAG_enumeration_type:
+            if (!flag_attribute(child, DW_AT_enum_class))
+                add_enumerators(child, is_signed_enum(child), type.enumerators);
             break;
         default:
             break;

@@ -204,6 +204,10 @@ hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr) {
         return build_regex(b, expr);
     hir::Expr* left = build_expr(b, *expr.left);
     hir::Expr* right = build_expr(b, *expr.right);
+    if (expr.op == ast::BinaryOp::Concat && left->kind == hir::ExprKind::ConstString &&
+        right->kind == hir::ExprKind::ConstString)
+        return b.make<hir::ConstString>(expr.range, hir::as<hir::ConstString>(*left).value +
+                                                        hir::as<hir::ConstString>(*right).value);
     if (expr.op == ast::BinaryOp::Concat)
         return b.make<hir::Concat>(expr.range, left, right);
     return b.make<hir::Binary>(expr.op_range, *to_hir(expr.op), left, right);

@@ -205,6 +205,22 @@ std::optional<TypeMember> find_member(const Type* record, std::string_view name)
     return path.size() == 1 ? std::optional(path[0]) : std::nullopt;
 }
 
+std::optional<int64_t> find_member_enumerator(const Type* record, std::string_view name) {
+    record = strip(record);
+    std::vector<const Type*> reached = {record};
+    std::set<const Type*> seen = {record};
+    for (size_t i = 0; is_record(record) && i < reached.size() && i < max_records; i++) {
+        complete(reached[i]);
+        for (const Enumerator& one : reached[i]->enumerators)
+            if (one.name == name)
+                return one.value;
+        for (const TypeMember& member : reached[i]->members)
+            if (const Type* inner = transparent(member); inner && seen.insert(inner).second)
+                reached.push_back(inner);
+    }
+    return std::nullopt;
+}
+
 std::vector<std::string> member_names(const Type* record) {
     std::vector<std::string> names;
     record = strip(record);

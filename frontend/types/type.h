@@ -99,7 +99,7 @@ struct Type {
     bool is_decimal = false;         // Float: a decimal format, which the processor does not support
     bool is_swapped = false;         // the most significant byte comes first
     std::vector<TypeMember> members; // Struct, Union; Function: the parameters (a last one named "..." means variadic)
-    std::vector<Enumerator> enumerators; // Enum
+    std::vector<Enumerator> enumerators; // Enum; Struct, Union: of the enumerations without a scope that it declares
     bool of_kernel = false;              // from the kernel's types
     bool incomplete = false;             // a declaration whose definition was not found
     TypeSource* source = nullptr; // Struct, Union: the reader that fills in the members; null when they are complete
@@ -130,6 +130,10 @@ std::optional<TypeMember> find_member(const Type* record, std::string_view name)
 // contains or points to. If several members have the name, the least deeply nested one counts, as in Go. Returns an
 // empty list if none exists.
 std::vector<TypeMember> find_member_path(const Type* record, std::string_view name);
+
+// Returns the value of an enumerator that the record, or a record inside of it without a name, declares: C++ lets a
+// program write `object.name` for it.
+std::optional<int64_t> find_member_enumerator(const Type* record, std::string_view name);
 
 // Returns the names of all members that find_member() can find, for suggestions.
 std::vector<std::string> member_names(const Type* record);

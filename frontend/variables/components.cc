@@ -87,6 +87,8 @@ std::optional<Place> member(Binding& b, Place place, size_t index) {
     }
     if (!path.empty())
         return place;
+    if (std::optional<int64_t> value = find_member_enumerator(record, component.name))
+        return constant_place(b, *value);
     if (record->incomplete && record->members.empty())
         b.fail(DiagId::UnknownMember, component.range,
                fmt::format("`{}` is `{}`, whose members are not known", b.as_written(index), type_name(before)));
