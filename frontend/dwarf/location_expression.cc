@@ -86,8 +86,8 @@ class PieceList {
 // Translates the expressions of one variable's location.
 class LocationTranslator {
   public:
-    LocationTranslator(const ExpressionContext& context, Address address, FunctionRef subprogram)
-        : context_(context), address_(address), subprogram_(subprogram) {}
+    LocationTranslator(const ExpressionContext& context, Address address, FunctionRef subprogram, int depth)
+        : context_(context), address_(address), subprogram_(subprogram), pointers_(depth) {}
 
     // `attribute` contains the expression; it is null for expressions from call frame information.
     Location translate(Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
@@ -358,6 +358,23 @@ class LocationTranslator {
                push(LocationOp::Choose);
     }
 
+    // DW_OP_implicit_pointer: the location of the object that the pointer would point to; null if it has none here.
+    std::shared_ptr<const Location> pointee(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
+        constexpr int most = 4; // pointers to pointers
+        Dwarf_Die object;
+        Dwarf_Attribute inner;
+        Dwarf_Op* expression = nullptr;
+        size_t length = 0;
+        if (pointers_ == most || !attribute || dwarf_getlocation_die(attribute, &op, &object) != 0 ||
+            !location_attribute(object, DW_AT_location, &inner) ||
+            dwarf_getlocation_addr(&inner, address_, &expression, &length, 1) != 1 || length == 0)
+            return nullptr;
+        Location found =
+            translate_expression(context_, address_, subprogram_, &inner, expression, length, pointers_ + 1);
+        const bool is_known = found.kind != Location::Unavailable || found.pointee;
+        return is_known ? std::make_shared<const Location>(std::move(found)) : nullptr;
+    }
+
     // DW_OP_entry_value: the value that a register had when the function was entered. It is the register's value now if
     // the probe is at the entry; at any other address it is lost.
     bool push_entry_value(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
@@ -448,6 +465,7 @@ class LocationTranslator {
     const ExpressionContext& context_;
     Address address_;
     FunctionRef subprogram_;
+    int pointers_; // implicit pointers that led here
     std::vector<LocationOp> ops_;
     Location result_; // set by an operation that ends a location
     bool done_ = false;
@@ -580,6 +598,8 @@ bool LocationTranslator::step(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
     case DW_OP_GNU_implicit_pointer:
         done_ = true;
         result_ = unavailable("points to a value that was optimized out");
+        result_.pointee = pointee(attribute, op);
+        result_.pointee_offset = static_cast<int64_t>(op.number2);
         return true;
     case DW_OP_entry_value:
     case DW_OP_GNU_entry_value:
@@ -660,8 +680,8 @@ bool location_attribute(Dwarf_Die& die, unsigned name, Dwarf_Attribute* attribut
 }
 
 Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
-                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count) {
-    return LocationTranslator(context, address, subprogram).translate(attribute, ops, count);
+                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count, int depth) {
+    return LocationTranslator(context, address, subprogram, depth).translate(attribute, ops, count);
 }
 
 int64_t constants_added(const std::vector<LocationOp>& ops, size_t& at) {

@@ -29,9 +29,9 @@ struct ExpressionContext {
 };
 
 // Returns the location that an expression describes at `address` in `subprogram`. `attribute` contains the expression;
-// it is null for an expression that sonde has built.
+// it is null for an expression that sonde has built. `depth`: the number of implicit pointers that led here.
 Location translate_expression(const ExpressionContext& context, Address address, FunctionRef subprogram,
-                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count);
+                              Dwarf_Attribute* attribute, const Dwarf_Op* ops, size_t count, int depth = 0);
 
 // Returns the number that an operation pushes, if it is a constant (DWARF 5, section 2.5.1.1, without addresses); else
 // nullopt.

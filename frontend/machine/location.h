@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,11 @@ struct Location {
     std::vector<Piece> pieces;
     bool of_entry = false; // the operations use the registers' values at the function's entry
     std::string why;       // "was optimized out at this address"
+    // Unavailable, of a pointer or reference: the object that it points to, `pointee_offset` bytes after this location.
+    // The compiler has optimized the pointer out, but describes the object (DW_OP_implicit_pointer). Null for other
+    // values.
+    std::shared_ptr<const Location> pointee;
+    int64_t pointee_offset = 0;
 };
 
 // A part of a value that is stored in several places.

@@ -16,23 +16,17 @@
 
 namespace sonde {
 
-std::optional<Place> without_references(Binding& b, Place place, Range range) {
-    for (const Type* type = strip(place.type); type && type->kind == Type::Reference; type = strip(place.type)) {
-        hir::Expr* address = load(b, place, range);
-        if (!address)
-            return std::nullopt;
-        bool kernel = place.kernel;
-        place = object_at(address, type->target);
-        place.kernel = kernel;
-    }
-    return place;
-}
-
 namespace {
 
-// The place that a pointer points to. Also for an array with a dimension less.
+// The place that a pointer or reference points to. Also for an array with a dimension less.
 std::optional<Place> pointed_to(Binding& b, const Place& place, Range range) {
     const Type* pointer = strip(place.type);
+    if (place.pointee) {
+        Place target = *place.pointee;
+        target.type = pointer->target;
+        target.at_entry = place.at_entry;
+        return target;
+    }
     hir::Expr* address = load(b, place, range);
     if (!address)
         return std::nullopt;
@@ -40,6 +34,20 @@ std::optional<Place> pointed_to(Binding& b, const Place& place, Range range) {
     target.kernel = place.kernel;
     return target;
 }
+
+} // namespace
+
+std::optional<Place> without_references(Binding& b, Place place, Range range) {
+    for (const Type* type = strip(place.type); type && type->kind == Type::Reference; type = strip(place.type)) {
+        std::optional<Place> target = pointed_to(b, place, range);
+        if (!target)
+            return std::nullopt;
+        place = *std::move(target);
+    }
+    return place;
+}
+
+namespace {
 
 // Reports that the record lacks this member, with the most similar one, or with all members.
 void refuse_member(Binding& b, const Type* record, const ast::Component& component) {

@@ -254,7 +254,18 @@ std::string unavailable_text(const std::string& name, const std::string& why) {
     return fmt::format("`{}` is not available here: it {}", name, why);
 }
 
-std::optional<Place> place_at(Binding& b, const Location& location, const Type* type, std::string& why) {
+namespace {
+
+// The number of bytes whose place the location describes; 0 if it does not say.
+uint64_t described_bytes(const Location& location) {
+    uint64_t bytes = location.bytes.size();
+    for (const Location::Piece& piece : location.pieces)
+        bytes += piece.byte_size;
+    return bytes;
+}
+
+// See place_at(). `size`: of the whole value, in bytes.
+std::optional<Place> place_of(Binding& b, const Location& location, const Type* type, uint64_t size, std::string& why) {
     if (location.kind == Location::Unavailable) {
         why = location.why;
         return std::nullopt;
@@ -262,7 +273,7 @@ std::optional<Place> place_at(Binding& b, const Location& location, const Type* 
     Place place;
     place.type = type;
     place.kernel = b.point.kernel != nullptr;
-    add_parts(b, location, 0, std::max<uint64_t>(size_of(type), 8), place.parts);
+    add_parts(b, location, 0, size, place.parts);
     if (place.parts.size() == 1 && place.parts[0].kind == PlacePart::Memory && location.kind == Location::Memory) {
         place.address = place.parts[0].expr;
         place.parts.clear();
@@ -274,6 +285,36 @@ std::optional<Place> place_at(Binding& b, const Location& location, const Type* 
         return std::nullopt;
     }
     return place;
+}
+
+} // namespace
+
+std::optional<Place> place_at(Binding& b, const Location& location, const Type* type, std::string& why) {
+    return place_of(b, location, type, std::max<uint64_t>(size_of(type), 8), why);
+}
+
+std::optional<Place> implicit_pointer(Binding& b, const Location& location, const Type* type) {
+    const Type* pointer = strip(type);
+    if (!location.pointee || !pointer || (pointer->kind != Type::Pointer && pointer->kind != Type::Reference))
+        return std::nullopt;
+    std::string why;
+    // The object can be an array, and the pointer's type does not say how many elements it has.
+    const uint64_t size = std::max(size_of(pointer->target), described_bytes(*location.pointee));
+    std::optional<Place> object = place_of(b, *location.pointee, pointer->target, size, why);
+    if (!object)
+        object = implicit_pointer(b, *location.pointee, pointer->target);
+    const int64_t offset = location.pointee_offset;
+    if (!object || (!object->address && offset < 0))
+        return std::nullopt;
+    if (object->address)
+        object->address = b.plus(object->address, offset);
+    else
+        object->offset += static_cast<uint64_t>(offset);
+    Place out;
+    out.type = type;
+    out.parts.push_back({0, size_of(type), PlacePart::Missing, nullptr, location.why});
+    out.pointee = std::make_shared<const Place>(*std::move(object));
+    return out;
 }
 
 } // namespace sonde

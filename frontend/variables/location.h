@@ -17,5 +17,8 @@ hir::Expr* evaluate(Binding& b, const std::vector<LocationOp>& ops);
 std::string unavailable_text(const std::string& name, const std::string& why);
 // The place for a location. Reports nothing; if there is no place, `why` gets the reason.
 std::optional<Place> place_at(Binding& b, const Location& location, const Type* type, std::string& why);
+// The place of a pointer or reference that was optimized out, while the object that it points to can be read
+// (Location::pointee). nullopt for other locations.
+std::optional<Place> implicit_pointer(Binding& b, const Location& location, const Type* type);
 
 } // namespace sonde

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,8 @@ struct Place {
     hir::Expr* descriptor = nullptr; // of the array, if this is an inner dimension of one
     bool at_entry = false;           // the expressions are valid at the function's entry, so values must be saved there
     bool kernel = false;             // it is in kernel memory, or points there
+    // A pointer or reference that was optimized out: the object that it points to.
+    std::shared_ptr<const Place> pointee = nullptr;
 };
 
 // An object in a program's memory.

@@ -302,6 +302,11 @@ void add_pretty(Binding& b, Text& text, const Place& original, Level level) {
             return text.literal("()");
         if (size_of(type) == 16 && type->kind == Type::Integer)
             return add_long_integer(b, text, *place);
+        if (place->pointee && type->kind == Type::Pointer && level.depth == 0 && is_record(type->target)) {
+            Place target = *place->pointee; // only the object is known, not its address
+            target.type = type->target;
+            return add_record(b, text, target, level);
+        }
         if (hir::Expr* value = load(b, *place, b.expr.range))
             return add_scalar(b, text, *place, value, level);
         return text.literal("?");

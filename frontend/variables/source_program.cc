@@ -191,6 +191,8 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
     // The kernel's globals are found through symbols, because each section of a module is loaded separately.
     bool by_symbol = variable.is_global && b.point.kernel;
     std::optional<Place> place = by_symbol ? std::nullopt : place_at(b, location, variable.type, why);
+    if (!place && !by_symbol)
+        place = implicit_pointer(b, location, variable.type);
     if (place) {
         place->at_entry = entry && !variable.is_global;
         // After the return, registers that lead to a thread-local variable no longer have the function's values.
@@ -381,6 +383,9 @@ bool is_known_at_call(const ResolvedPoint& point, const Variable& variable) {
            places.at_entry(function, variable, function.entry).kind != Location::Unavailable;
 }
 
+// Whether the variable, or the object that it points to, can be read.
+bool is_known(const Location& location) { return location.kind != Location::Unavailable || location.pointee; }
+
 std::string list_program_variables(const ResolvedPoint& point) {
     std::string line;
     if (!point.module || !point.function.has_debug_info)
@@ -392,8 +397,8 @@ std::string list_program_variables(const ResolvedPoint& point) {
     for (size_t i = 0; i < results.size(); i++)
         line += fmt::format(" ${}:{}", result_name(results, i), type_name(results[i].type));
     for (const Variable& variable : point.module->variables_to_list(point.function, address))
-        if (!variable.is_result && (variable_location(point, variable, address).kind != Location::Unavailable ||
-                                    is_known_at_call(point, variable)))
+        if (!variable.is_result &&
+            (is_known(variable_location(point, variable, address)) || is_known_at_call(point, variable)))
             line += fmt::format(" ${}:{}", variable.name, type_name(variable.type));
     return line;
 }
