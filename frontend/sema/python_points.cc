@@ -95,9 +95,14 @@ class Builder {
   private:
     bool is_return() const { return python_.event == PythonPoint::Return; }
 
+    // From 3.14 on, the lowest bits of the address can be marks (_PyStackRef).
+    hir::Expr* code_of_frame(const sonde_python& layout, hir::Expr* frame) {
+        hir::Expr* code = load(plus(frame, layout.frame_code));
+        return layout.version < 14 ? code : b_.make<hir::Binary>(range_, BinaryOp::And, code, number(~7ll));
+    }
     // Up to 3.10, the frame of a return is known only at the entry.
     hir::Expr* code_at(const sonde_python& layout, hir::Expr* frame) {
-        hir::Expr* code = load(plus(frame, layout.frame_code));
+        hir::Expr* code = code_of_frame(layout, frame);
         return layout.version < 11 && is_return() ? binder_.at_entry(code) : code;
     }
     // A member of a code object that is a text.
@@ -125,7 +130,7 @@ class Builder {
             return nullptr;
         hir::Expr* thread = b_.make<hir::Register>(range_, place.thread);
         return call("__python_settled", {thread, number(layout.thread_tracing), number(layout.thread_tools),
-                                         plus(load(plus(frame, layout.frame_code)), layout.code_tools)});
+                                         plus(code_of_frame(layout, frame), layout.code_tools)});
     }
 
     // Up to 3.10, the loop is entered for each call and each time that a generator goes on. `f_lasti` is -1 at first,

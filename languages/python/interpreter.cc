@@ -116,7 +116,8 @@ class Reader {
     }
 
     // Finds the table by which the loop jumps to the handler of an instruction: as many addresses of code as there are
-    // opcodes, most of them in the loop. Most handlers of opcodes that the compiler considers unlikely are elsewhere.
+    // opcodes, most of them in the loop. Handlers of opcodes that the compiler considers unlikely are elsewhere: in a
+    // part that it has moved. In Debian's Python 3.14, these are all handlers.
     void find_handlers() {
         if (out_.layout.version < 11)
             return;
@@ -126,12 +127,10 @@ class Reader {
             if (section.type != SHT_PROGBITS || !(section.flags & SHF_ALLOC) || (section.flags & SHF_EXECINSTR))
                 continue;
             std::vector<uint64_t> run;
-            size_t in_loop = 0;
             const auto end_run = [&] {
-                if (run.size() == opcodes && in_loop >= opcodes / 2)
+                if (run.size() == opcodes && is_table(run))
                     found.push_back(run);
                 run.clear();
-                in_loop = 0;
             };
             const std::string_view bytes = file_.elf().section_data(section.name);
             for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
@@ -144,12 +143,38 @@ class Reader {
                     continue;
                 }
                 run.push_back(value);
-                in_loop += is_in_loop(value);
             }
             end_run();
         }
         if (found.size() == 1)
             out_.handlers = std::move(found[0]);
+    }
+
+    bool is_table(const std::vector<uint64_t>& run) {
+        const auto count = [&](auto is_inside) {
+            return static_cast<size_t>(std::ranges::count_if(run, is_inside)) >= opcodes / 2;
+        };
+        if (count([&](uint64_t at) { return is_in_loop(at); }))
+            return true;
+        return std::ranges::any_of(moved_parts(), [&](const InterpreterFile::Range& part) {
+            return count([&](uint64_t at) { return at >= part.first && at < part.second; });
+        });
+    }
+
+    // The parts outside of the loop's function to which it jumps. It jumps to each of them without a call, so they are
+    // not functions that it uses.
+    const std::vector<InterpreterFile::Range>& moved_parts() {
+        if (!moved_) {
+            std::vector<uint64_t> targets;
+            file_.follow(loop_, [&](const Instruction& one, uint64_t next) {
+                const bool is_jump = one.flow == Flow::Jump || one.flow == Flow::ConditionalJump;
+                if (is_jump && !is_in_loop(one.target(next)))
+                    targets.push_back(one.target(next));
+                return true;
+            });
+            moved_ = file_.functions_with(targets);
+        }
+        return *moved_;
     }
 
     // In a library, the loader writes the addresses. A relocation without a symbol has the address as its addend.
@@ -184,6 +209,7 @@ class Reader {
     uint64_t code_type_ = 0, unicode_type_ = 0;
     std::vector<std::pair<uint64_t, uint64_t>> parts_; // by symbols
     std::map<uint64_t, uint64_t> relocated_;           // the loader's values of words
+    std::optional<std::vector<InterpreterFile::Range>> moved_;
 };
 
 } // namespace

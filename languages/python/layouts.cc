@@ -55,24 +55,25 @@ sonde_python with_inner_frames(unsigned version) {
     out.frame_back = version == 11 ? 48 : 8;
     out.frame_code = version == 11 ? 32 : 0;
     out.frame_instr = 56;
-    out.frame_locals = 72;
+    out.frame_locals = version == 14 ? 80 : 72;
     out.code_name = 120;
     out.code_qualname = 128;
     out.code_file = 112;
     out.code_first_line = version == 11 ? 72 : 68;
     out.code_lines = 136;
-    out.code_bytes = version == 11 ? 184 : version == 12 ? 192 : 200;
+    out.code_bytes = version == 11 ? 184 : version == 12 ? 192 : version == 13 ? 200 : 208;
     out.code_flags = 48;
     out.code_arguments = version == 11 ? 56 : 52;
     out.code_keyword_arguments = version == 11 ? 64 : 60;
-    out.code_locals = version == 11 ? 76 : 72;
+    out.code_locals = version == 11 ? 76 : version == 14 ? 80 : 72;
     out.code_names = 96;
     out.code_kinds = 104;
     out.code_constants = 24;
     out.code_tools = version == 11 ? 0 : version == 12 ? 160 : 168;
-    out.thread_tools = version == 13 ? 24 : 0;
-    out.thread_tracing = version == 13 ? 60 : 0;
+    out.thread_tools = version >= 13 ? 24 : 0;
+    out.thread_tracing = version >= 13 ? 60 : 0;
     out.type_keys = version == 11 ? 872 : 880;
+    out.tuple_items = version >= 14 ? 32 : 0;
     out.text_data = version == 11 ? 48 : 40;
     out.text_wide = version == 11 ? 72 : 56;
     out.long_tag = version == 11 ? 0 : 16;
@@ -90,7 +91,7 @@ sonde_python with_inner_frames(unsigned version) {
         out.frame_owner = 69;
         out.frame_is_entry = 68;
     } else {
-        out.frame_owner = 70;
+        out.frame_owner = version == 14 ? 74 : 70;
     }
     if (version == 12) {
         out.runtime_interpreters = 40;
@@ -114,6 +115,31 @@ sonde_python python_layout(unsigned minor_version) {
     return out;
 }
 
+namespace {
+
+// Whether the objects have the members where the table says. `in`: the rest of the description, behind `co_code_adaptive`.
+bool has_known_objects(ByteCursor& in, const sonde_python& layout) {
+    constexpr uint64_t any = ~0ull;
+    const auto is = [&](std::initializer_list<uint64_t> wanted) {
+        bool out = true;
+        for (const uint64_t one : wanted)
+            out = (in.take<uint64_t>() == one || one == any) && out;
+        return out;
+    };
+    return is({any}) &&                                                                       // co_tlbc
+           is({any, SONDE_PYTHON_TYPE}) &&                                                    // an object: size, type
+           is({any, layout.type_name, any, layout.type_flags}) &&                             // a class: tp_repr
+           is({any, layout.tuple_items, SONDE_PYTHON_SIZE}) &&                                // a tuple
+           is({any, SONDE_PYTHON_ITEMS, SONDE_PYTHON_SIZE}) &&                                // a list
+           is({any, SONDE_PYTHON_SET_USED, SONDE_PYTHON_SET_TABLE, SONDE_PYTHON_SET_MASK}) && // a set
+           is({any, SONDE_PYTHON_DICT_KEYS, SONDE_PYTHON_DICT_VALUES}) &&                     // a dict
+           is({any, SONDE_PYTHON_FLOAT}) && is({any, layout.long_tag, SONDE_PYTHON_DIGITS}) &&
+           is({any, SONDE_PYTHON_SIZE, SONDE_PYTHON_BYTES}) && // bytes
+           is({any, SONDE_PYTHON_TEXT_STATE, SONDE_PYTHON_SIZE, layout.text_data});
+}
+
+} // namespace
+
 std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layout) {
     ByteCursor in(offsets);
     if (in.take_bytes(8) != "xdebugpy")
@@ -130,7 +156,9 @@ std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layo
     skip(2); // an interpreter: size, id
     layout.interpreter_next = take();
     layout.interpreter_threads = take();
-    skip(9); // gc, imports_modules, sysdict, builtins, ceval_gil, gil_runtime_state and its members
+    // gc, imports_modules, sysdict, builtins, ceval_gil, gil_runtime_state and its members; since 3.14 also
+    // threads_main, code_object_generation, tlbc_generation
+    skip(layout.version >= 14 ? 12 : 9);
     skip(2); // a thread: size, prev
     layout.thread_next = take();
     skip(1); // interp
@@ -144,6 +172,8 @@ std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layo
     layout.frame_instr = take();
     layout.frame_locals = take();
     layout.frame_owner = take();
+    if (layout.version >= 14)
+        skip(2); // stackpointer, tlbc_index
     skip(1); // a code object: size
     layout.code_file = take();
     layout.code_name = take();
@@ -154,6 +184,8 @@ std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layo
     layout.code_names = take();
     layout.code_kinds = take();
     layout.code_bytes = take();
+    if (layout.version >= 14 && !has_known_objects(in, layout))
+        return "its objects have another structure than those of other builds of this version";
     return in.failed() ? "the description of its memory is incomplete" : "";
 }
 
@@ -169,7 +201,9 @@ PythonExceptionLayout python_exception_layout(unsigned minor_version) {
                                 : minor_version == 12 ? 96u
                                                       : 112u,
             .object_frame = 24,
-            .frame_executing = minor_version == 11 ? 69u : 70u,
+            .frame_executing = minor_version == 11   ? 69u
+                               : minor_version == 14 ? 74u
+                                                     : 70u,
             .last_executing = 1};
 }
 
@@ -194,6 +228,13 @@ PythonOpcodes python_opcodes(unsigned minor_version) {
                 .return_value_traced = 239,
                 .return_constant_traced = 240,
                 .extended_argument = 71};
+    case 14:
+        return {.resume = 128,
+                .resume_quick = 196,
+                .resume_traced = 245,
+                .return_value = 35,
+                .return_value_traced = 246,
+                .extended_argument = 69};
     default:
         return {};
     }

@@ -8,7 +8,7 @@
 namespace sonde {
 
 // Supported versions: 3.first to 3.last.
-constexpr unsigned first_python = 8, last_python = 13;
+constexpr unsigned first_python = 8, last_python = 14;
 
 // Returns the layout of a supported version, without addresses.
 sonde_python python_layout(unsigned minor_version);

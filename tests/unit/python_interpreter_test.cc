@@ -68,7 +68,7 @@ TEST(PythonInterpreter, Installed) {
         PythonInterpreter other = one;
         other.note_exception = one.loop_entry; // the loop does not call itself
         EXPECT_FALSE(python_exceptions(*file, *architecture, other, {}));
-        const size_t expected[] = {1, 1, 1, 2, 2, 3}, expected_returns[] = {0, 0, 0, 1, 4, 4};
+        const size_t expected[] = {1, 1, 1, 2, 2, 3, 3}, expected_returns[] = {0, 0, 0, 1, 4, 4, 2};
         EXPECT_EQ(calls->size(), expected[one.layout.version - first_python]);
         EXPECT_EQ(returns->size(), expected_returns[one.layout.version - first_python]);
         for (uint64_t handler : one.handlers)
@@ -92,6 +92,12 @@ TEST(PythonInterpreter, DamagedDescriptions) {
     EXPECT_NE(read_debug_offsets("", layout), "");
     EXPECT_NE(read_debug_offsets("xdebugpy", layout), "");
     EXPECT_NE(read_debug_offsets(std::string("xdebugpy") + std::string(16, '\0'), layout), "");
+    sonde_python newest = python_layout(14);
+    std::string other("xdebugpy"); // the right version, but no known structures
+    const uint64_t head[] = {0x030e0af0, 0};
+    other.append(reinterpret_cast<const char*>(head), sizeof head);
+    EXPECT_EQ(read_debug_offsets(other + std::string(1024, '\0'), newest),
+              "its objects have another structure than those of other builds of this version");
 }
 
 } // namespace
