@@ -77,6 +77,10 @@ std::set<std::string> mentioned_names(const Expansion& expansion, const ast::Pro
     return names;
 }
 
+const char* name_of(PythonPoint::Event event) {
+    return event == PythonPoint::Call ? "call" : event == PythonPoint::Return ? "return" : "exception";
+}
+
 bool is_never(plan::ProbeKind kind) { return plan::traits(kind).cause == plan::Cause::Nobody; }
 } // namespace
 
@@ -424,6 +428,10 @@ class Handlers::OneProbe {
         const PointUses& uses = entry->second;
         if (!suit(resolved, uses))
             return true;
+        if (const std::optional<PythonPoint>& python = resolved.point.python)
+            resolved.point.point.module =
+                fmt::format("{} of `{}` in `{}`{}", name_of(python->event), python->function, python->file,
+                            resolved.expansion->conditions.empty() ? "" : " with a true condition");
         const ResolvedPoint& point = resolved.point;
         const SharingKey key = key_of(resolved, uses);
         if (!uses.point && point.callers.empty() && point.repeats.empty()) {

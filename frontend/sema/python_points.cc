@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "frontend/hir/jump_condition.h"
 #include "frontend/variables/python_frame.h"
+#include "languages/python/source.h"
 
 namespace sonde {
 namespace {
@@ -32,18 +33,13 @@ std::string regex_of(std::string_view pattern) {
     return out;
 }
 
-// Files match by their whole path or by its end: `shop.py` and `app/shop.py` mean `/srv/app/shop.py`. A pattern that is
-// not a file name is the name of a module or package.
+// A regular expression for the paths that the pattern of `.python("...")` means; empty: all.
 std::string file_regex(const std::string& pattern) {
-    if (pattern == "*" || pattern == "**")
-        return "";
-    const bool is_file = pattern.ends_with(".py") || pattern.find_first_of("/*<") != std::string::npos;
-    if (is_file)
-        return (pattern.starts_with('/') ? "^" : "(^|/)") + regex_of(pattern) + "$";
-    std::string path = pattern;
-    for (char& c : path)
-        c = c == '.' ? '/' : c;
-    return "(^|/)" + regex_of(path) + "(/__init__)?\\.py$";
+    const PythonFilePattern meant = python_file_pattern(pattern);
+    std::string out;
+    for (const std::string& path : meant.paths)
+        out += (out.empty() ? "" : "|") + regex_of(path);
+    return meant.is_any ? "" : fmt::format("{}({})$", meant.is_ending ? "(^|/)" : "^", out);
 }
 
 class Builder {

@@ -65,7 +65,7 @@ sonde_python with_inner_frames(unsigned version) {
     out.code_flags = 48;
     out.code_arguments = version == 11 ? 56 : 52;
     out.code_keyword_arguments = version == 11 ? 64 : 60;
-    out.code_locals = version == 11 ? 76 : version == 14 ? 80 : 72;
+    out.code_locals = version == 11 ? 76 : 72;
     out.code_names = 96;
     out.code_kinds = 104;
     out.code_constants = 24;

@@ -153,15 +153,21 @@ class Scanner {
 
 std::vector<PythonFunction> python_functions(std::string_view source) { return Scanner(source).scan(); }
 
-bool is_python_file(const std::string& pattern, const std::string& path) {
-    const auto matches = [&](const std::string& one) {
-        return glob_match(one, path) || (!one.starts_with('/') && glob_match("*/" + one, path));
-    };
+PythonFilePattern python_file_pattern(const std::string& pattern) {
+    if (pattern == "*" || pattern == "**")
+        return {.is_any = true};
     if (pattern.ends_with(".py") || pattern.find_first_of("/*<") != std::string::npos)
-        return matches(pattern);
+        return {.is_ending = !pattern.starts_with('/'), .paths = {pattern}};
     std::string file = pattern;
     std::ranges::replace(file, '.', '/');
-    return matches(file + ".py") || matches(file + "/__init__.py");
+    return {.is_ending = true, .paths = {file + ".py", file + "/__init__.py"}};
+}
+
+bool is_python_file(const std::string& pattern, const std::string& path) {
+    const PythonFilePattern meant = python_file_pattern(pattern);
+    return meant.is_any || std::ranges::any_of(meant.paths, [&](const std::string& one) {
+               return glob_match(one, path) || (meant.is_ending && glob_match("*/" + one, path));
+           });
 }
 
 } // namespace sonde

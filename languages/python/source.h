@@ -22,7 +22,17 @@ struct PythonFunction {
 // In the order of the source.
 std::vector<PythonFunction> python_functions(std::string_view source);
 
-// Whether the pattern of `.python("...")` means the file: its whole path, the end of it, or a module's name.
+// The whole paths that the pattern of `.python("...")` means, as patterns of glob_match(). The pattern is a path, the
+// end of one, or the name of a module or package: `shop.py` means `/srv/app/shop.py`, and `json` means
+// `/lib/json/__init__.py`.
+struct PythonFilePattern {
+    bool is_any = false;    // every file; the others are empty
+    bool is_ending = false; // the patterns can also be ends of paths, after a slash
+    std::vector<std::string> paths = {};
+};
+PythonFilePattern python_file_pattern(const std::string& pattern);
+
+// Whether the pattern of `.python("...")` means the file.
 bool is_python_file(const std::string& pattern, const std::string& path);
 
 } // namespace sonde

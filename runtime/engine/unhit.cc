@@ -106,6 +106,7 @@ bool is_32_bit_program(const std::string& path) {
 std::string explain(const UnhitContext& context, const Written& written) {
     bool outside = false, unmet = false, entered = false, asks = false, all_user = true;
     uint64_t copies = 0;
+    std::string meant; // calls of Python's functions
     std::string function, file;
     for (const auto& [probe, point] : written.points) {
         const plan::Probe& one = context.plan.probes[probe];
@@ -114,7 +115,12 @@ std::string explain(const UnhitContext& context, const Written& written) {
         unmet = unmet || context.marks.has(plan::Mark::Hit, point->row);
         asks = asks || one.has_condition;
         all_user = all_user && plan::is_uprobe(one.kind);
+        if (plan::is_uprobe(one.kind) && !point->module.empty())
+            meant = point->module;
     }
+    // Each function of Python hits the probe, and the handler's condition selects those that the point means.
+    if ((unmet || entered) && !meant.empty())
+        return fmt::format("sonde saw Python functions, but no {}", meant);
     if (unmet)
         return "sonde saw events, but the condition was never true";
     if (entered)
