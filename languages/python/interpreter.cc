@@ -43,8 +43,8 @@ class Reader {
         // Without it, each instruction is a function of its own (--with-tail-call-interp). The loop's place in the
         // machine's stack is then another one, too.
         if (out_.layout.version >= 14 && out_.handlers.empty())
-            return Error(fmt::format("`{}` is Python {} with a loop of a form that sonde does not know", file_.elf().path(),
-                                     out_.version));
+            return Error(fmt::format("`{}` is Python {} with a loop of a form that sonde does not know",
+                                     file_.elf().path(), out_.version));
         add_moved_parts();
         std::ranges::sort(out_.loop);
         return std::optional(std::move(out_));

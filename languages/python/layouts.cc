@@ -117,7 +117,8 @@ sonde_python python_layout(unsigned minor_version) {
 
 namespace {
 
-// Whether the objects have the members where the table says. `in`: the rest of the description, behind `co_code_adaptive`.
+// Whether the objects have the members where the table says. `in`: the rest of the description, behind
+// `co_code_adaptive`.
 bool has_known_objects(ByteCursor& in, const sonde_python& layout) {
     constexpr uint64_t any = ~0ull;
     const auto is = [&](std::initializer_list<uint64_t> wanted) {
@@ -174,7 +175,7 @@ std::string_view read_debug_offsets(std::string_view offsets, sonde_python& layo
     layout.frame_owner = take();
     if (layout.version >= 14)
         skip(2); // stackpointer, tlbc_index
-    skip(1); // a code object: size
+    skip(1);     // a code object: size
     layout.code_file = take();
     layout.code_name = take();
     layout.code_qualname = take();
