@@ -429,7 +429,7 @@ class Handlers::OneProbe {
         if (!suit(resolved, uses))
             return true;
         if (const std::optional<PythonPoint>& python = resolved.point.python)
-            resolved.point.point.module =
+            resolved.point.point.meant =
                 fmt::format("{} of `{}` in `{}`{}", name_of(python->event), python->function, python->file,
                             resolved.expansion->conditions.empty() ? "" : " with a true condition");
         const ResolvedPoint& point = resolved.point;

@@ -115,8 +115,8 @@ std::string explain(const UnhitContext& context, const Written& written) {
         unmet = unmet || context.marks.has(plan::Mark::Hit, point->row);
         asks = asks || one.has_condition;
         all_user = all_user && plan::is_uprobe(one.kind);
-        if (plan::is_uprobe(one.kind) && !point->module.empty())
-            meant = point->module;
+        if (!point->meant.empty())
+            meant = point->meant;
     }
     // Each function of Python hits the probe, and the handler's condition selects those that the point means.
     if ((unmet || entered) && !meant.empty())

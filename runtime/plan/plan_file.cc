@@ -165,7 +165,7 @@ template <typename A> void members(A& a, HookSpec& v) { all(a, v.family, v.hook,
 template <typename A> void members(A& a, FileSpec& v) { all(a, v.mode, v.max_size); }
 template <typename A> void members(A& a, NarrowCall& v) { all(a, v.number, v.arguments); }
 template <typename A> void members(A& a, Point& v) {
-    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.number, v.narrow_calls, v.build_id, v.offset,
+    all(a, v.pp, v.pn, v.function, v.path, v.symbol, v.module, v.meant, v.number, v.narrow_calls, v.build_id, v.offset,
         v.entry_offset, v.ref_ctr_offset, v.program, v.pid, v.perf, v.watch, v.hook, v.file, v.row);
 }
 template <typename A> void members(A& a, TimerSpec& v) { all(a, v.interval_ns, v.random_ns); }

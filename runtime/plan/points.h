@@ -56,7 +56,8 @@ struct Point {
     std::string function; // probefunc(), ppfunc()
     std::string path;     // uprobes: path of the file
     std::string symbol;   // tracepoints and kernel functions: the name
-    std::string module;   // kernel functions: the module, or "" for the kernel; Python: the calls meant, in words
+    std::string module;   // kernel functions: the module; empty: the kernel itself
+    std::string meant;    // Python: the calls that the point means, in words; "" for other points
     int64_t number = -1;  // of a system call, at the tracepoint of all; -1: none, or only in 32-bit programs
     // The numbers of the same system call in 32-bit programs, at the same tracepoint.
     std::vector<NarrowCall> narrow_calls;
