@@ -4,7 +4,7 @@
 // (Documentation/admin-guide/sysctl/fs.rst), which are not enabled on every machine.
 //
 // Reading: if root runs a script, its author gets root's rights. So neither the file nor a folder on its path may be
-// writable by other users. A group of which only the caller of sudo is a member is no other user. The check uses the
+// writable by other users. A group that contains only the caller of sudo does not count. The check uses the
 // descriptor that is read afterwards, because the path may lead to another file a moment later. Sticky folders are an
 // exception: only a file's owner can replace the file there.
 //

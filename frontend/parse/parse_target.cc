@@ -75,7 +75,7 @@ int cut_pretty(std::string& name, size_t least) {
     return signs;
 }
 
-// A `$` or `$$` of its own is no name, so blanks may stand in front of it.
+// A separate `$` or `$$` is not a name, so it may follow a blank.
 bool is_pretty(const Token& token) {
     return token.kind == TokenKind::Identifier && (token.text == "$" || token.text == "$$");
 }

@@ -82,14 +82,14 @@ class Follower {
     static bool is_member(const MemoryOperand& memory, unsigned offset) {
         return offset != 0 && memory.exists && !memory.has_index && memory.displacement == offset;
     }
-    // The base of a load of `thread_tracing` is the thread.
+    // `thread_tracing` is loaded, or compared in memory. The base of this operand is the thread.
     void follow_thread(const AnalyzedInstruction& one, int& thread) const {
         const Effect& effect = one.effect;
         if (thread >= 0 && (effect.to == thread || (effect.changes >> static_cast<unsigned>(thread) & 1)))
             thread = -1;
         const bool is_load = one.instruction.operation == Operation::Load;
-        if (is_load && is_member(one.instruction.memory, layout_.thread_tracing) &&
-            one.instruction.memory.base != one.instruction.to)
+        if (effect.kind != Effect::Store && is_member(one.instruction.memory, layout_.thread_tracing) &&
+            !(is_load && one.instruction.memory.base == one.instruction.to))
             thread = one.instruction.memory.base;
     }
 

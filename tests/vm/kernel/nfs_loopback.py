@@ -1,5 +1,6 @@
 """An NFS server on this machine and a mount of it, without daemons or tools: this file answers for mountd and the portmapper.
-Performs all file operations of NFS clients, by version 3, and after a pause by version 4, each time with its own server.
+Performs all file operations of NFS clients, by version 3, and then by version 4, each time with its own server.
+`wait`: in between, waits until the tracing script creates the file TOLD. Otherwise pauses.
 """
 import ctypes
 import fcntl
@@ -15,6 +16,7 @@ import time
 
 CLIENT, EXPORTED, MOUNTED = "loopback", "/dev/shm/exported", "/dev/shm/mounted"
 NEVER = 2**31 - 1
+TOLD = "/dev/shm/told"
 MNT_PORT = 20048
 
 
@@ -159,6 +161,15 @@ def work():
     os.unlink("renamed")
 
 
+def wait_until_told():
+    """Waits until the tracing script creates a file: it has told what it saw of this server."""
+    for _ in range(600):
+        if os.path.exists(TOLD):
+            return os.unlink(TOLD)
+        time.sleep(0.1)
+    sys.exit("the script has not told what it saw")
+
+
 def main():
     os.makedirs(MOUNTED, exist_ok=True)
     export()
@@ -172,7 +183,10 @@ def main():
         os.chdir("/")
         libc.umount2(MOUNTED.encode(), 0)
         write("/proc/fs/nfsd/threads", "0\n")
-        time.sleep(3)
+        if sys.argv[1:] == ["wait"]:
+            wait_until_told()
+        else:
+            time.sleep(3)
 
 
 if __name__ == "__main__":
