@@ -358,7 +358,8 @@ class LocationTranslator {
                push(LocationOp::Choose);
     }
 
-    // DW_OP_implicit_pointer: the location of the object that the pointer would point to; null if the object is not known here.
+    // DW_OP_implicit_pointer: the location of the object that the pointer would point to; null if the object is not
+    // known here.
     std::shared_ptr<const Location> pointee(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
         constexpr int most = 4; // pointers to pointers
         Dwarf_Die object;
