@@ -23,6 +23,8 @@ struct StackFacts {
     // functions in place of the loop.
     std::vector<std::pair<uint64_t, uint64_t>> loop;
     uint64_t loop_entry = 0;
+    // Code without tables for unwinding, whose functions all keep a frame pointer; empty: there is none.
+    std::pair<uint64_t, uint64_t> frame_pointers{};
 };
 
 // Reads the facts for one language. Returns nullopt if the file does not contain an interpreter. Fails if it does, but

@@ -65,6 +65,18 @@ void mark_loop(UnwindRules& rules, const std::vector<std::pair<uint64_t, uint64_
     }
 }
 
+void use_frame_pointers(UnwindRules& rules, const std::pair<uint64_t, uint64_t>& range) {
+    const auto [begin, end] = range;
+    if (begin == end)
+        return;
+    split_at(rules.rows, end);
+    std::erase_if(rules.rows, [&](const UnwindRow& row) { return row.address >= begin && row.address < end; });
+    // Where the functions save other registers is unknown.
+    constexpr uint32_t saves = SONDE_SAVED_BEYOND | (SONDE_SAVED_BEYOND - 1);
+    const auto next = std::ranges::lower_bound(rules.rows, end, {}, &UnwindRow::address);
+    rules.rows.insert(next, UnwindRow{begin, SONDE_RULE(SONDE_RULE_FP, 2, 2), saves});
+}
+
 std::string InterpretedFrame::place(bool with_folder) const {
     const std::string name = with_folder ? file : file.substr(file.rfind('/') + 1);
     return line && !file.empty() ? fmt::format("{}:{}", name, line) : name;
@@ -102,6 +114,7 @@ InterpretedFrames::Interpreter InterpretedFrames::add(const ElfFile& file, const
         }
         if (bpf_map_update_elem(known.map, &known.count, facts.facts.data(), BPF_ANY) != 0)
             return {};
+        use_frame_pointers(rules, facts.frame_pointers);
         mark_loop(rules, facts.loop);
         return {SONDE_TABLE_INTERPRETER(language, known.count++), static_cast<uint32_t>(facts.loop_entry)};
     }

@@ -20,6 +20,9 @@ namespace sonde {
 // Marks the rules of the interpreter's loop. `ranges` are its addresses, as linked.
 void mark_loop(UnwindRules& rules, const std::vector<std::pair<uint64_t, uint64_t>>& ranges);
 
+// Replaces the rules of code without tables for unwinding whose functions all keep a frame pointer.
+void use_frame_pointers(UnwindRules& rules, const std::pair<uint64_t, uint64_t>& range);
+
 // A frame of an interpreter. Texts of the program have no characters that control a terminal.
 struct InterpretedFrame {
     sonde_language language = SONDE_LANGUAGES;
