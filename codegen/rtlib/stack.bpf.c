@@ -135,6 +135,7 @@ static inline void note_doubt(struct walk* w, u64 rule)
         m->doubt = SONDE_STACK_EARLY;
     else if (m->doubt == 0)
         m->doubt = SONDE_STACK_GUESSED;
+    m->guessed_in_file |= m->in.at.inode;
 }
 
 #include "../../arch/host/leaving_code.h"
@@ -686,7 +687,7 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     struct sonde_machine* m = &stacks->machine;
     struct walk w = {stacks, stack->pc, stack->sp, stack->fp};
     m->exact_now = 1;
-    m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = 0;
+    m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = m->guessed_in_file = 0;
     m->most = most;
     m->in = (struct sonde_found){};
     stacks->walk.inode = stacks->walk.loops[0] = stacks->walk.loops[1] = 0;

@@ -6,6 +6,7 @@
 #include "../../arch/host/kernel_places.h"
 #include "file_table.h"
 #include "identity.h"
+#include "javascript_stack.h"
 #include "php_stack.h"
 #include "python_stack.h"
 #include "ruby_stack.h"
@@ -100,6 +101,7 @@ struct sonde_machine {
     unsigned long long narrow;            /* SONDE_RULE_NARROW in 32-bit code without a table */
     unsigned long long state;             /* 0: unwinding continues; otherwise the final state */
     unsigned long long doubt; /* why callers may be missing: SONDE_STACK_EARLY or SONDE_STACK_GUESSED; 0: none are */
+    unsigned long long guessed_in_file; /* not 0: a frame without a table is in a file */
     /* The remaining instructions of a function without a table, and their effect: on the stack pointer (`cfa`), and the
      * position of the caller's fp; 0: no effect. */
     unsigned long long code[4], code_at, word, own_fp, kept, leaves;
@@ -126,6 +128,7 @@ struct sonde_stacks {
         struct sonde_python_walk python;
         struct sonde_ruby_walk ruby;
         struct sonde_php_walk php;
+        struct sonde_javascript_walk javascript;
     };
 };
 
