@@ -23,9 +23,8 @@ struct Version {
     unsigned scope_module;       // see sonde_javascript
 };
 // Node.js 18, 20 and 22
-constexpr Version versions[] = {{10, 2, 32, "type_ByteArray__", 0},
-                                {11, 3, 32, "type_ByteArray__", 0},
-                                {12, 4, 24, "type_TrustedByteArray__", 8}};
+constexpr Version versions[] = {
+    {10, 2, 32, "type_ByteArray__", 0}, {11, 3, 32, "type_ByteArray__", 0}, {12, 4, 24, "type_TrustedByteArray__", 8}};
 
 // Constants that are the same in all versions so far. Handlers rely on their values.
 struct Fixed {
