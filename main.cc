@@ -215,7 +215,11 @@ int translate(const Options& options) {
         other.arrangement += arrangement;
         return generate(*program, t.sources, other, facts, nullptr);
     };
-    run.inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t.env, point); };
+    run.unhit.inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t.env, point); };
+    run.unhit.similar_name = [&](const plan::Point& point) {
+        const auto known = t.env.similar_names.find(point.pp);
+        return known == t.env.similar_names.end() ? "" : known->second();
+    };
     return run_plan(*plan, options, run);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "driver/options.h"
+#include "runtime/engine/session_options.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
@@ -14,8 +15,7 @@ namespace sonde {
 struct PlanRun {
     // Generates the same plan with another arrangement of its code, 1 or more (--arrangement). Empty for a saved plan.
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
-    // SessionHooks::inlined_copies
-    std::function<uint64_t(const plan::Point&)> inlined_copies;
+    UnhitFacts unhit;
 };
 
 // Runs the plan until the end of its session, or with -F until every probe is armed. Prints errors. Returns the exit

@@ -8,6 +8,7 @@
 
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,6 +50,17 @@ std::string command_program(const std::string& command) {
     std::error_code ignored;
     std::string out = path.ok() ? *path : word;
     return out.find('/') == std::string::npos ? out : std::filesystem::absolute(out, ignored).string();
+}
+
+// Returns the words of -c, for facts about how the program is started. Returns nothing if only a shell can split them.
+std::vector<std::string> command_words(const std::string& command) {
+    wordexp_t words{};
+    if (command.find_first_of("|;&<>(){}#\n`") != std::string::npos ||
+        wordexp(command.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF) != 0)
+        return {};
+    std::vector<std::string> out(words.we_wordv, words.we_wordv + words.we_wordc);
+    wordfree(&words);
+    return out;
 }
 
 // Adds a file of the library. Scripts are parsed only when a script uses one of their names; macros (.stpm) are loaded
@@ -389,6 +402,7 @@ Translation::Translation(const Options& options) : in_color_(in_color(options)) 
     diags.in_stap_words = options.driver.named_stap;
     env.guru = options.translate.guru;
     env.command_path = command_program(options.translate.target_command);
+    env.command_words = command_words(options.translate.target_command);
     env.target_pid = options.session.target_pid;
     env.listing = options.driver.list;
     groups = options.translate.groups;

@@ -40,8 +40,9 @@ struct ProbeEnvironment {
     bool is_elsewhere = false;
     HeaderTarget header_target;
     std::string command_path; // -c: the command's program, used by `process` without an argument; empty without -c
-    int64_t target_pid = 0;   // -x
-    std::string attach;       // --attach: the kind of link that the user wants; empty: the best one
+    std::vector<std::string> command_words; // of -c; empty if the command needs a shell
+    int64_t target_pid = 0;                 // -x
+    std::string attach;                     // --attach: the kind of link that the user wants; empty: the best one
     // The container-like groups that the session is limited to (--container and similar options). `option` is the
     // option and the name. `root` is the directory under which the group's file system is visible, such as
     // "/proc/42/root", or "" if it is ours. `search_path` is the group's $PATH. The function is null without such
@@ -75,7 +76,10 @@ struct ProbeEnvironment {
     Result<KernelTypes*> kernel();
     std::vector<sonde_python> python_layouts; // of the probed interpreters, at most SONDE_PYTHON_MOST
     std::vector<Syscall> unimplemented_calls; // those of this kernel; filled when first needed
-    std::set<std::string> told_no_variables;  // files about whose missing variables the user was warned
+    // By the text of a point (plan::Point::pp): returns a similar name that its program has, as a question; "" if there
+    // is none. For points that accept any name, in case they are never hit.
+    std::map<std::string, std::function<std::string()>> similar_names;
+    std::set<std::string> told_no_variables; // files about whose missing variables the user was warned
     // Returns the debug information of exactly this build of the kernel, or an error.
     Result<DwarfModule*> kernel_debug_info();
     // The same for a kernel module. Addresses in it are relative to a section (base/linked_object.h).

@@ -7,6 +7,7 @@
 // P is a Python program (a script with `#!`), an interpreter, or any program that contains one. The interpreter is in
 // the program's own file, or in a library.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -25,6 +26,7 @@
 #include "frontend/probes/kind_process.h"
 #include "frontend/variables/sources.h"
 #include "languages/python/places.h"
+#include "languages/python/program.h"
 #include "languages/python/source.h"
 
 namespace sonde {
@@ -165,52 +167,25 @@ Result<std::vector<ResolvedPoint>> points_in(const Interpreter& interpreter, con
 
 // ---- listings
 
-// Visits the Python files below a folder, up to a number of files.
-void visit_files(const std::filesystem::path& folder, size_t& most,
-                 const std::function<void(const std::string&)>& visit) {
-    std::error_code error;
-    std::filesystem::recursive_directory_iterator all(
-        folder, std::filesystem::directory_options::skip_permission_denied, error);
-    for (; !error && all != std::filesystem::recursive_directory_iterator() && most > 0; all.increment(error), most--) {
-        const std::string name = all->path().filename().string();
-        if (name.starts_with('.') || name == "__pycache__" || all.depth() > 8)
-            all.disable_recursion_pending();
-        else if (name.ends_with(".py") && all->is_regular_file(error))
-            visit(all->path().string());
-    }
-}
-
-// Returns the files that match the pattern: beside the program and in the working folder, or else in the interpreter's
-// standard library.
-std::vector<std::string> files_of(const Resolving& resolving, const Interpreter& interpreter,
-                                  const std::string& pattern) {
-    constexpr size_t most_files = 50000;
-    size_t left = most_files;
-    std::set<std::string> found;
-    const auto add = [&](const std::string& path) {
-        if (is_python_file(pattern, path))
-            found.insert(path);
-    };
-    std::error_code error;
+// How the program of `process(...)` is started.
+PythonProgram program_of(const Resolving& resolving, const Interpreter& interpreter) {
     const PointComponent& target = resolving.components()[0];
-    const std::string program = target.arg == PointComponent::String ? target.text : resolving.env.command_path;
-    std::set<std::filesystem::path> folders = {std::filesystem::current_path(error)};
-    if (!script_of(resolving).empty())
-        folders.insert(std::filesystem::absolute(program, error).parent_path());
-    if (std::filesystem::is_regular_file(pattern, error))
-        found.insert(std::filesystem::absolute(pattern, error).lexically_normal());
-    for (const std::filesystem::path& folder : folders)
-        visit_files(folder, left, add);
-    if (!found.empty())
-        return {found.begin(), found.end()};
-    const std::string version = interpreter.python.version;
-    const std::string name = "python" + version.substr(0, version.find('.', 2));
-    const std::filesystem::path file = interpreter.target.module->path();
-    for (const std::filesystem::path& folder :
-         {file.parent_path() / name, file.parent_path().parent_path() / "lib" / name,
-          file.parent_path().parent_path() / name})
-        visit_files(folder, left = most_files, add);
-    return {found.begin(), found.end()};
+    const int64_t running = target.arg == PointComponent::Number ? interpreter.target.pid : resolving.env.target_pid;
+    PythonProgram out;
+    std::error_code error;
+    out.folder = std::filesystem::current_path(error).string();
+    const char* jit = getenv("PYTHON_JIT");
+    out.jit = jit && !resolving.env.command_words.empty() ? jit : "";
+    if (running != 0)
+        out.read_process(running);
+    else if (!script_of(resolving).empty())
+        out.command = {target.arg == PointComponent::String ? target.text : resolving.env.command_path};
+    else
+        out.command = resolving.env.command_words;
+    out.interpreter = interpreter.target.module->path();
+    const std::string& version = interpreter.python.version;
+    out.version = version.substr(0, version.find('.', version.find('.') + 1));
+    return out;
 }
 
 std::string read_source(const std::string& path) {
@@ -224,7 +199,7 @@ std::vector<ResolvedPoint> listed_points(Resolving& resolving, const Interpreter
     const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
     std::vector<ResolvedPoint> out;
     std::vector<std::string> names;
-    const std::vector<std::string> files = files_of(resolving, interpreter, file.text);
+    const std::vector<std::string> files = python_files(program_of(resolving, interpreter), file.text);
     for (const std::string& path : files)
         for (const PythonFunction& one : python_functions(read_source(path))) {
             const std::string last = one.name.substr(one.name.rfind('.') + 1);
@@ -246,10 +221,47 @@ std::vector<ResolvedPoint> listed_points(Resolving& resolving, const Interpreter
                                                       fmt::format("no function `{}` in the sources that match `{}`",
                                                                   function.text, file.text));
     if (files.empty())
-        report.help("sonde looks beside the program, in the working folder and in the interpreter's standard library");
+        report.help(
+            "sonde looks in the program's folder, in the interpreter's standard library and in installed packages");
     else if (std::string near = nearest_name(function.text, names); !near.empty())
         report.suggest(near);
     return out;
+}
+
+// Returns a function or file of the program whose name is similar to the point's, as a question.
+std::string similar_name(const PythonProgram& program, const std::string& file, const std::string& function) {
+    std::vector<std::string> names;
+    const auto question = [&](const std::string& wanted) {
+        const std::string near =
+            has_wildcard(wanted) || std::ranges::find(names, wanted) != names.end() ? "" : nearest_name(wanted, names);
+        return near.empty() ? "" : fmt::format("did you mean `{}`?", near);
+    };
+    const std::vector<std::string> files = python_files(program, file);
+    const bool is_whole = function.find('.') != std::string::npos;
+    for (const std::string& path : files)
+        for (const PythonFunction& one : python_functions(read_source(path)))
+            names.push_back(is_whole ? one.name : one.name.substr(one.name.rfind('.') + 1));
+    if (!files.empty())
+        return question(function);
+    for (const std::string& path : python_files(program, "*"))
+        names.push_back(std::filesystem::path(path).filename().string());
+    return question(std::filesystem::path(file).filename().string());
+}
+
+// Warns if Python will translate functions of the program to machine code. Calls there do not reach the probe.
+void warn_of_jit(Resolving& resolving, const PythonProgram& program) {
+    if (program.jit.empty() || program.jit == "0")
+        return;
+    const Result<std::string> file = read_file(program.interpreter);
+    if (!file || file->find("PYTHON_JIT") == std::string::npos) // built without the compiler
+        return;
+    resolving.diags
+        .report(
+            DiagId::PythonJit, resolving.at(1)->range,
+            fmt::format("the program runs with PYTHON_JIT={}, and sonde does not see calls in functions that Python "
+                        "has translated to machine code",
+                        program.jit))
+        .help("start the program with PYTHON_JIT=0");
 }
 
 // Returns the interpreter of a program. Returns nullopt after reporting that it has none, or one that cannot be probed.
@@ -312,6 +324,11 @@ std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpret
         return points;
     };
     std::vector<ResolvedPoint> out = find(wanted);
+    const PythonProgram program = program_of(resolving, interpreter);
+    warn_of_jit(resolving, program);
+    resolving.env.similar_names[text + suffixes[wanted]] = [program, file = file.text, function = function.text] {
+        return similar_name(program, file, function);
+    };
     if (wanted != PythonPoint::Call && !out.empty()) {
         const auto calls = std::make_shared<const std::vector<ResolvedPoint>>(find(PythonPoint::Call));
         for (ResolvedPoint& point : out)

@@ -24,6 +24,14 @@ struct SessionOptions {
     bool has_target() const { return !command.empty() || target_pid != 0; }
 };
 
+// Facts of the translation about points without hits. A null function: unknown.
+struct UnhitFacts {
+    // Returns the number of inlined copies of the point's function that the probe does not cover.
+    std::function<uint64_t(const plan::Point&)> inlined_copies;
+    // Returns a name of the program that is similar to the point's, as a question; "" if there is none.
+    std::function<std::string(const plan::Point&)> similar_name;
+};
+
 // Facts that a session needs from its caller, and events that it reports to its caller.
 struct SessionHooks {
     SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // creates the consumers of events
@@ -31,9 +39,7 @@ struct SessionHooks {
     // The script's points are alternatives for one kind of event. Do not warn if some of them were never hit, but warn
     // if none was hit.
     bool several_ways = false;
-    // Returns the number of inlined copies of a point's function that the probe does not cover. Called for points
-    // without hits.
-    std::function<uint64_t(const plan::Point&)> inlined_copies;
+    UnhitFacts unhit;
     // Called once, when every probe is armed.
     std::function<void()> armed = [] {};
     // Called at least once a second while the session makes progress. A watchdog can use it.

@@ -106,7 +106,7 @@ bool is_32_bit_program(const std::string& path) {
 std::string explain(const UnhitContext& context, const Written& written) {
     bool outside = false, unmet = false, entered = false, asks = false, all_user = true;
     uint64_t copies = 0;
-    std::string meant; // calls of Python's functions
+    const plan::Point* python = nullptr;
     std::string function, file;
     for (const auto& [probe, point] : written.points) {
         const plan::Probe& one = context.plan.probes[probe];
@@ -116,11 +116,15 @@ std::string explain(const UnhitContext& context, const Written& written) {
         asks = asks || one.has_condition;
         all_user = all_user && plan::is_uprobe(one.kind);
         if (!point->meant.empty())
-            meant = point->meant;
+            python = point;
     }
     // Each function of Python hits the probe, and the handler's condition selects those that the point means.
-    if ((unmet || entered) && !meant.empty())
-        return fmt::format("sonde saw Python functions, but no {}", meant);
+    if ((unmet || entered) && python) {
+        const std::string similar =
+            context.translation.similar_name ? context.translation.similar_name(*python) : std::string();
+        return fmt::format("sonde saw Python functions, but no {}{}{}", python->meant, similar.empty() ? "" : "; ",
+                           similar);
+    }
     if (unmet)
         return "sonde saw events, but the condition was never true";
     if (entered)
@@ -147,9 +151,9 @@ std::string explain(const UnhitContext& context, const Written& written) {
                            context.program);
     if (outside)
         return fmt::format("only processes other than {} hit the probe", context.target);
-    if (all_user && context.inlined_copies && written.points.size() <= 16)
+    if (all_user && context.translation.inlined_copies && written.points.size() <= 16)
         for (const auto& [probe, point] : written.points)
-            if (uint64_t more = context.inlined_copies(*point)) {
+            if (uint64_t more = context.translation.inlined_copies(*point)) {
                 copies += more;
                 function = point->function;
             }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "runtime/engine/session_options.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/plan.h"
 #include "runtime/processes/target_files.h"
@@ -41,8 +41,7 @@ struct UnhitContext {
     std::string target;                            // "the command", "process 42"; "a process" without a target
     bool everybody;                                // no target: `files` has the files of all current processes
     std::string program;                           // the first program of the target; empty: unknown
-    // Returns the number of inlined copies of a point's function that the probe does not cover. Null: unknown.
-    std::function<uint64_t(const plan::Point&)> inlined_copies;
+    const UnhitFacts& translation;
 };
 
 // Returns a line for each point of the script that was never hit, in the order of the script: "POINT (PLACE) was never
