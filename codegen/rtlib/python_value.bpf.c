@@ -53,6 +53,7 @@ enum {
     NEXT_MEMBER,
     NEXT_VARIABLE,
     ATTRIBUTES,
+    NEXT_CLASS,
     NUMBER,
     DECIMAL,
     REAL
@@ -72,12 +73,15 @@ enum {
     TYPE_BASIC_SIZE = 32,
     TYPE_MEMBERS = 240,
     TYPE_BASE = 256,
-    TYPE_BASES = 344,  /* tp_mro: a tuple with the class and all its bases */
-    MEMBER_BYTES = 40, /* struct PyMemberDef: name, kind, offset */
+    TYPE_ATTRIBUTES = 264, /* tp_dict: a dictionary */
+    TYPE_GET = 272,        /* tp_descr_get: a function that computes the value of an attribute; or 0 */
+    TYPE_BASES = 344,      /* tp_mro: a tuple with the class and all its bases */
+    MEMBER_BYTES = 40,     /* struct PyMemberDef: name, kind, offset */
     MEMBER_OBJECT = 6,
     MEMBER_OBJECT_OR_ERROR = 16,
     EXCEPTION_ARGUMENTS = 24,
-    DICT_VALUES_SIZE = 1, /* struct _dictvalues since 3.13 */
+    NAMED_ITEM_INDEX = 16, /* _collections._tuplegetter */
+    DICT_VALUES_SIZE = 1,  /* struct _dictvalues since 3.13 */
     DICT_VALUES_VALID = 3,
     DICT_VALUES_ITEMS = 8,
     STEPS = 1 << 14,
@@ -607,11 +611,53 @@ INLINE long begin_search(struct run* r, u64 object, u64 type, u64 flags, int wai
     }
     if (GET(1, type + TYPE_MEMBERS))
         return fail(r, PYTHON_VALUE_FAULT);
+    u64 slots = w->word[0], is_class = !!(flags & IS_TYPE);
     struct sonde_python_level* l = push(w, MEMBERS, NAMED, 0);
     w->searching = 1;
+    w->of_class = is_class ? object : type;
+    w->classes = 0;
+    l->kind = is_class ? ITEMS : MEMBERS;
     l->values = type;
-    l->at = w->word[0];
+    l->at = slots;
     return 0;
+}
+/* Goes on with the attributes of the next class, in the order in which Python looks them up. */
+INLINE long next_class(struct run* r, int wait) {
+    struct sonde_python_work* w = r->w;
+    struct sonde_python_level* l = top(w);
+    u64 items = r->p->tuple_items ? r->p->tuple_items : SONDE_PYTHON_ITEMS;
+    w->state = NEXT;
+    if (GET(1, w->of_class + TYPE_BASES) || get(&w->word[1], 8, w->word[0] + SONDE_PYTHON_SIZE, wait))
+        return fail(r, PYTHON_VALUE_FAULT);
+    if (w->classes >= w->word[1])
+        return fail(r, PYTHON_VALUE_NO_ATTRIBUTE);
+    if (GET(1, w->word[0] + items + 8 * w->classes) || GET(1, w->word[0] + TYPE_ATTRIBUTES))
+        return fail(r, PYTHON_VALUE_FAULT);
+    w->classes++;
+    u64 dict = w->word[0]; /* since 3.12, classes that are written in C can have it elsewhere */
+    return dict && begin_dict(r, l, dict, wait) ? fail(r, PYTHON_VALUE_FAULT) : 0;
+}
+/* An attribute of a class. If it is a descriptor, such as a property or a method, only code of the program knows the
+ * value. An exception is a field of a named tuple, which has the number of the item. */
+INLINE long found_in_class(struct run* r, u64 object, u64 attribute, int wait) {
+    struct sonde_python_work* w = r->w;
+    if (GET(2, attribute))
+        return fail(r, PYTHON_VALUE_FAULT);
+    u64 type = w->word[1];
+    if (GET(1, type + TYPE_GET))
+        return fail(r, PYTHON_VALUE_FAULT);
+    if (!w->word[0])
+        return found(r, attribute);
+    u64 items = r->p->tuple_items ? r->p->tuple_items : SONDE_PYTHON_ITEMS;
+    if (get_name(r, type, wait) || get(&w->word[2], 8, attribute + NAMED_ITEM_INDEX, wait) ||
+        get(&w->word[3], 8, object + SONDE_PYTHON_SIZE, wait))
+        return fail(r, PYTHON_VALUE_FAULT);
+    if (!is_name(w->word[0], T8('_', 'c', 'o', 'l', 'l', 'e', 'c', 't'), 8) ||
+        !is_name(w->word[1], T8('i', 'o', 'n', 's', '.', '_', 't', 'u'), 8) || w->word[2] >= w->word[3])
+        return fail(r, PYTHON_VALUE_COMPUTED);
+    if (GET(1, object + items + 8 * w->word[2]))
+        return fail(r, PYTHON_VALUE_FAULT);
+    return found(r, w->word[0]);
 }
 
 INLINE long length_of(struct run* r, u64 object, u64 type, u64 flags, int wait) {
@@ -981,7 +1027,10 @@ INLINE long next_entry(struct run* r, int wait) {
         return 0;
     if (w->searching) {
         long equal = is_wanted_text(r, key, wait);
-        return equal < 0 ? fail(r, PYTHON_VALUE_FAULT) : equal ? found(r, object) : 0;
+        return equal < 0    ? fail(r, PYTHON_VALUE_FAULT)
+               : !equal     ? 0
+               : w->classes ? found_in_class(r, l->object, object, wait)
+                            : found(r, object);
     }
     if (l->style == NAMED)
         return named_part(r, l, key, object, wait);
@@ -1188,8 +1237,12 @@ INLINE long next(struct run* r, int wait) {
     }
     if (kind == VARIABLES && r->p->code_cells && w->stage < 2 && w->steps[0] != SONDE_PYTHON_PARAMETERS)
         return next_stage(r, l, wait);
-    if (w->searching)
-        return fail(r, kind == VARIABLES ? PYTHON_VALUE_NO_VARIABLE : PYTHON_VALUE_NO_ATTRIBUTE);
+    if (w->searching && kind == VARIABLES)
+        return fail(r, PYTHON_VALUE_NO_VARIABLE);
+    if (w->searching) {
+        w->state = NEXT_CLASS;
+        return 0;
+    }
     w->used--;
     return l->end ? put(r, l->end) : 0;
 }
@@ -1210,6 +1263,7 @@ STATE(next_entry)
 STATE(next_member)
 STATE(next_variable)
 STATE(begin_attributes)
+STATE(next_class)
 #define RUN(name) (wait ? name##_wait(r) : name##_now(r))
 
 /* Appends a number. Here and not in a function that the states call, because calls have little stack. */
@@ -1253,6 +1307,8 @@ INLINE long step(struct run* r, int wait) {
         return RUN(next_variable);
     case ATTRIBUTES:
         return RUN(begin_attributes);
+    case NEXT_CLASS:
+        return RUN(next_class);
     case NUMBER:
     case REAL:
         return put_number(r);

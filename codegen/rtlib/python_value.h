@@ -19,7 +19,8 @@ enum python_value_status {
     PYTHON_VALUE_NO_LAYOUT,    /* the interpreter is not known */
     PYTHON_VALUE_NO_VARIABLE,  /* the function does not have the variable */
     PYTHON_VALUE_UNSET,        /* the variable or attribute has no value */
-    PYTHON_VALUE_NO_ATTRIBUTE, /* neither a slot nor in the object's dictionary */
+    PYTHON_VALUE_NO_ATTRIBUTE, /* neither the object nor its class has it */
+    PYTHON_VALUE_COMPUTED,     /* an attribute whose value the program computes: a property or a method */
     PYTHON_VALUE_NO_ITEM,      /* the index is too large */
     PYTHON_VALUE_NO_ITEMS,     /* an index of something else than a list or tuple */
     PYTHON_VALUE_NO_LENGTH,
@@ -77,8 +78,9 @@ struct sonde_python_work {
     unsigned long long first, all;                            /* its beginning */
     unsigned long long chunk_begin, chunk_end;                /* the part of it that was read */
     unsigned long long code, locals, plain, parameters, stage, cells, cell_count, cell; /* of a frame */
-    unsigned long long negative, place;                                                 /* of an int */
-    unsigned long long word[8];                                                         /* memory that was read */
+    unsigned long long of_class, classes; /* whose attributes are searched; number of its bases that were searched */
+    unsigned long long negative, place;   /* of an int */
+    unsigned long long word[8];           /* memory that was read */
     unsigned char chunk[PYTHON_VALUE_NAME];
     unsigned int digit[8];
     unsigned char decimal[64];
