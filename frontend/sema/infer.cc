@@ -10,9 +10,9 @@
 // The place that first determined a type is recorded (SideTables::fixed_at). If another place contradicts it, the
 // message shows both.
 //
-// Types that are still unknown at the end are settled: a variable that nobody reads becomes a number, anything else is
-// an error. Errors for values of functions without a result are only reported in the last pass, after settling, because
-// an earlier pass may not have seen all uses.
+// Types that are still unknown at the end are settled: a variable that nobody reads, or only a statement without an
+// effect such as `x = y`, becomes a number. Anything else is an error. Errors for values of functions without a result
+// are only reported in the last pass, after settling, because an earlier pass may not have seen all uses.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -105,6 +105,11 @@ class Inference {
 
     // Settles the types that are still unknown.
     void settle() {
+        for (hir::Function* function : program_.functions)
+            find_idle_uses(*function->body);
+        for (const auto* handlers : {&program_.handlers, &tables_.never_handlers})
+            for (hir::Handler* handler : *handlers)
+                find_idle_uses(*handler->body);
         for (hir::Function* function : program_.functions) {
             settle(function->params);
             settle(function->locals);
@@ -126,6 +131,26 @@ class Inference {
             if (reset->target->type == ValueType::String)
                 const_cast<hir::Assign*>(reset)->value = c_.arena.make<hir::ConstString>(reset->range, "");
     }
+
+    // Finds the locals in statements that do nothing, `x` and `x = y`, unless they are used elsewhere, too.
+    void find_idle_uses(const hir::Stmt& body) {
+        std::set<const hir::Expr*> idle;
+        for_each_stmt(body, [&](const hir::Stmt& stmt) {
+            if (stmt.kind == hir::StmtKind::Expression)
+                for (const hir::Expr* at = hir::as<hir::ExprStmt>(stmt).expr; at;) {
+                    const auto* assign = at->kind == hir::ExprKind::Assign && at->type == ValueType::Unknown
+                                             ? &hir::as<hir::Assign>(*at)
+                                             : nullptr;
+                    idle.insert(assign ? assign->target : at);
+                    at = assign ? assign->value : nullptr;
+                }
+        });
+        for_each_expr(body, [&](const hir::Expr& expr) {
+            if (expr.kind == hir::ExprKind::LocalRef)
+                (idle.contains(&expr) ? idle_ : needed_).insert(hir::as<hir::LocalRef>(expr).local);
+        });
+    }
+    bool is_idle(const hir::Local* local) const { return idle_.contains(local) && !needed_.contains(local); }
 
     // Also reports locals that are never assigned or never read. A local that is never assigned is most often a mistake
     // about a name, so the message says what else has this name.
@@ -151,7 +176,7 @@ class Inference {
             }
             if (local->type != ValueType::Unknown)
                 continue;
-            if (read)
+            if (read && !is_idle(local))
                 unresolved(local->range, local->name);
             local->type = ValueType::Long;
         }
@@ -782,9 +807,10 @@ class Inference {
     bool changed_ = false;
     bool forth_ = false;
     bool is_settled_ = false;
-    bool has_choice_ = false;           // some expression can be a number or a text
-    bool prefers_text_ = false;         // such an expression is a text if its context does not decide
-    std::set<const hir::Global*> used_; // globals whose type matters
+    bool has_choice_ = false;                   // some expression can be a number or a text
+    bool prefers_text_ = false;                 // such an expression is a text if its context does not decide
+    std::set<const hir::Global*> used_;         // globals whose type matters
+    std::set<const hir::Local*> idle_, needed_; // locals in statements that do nothing, and in others
 };
 
 void infer_types(hir::Program& program, const Names& names, SideTables& tables, SemaContext& context) {
