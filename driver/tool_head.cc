@@ -20,6 +20,7 @@ constexpr std::pair<std::string_view, ToolValue> placeholders[] = {
     {"NUMBER", ToolValue::Number},   {"DURATION", ToolValue::Duration}, {"SECONDS", ToolValue::Seconds},
     {"TEXT", ToolValue::Text},       {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
     {"PROGRAM", ToolValue::Library}, {"DATABASE", ToolValue::Database}, {"CALLS", ToolValue::Calls},
+    {"PLACE", ToolValue::Place},     {"FORMAT", ToolValue::Format},     {"CONDITION", ToolValue::Condition},
 };
 
 ToolValue value_of(std::string_view placeholder) {
@@ -65,13 +66,22 @@ std::string initial_value(std::string_view script, const std::string& global) {
 
 // Writes microseconds as a user would write a DURATION.
 std::string shown_initial(const ToolOption& option) {
-    if (option.type != ToolValue::Duration || option.initial.empty())
+    if (option.type != ToolValue::Duration || option.initial.empty() || option.sets_argument())
         return option.initial;
     if (option.initial.ends_with("000000"))
         return option.initial.substr(0, option.initial.size() - 6) + "s";
     if (option.initial.ends_with("000"))
         return option.initial.substr(0, option.initial.size() - 3) + "ms";
     return option.initial + "us";
+}
+
+// Splits `NAME=VALUE`. Leaves `value` unchanged if there is none.
+void split_at_equals(std::string& name, std::string& value) {
+    const size_t equals = name.find('=');
+    if (equals == std::string::npos)
+        return;
+    value = name.substr(equals + 1);
+    name.erase(equals);
 }
 
 void add_option(ToolHead& head, const std::string& line, std::string_view script) {
@@ -84,11 +94,15 @@ void add_option(ToolHead& head, const std::string& line, std::string_view script
     option.name = parts[0].substr(6, blank == std::string::npos ? blank : blank - 6);
     if (blank != std::string::npos) {
         option.placeholder = parts[0].substr(blank + 1);
+        split_at_equals(option.placeholder, option.initial);
         option.type = value_of(option.placeholder);
     }
     option.global = parts[1];
     option.help = parts[2];
-    option.initial = initial_value(script, option.global);
+    if (option.sets_argument())
+        split_at_equals(option.global, option.given);
+    else
+        option.initial = initial_value(script, option.global);
     head.options.push_back(std::move(option));
 }
 

@@ -20,7 +20,8 @@
 // All parts except the first line are optional.
 //
 // * An option names the script's global that it sets, like -G. The initial value of this global is the option's
-//   default.
+//   default. An option with `$3` in place of a global is the script's argument $3, and its default follows the
+//   placeholder: `--if CONDITION=1`. The text of a flag follows the argument: `$5=.return`.
 // * Arguments are the script's $1, @1 and so on. One in brackets is optional and shows its default.
 // * `Target: by the script`: -c and -x do not restrict the handlers, because the script calls target() itself.
 // * `Stacks: whole`: the script's arrays contain stacks, which need room for all addresses.
@@ -37,15 +38,18 @@ namespace sonde {
 
 // The type of a placeholder.
 enum class ToolValue : uint8_t {
-    Flag,     // no value: sets 1
-    Number,   // NUMBER: from 0 on
-    Duration, // DURATION: a number with us, ms, s or m; microseconds in the script
-    Seconds,  // SECONDS: whole ones, from 1 on
-    Text,     // TEXT
-    Point,    // POINT: a probe point, or a short form (driver/tool_point.h); only as an argument
-    Calls,    // CALLS: names of system calls, separated by commas, or a pattern
-    Library,  // LIBRARY, PROGRAM: the name of a library or a program, or a path; a path in the script
-    Database, // DATABASE: the same, but `mysql` means the server `mysqld`, not the client
+    Flag,      // no value: sets 1
+    Number,    // NUMBER: from 0 on
+    Duration,  // DURATION: a number with us, ms, s or m; microseconds in the script
+    Seconds,   // SECONDS: whole ones, from 1 on
+    Text,      // TEXT
+    Point,     // POINT: a probe point, or a short form (driver/tool_point.h); only as an argument
+    Calls,     // CALLS: names of system calls, separated by commas, or a pattern
+    Library,   // LIBRARY, PROGRAM: the name of a library or a program, or a path; a path in the script
+    Database,  // DATABASE: the same, but `mysql` means the server `mysqld`, not the client
+    Place,     // PLACE: FILE:LINE or a function (driver/log_place.h), in the PROGRAM that is the tool's last argument
+    Format,    // FORMAT: a text with expressions in braces (driver/log_text.h)
+    Condition, // CONDITION: an expression (driver/log_text.h)
 };
 
 struct ToolOption {
@@ -55,7 +59,10 @@ struct ToolOption {
     ToolValue type = ToolValue::Flag;
     std::string global;
     std::string help;
-    std::string initial; // as the script writes it; empty for 0 and ""
+    std::string initial; // as the script writes it, or as a word of the command line; empty for 0 and ""
+    std::string given;   // of a flag that sets an argument: its text
+
+    bool sets_argument() const { return global.starts_with('$'); }
 };
 
 struct ToolArgument {

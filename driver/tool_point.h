@@ -13,6 +13,7 @@ namespace sonde {
 struct PointTarget {
     std::string command;                                     // -c
     int64_t pid = 0;                                         // -x
+    std::string program;                                     // the program or library that a PLACE is in
     const Architecture* architecture = &host_architecture(); // of its programs
 };
 

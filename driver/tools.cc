@@ -23,6 +23,8 @@
 #include "base/glob.h"
 #include "base/result.h"
 #include "base/suggest.h"
+#include "driver/log_place.h"
+#include "driver/log_text.h"
 #include "driver/option_messages.h"
 #include "driver/option_table.h"
 #include "driver/tool_head.h"
@@ -38,8 +40,8 @@ namespace {
 constexpr int exit_failure = 1;
 
 // Options of every tool.
-const ToolOption duration{'d', "duration", "SECONDS", ToolValue::Seconds, "", "", ""};
-const ToolOption process{'p', "pid", "PID", ToolValue::Number, "", "", ""};
+const ToolOption duration{'d', "duration", "SECONDS", ToolValue::Seconds, "", "", "", ""};
+const ToolOption process{'p', "pid", "PID", ToolValue::Number, "", "", "", ""};
 
 // Options that choose the script. They have no meaning for a tool, which is a script already.
 constexpr std::string_view no_options_of_tools[] = {"-e", "-E", "-l", "-L", "--why", "--relink"};
@@ -103,6 +105,12 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
         return find_library_path(word, target);
     case ToolValue::Library:
         return find_library_path(word, target);
+    case ToolValue::Place:
+        return expand_place(word, target);
+    case ToolValue::Format:
+        return log_format(word);
+    case ToolValue::Condition:
+        return log_condition(word);
     }
     return word;
 }
@@ -130,6 +138,8 @@ class Reader {
                 return std::vector<std::string>();
         }
         for (const auto& [option, word] : given_) {
+            if (option->sets_argument())
+                continue; // read_arguments()
             Result<std::string> value = value_of(option->type, word);
             // A number of lines or bytes whose default is above 0 must not be 0: the tool would print nothing, and hide
             // that.
@@ -141,7 +151,9 @@ class Reader {
         }
         // A warning that a point was never hit is useful if the user chose the point. Other tools have several points
         // for one event, of which some are never hit.
-        if (std::ranges::none_of(head_.arguments, [](const auto& one) { return one.type == ToolValue::Point; }))
+        if (std::ranges::none_of(head_.arguments, [](const auto& one) {
+                return one.type == ToolValue::Point || one.type == ToolValue::Place;
+            }))
             out_.emplace_back("-w");
         // Allow handlers at the end to print long tables.
         out_.insert(out_.end(), {"-D", "MAXACTION_INTERRUPTIBLE=1000000000", "--tool", name_, "--"});
@@ -300,7 +312,18 @@ class Reader {
             return Error(head_.arguments.empty()
                              ? fmt::format("{} takes no argument: `{}`", name_, arguments_[0])
                              : fmt::format("one argument too many: `{}`", arguments_[head_.arguments.size()]));
-        for (size_t i = 0; i < head_.arguments.size(); i++) {
+        // The program of a place is a part of the place, not an argument of the script.
+        size_t count = head_.arguments.size();
+        if (std::ranges::find(head_.arguments, ToolValue::Place, &ToolArgument::type) != head_.arguments.end()) {
+            count--;
+            if (arguments_.size() > count) {
+                Result<std::string> program = value_of(ToolValue::Library, arguments_[count]);
+                if (!program)
+                    return std::move(program).error().in(head_.arguments[count].placeholder);
+                target_.program = *std::move(program);
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
             const ToolArgument& argument = head_.arguments[i];
             if (i >= arguments_.size() && !argument.optional)
                 return Error(fmt::format("{} needs {}: {}", name_, argument.placeholder, argument.help));
@@ -313,6 +336,23 @@ class Reader {
             Result<std::string> value = value_of(argument.type, word);
             if (!value)
                 return std::move(value).error().in(argument.placeholder);
+            out_.push_back(*std::move(value));
+        }
+        return read_options_as_arguments();
+    }
+
+    Result<void> read_options_as_arguments() {
+        for (const ToolOption& option : head_.options) {
+            if (!option.sets_argument())
+                continue;
+            const auto given = std::ranges::find(given_, &option, &decltype(given_)::value_type::first);
+            if (option.type == ToolValue::Flag) {
+                out_.push_back(given == given_.end() ? "" : option.given);
+                continue;
+            }
+            Result<std::string> value = value_of(option.type, given == given_.end() ? option.initial : given->second);
+            if (!value)
+                return std::move(value).error().in(fmt::format("--{} {}", option.name, option.placeholder));
             out_.push_back(*std::move(value));
         }
         return {};

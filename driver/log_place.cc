@@ -1,0 +1,224 @@
+// A user who looks at a line in an editor knows the file and the line, but not always the program. So the programs that
+// run are searched: their debug information names the source files.
+#include "driver/log_place.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/fd.h"
+#include "base/glob.h"
+#include "base/processes.h"
+#include "base/shared_libraries.h"
+#include "frontend/dwarf/dwarf_module.h"
+#include "frontend/dwarf/function_pattern.h"
+#include "languages/python/source.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+    std::string file, function; // empty: not given
+    int line = 0;
+
+    bool is_python() const { return file.ends_with(".py"); }
+    std::string pattern() const { return file.empty() ? function : fmt::format("{}@{}", function, file); }
+};
+
+// Splits at the last single colon, because names of C++ and Rust contain `::`.
+Place parse(const std::string& written) {
+    size_t colon = written.rfind(':');
+    while (colon != std::string::npos && colon > 0 && written[colon - 1] == ':')
+        colon = colon >= 2 ? written.rfind(':', colon - 2) : std::string::npos;
+    Place out;
+    out.file = colon == std::string::npos ? "" : written.substr(0, colon);
+    out.function = colon == std::string::npos ? written : written.substr(colon + 1);
+    if (out.function.find_first_not_of("0123456789") == std::string::npos && out.function.size() < 9) {
+        out.line = std::atoi(out.function.c_str());
+        out.function.clear();
+    }
+    return out;
+}
+
+// The file with the place; null: it does not have it, or cannot be read.
+std::unique_ptr<DwarfModule> module_with(const std::string& path, const Place& place) {
+    Result<std::unique_ptr<DwarfModule>> module = DwarfModule::open(path);
+    if (!module)
+        return nullptr;
+    if (place.line)
+        return (*module)->statement_lines(place.file).empty() ? nullptr : *std::move(module);
+    Result<FunctionPattern> pattern = FunctionPattern::parse(place.pattern());
+    return !pattern || (*module)->functions(*pattern).empty() ? nullptr : *std::move(module);
+}
+
+// The files that the user means: the named one, or the target's program, and their libraries.
+std::vector<std::string> files_of(const PointTarget& target) {
+    std::string program = target.program;
+    std::error_code error;
+    if (program.empty() && target.pid != 0)
+        program = fs::read_symlink(fmt::format("/proc/{}/exe", target.pid), error).string();
+    if (program.empty() && !target.command.empty())
+        if (Result<std::string> found = find_in_path(target.command.substr(0, target.command.find(' '))))
+            program = *found;
+    if (program.empty())
+        return {};
+    std::vector<std::string> out = target.pid != 0 ? mapped_libraries(target.pid)
+                                                   : shared_libraries(program, target.architecture->library_search());
+    out.insert(out.begin(), fs::absolute(program, error).string());
+    return out;
+}
+
+struct Running {
+    std::string program;
+    std::vector<int64_t> processes; // the newest first
+};
+std::vector<Running> running_programs() {
+    std::vector<Running> out;
+    std::vector<int64_t> all = all_processes();
+    std::ranges::sort(all, std::greater());
+    for (const int64_t process : all) {
+        std::error_code error;
+        const std::string link = fmt::format("/proc/{}/exe", process);
+        const std::string program = fs::read_symlink(link, error).string();
+        if (error || process == getpid() || !fs::equivalent(program, link, error))
+            continue;
+        auto known = std::ranges::find(out, program, &Running::program);
+        if (known == out.end())
+            known = out.insert(known, {program, {}});
+        known->processes.push_back(process);
+    }
+    return out;
+}
+
+std::string describe(const Running& one) {
+    return fmt::format("{} (process {}{})", one.program, one.processes[0],
+                       one.processes.size() > 1 ? fmt::format(" and {} more", one.processes.size() - 1) : "");
+}
+
+// The processes whose command has the file as its script.
+std::vector<Running> running_scripts(const std::string& file) {
+    std::vector<Running> out;
+    for (const Running& one : running_programs())
+        for (const int64_t process : one.processes) {
+            const Result<std::string> words = read_file(fmt::format("/proc/{}/cmdline", process));
+            const size_t end = words ? words->find('\0') : std::string::npos;
+            if (end != std::string::npos && is_python_file(file, words->c_str() + end + 1))
+                out.push_back({one.program, {process}});
+        }
+    return out;
+}
+
+// Chooses among running programs. `what`: what they have, in messages.
+Result<const Running*> choose(const std::vector<Running>& found, const std::string& what) {
+    if (found.empty())
+        return Error(
+            fmt::format("no running program has {}; name the program or library, or use -p PID or -c COMMAND", what));
+    if (found.size() == 1)
+        return found.data();
+    std::string list;
+    for (const Running& one : found)
+        list += fmt::format("\n  {}", describe(one));
+    return Error(fmt::format("several running programs have {}; name one of them:{}", what, list));
+}
+
+// Uses the next line with code, as debuggers do.
+Result<int> line_with_code(DwarfModule& module, const Place& place) {
+    const std::vector<int> lines = module.statement_lines(place.file);
+    const auto next = std::ranges::lower_bound(lines, place.line);
+    if (next == lines.end())
+        return Error(fmt::format("`{}` has no code at line {} or after it; its last line with code is {}", place.file,
+                                 place.line, lines.back()));
+    if (*next != place.line)
+        warn(fmt::format("line {} of `{}` has no code; sonde uses line {}", place.line, place.file, *next));
+    return *next;
+}
+
+// Warns if the source was changed after the program was built: its lines may be others than those of the program.
+void compare_times(DwarfModule& module, const Place& place) {
+    std::error_code error;
+    for (const std::string& source : module.source_files()) {
+        const auto changed = fs::last_write_time(source, error);
+        if (!file_matches(place.file, source) || error || changed <= fs::last_write_time(module.path(), error) || error)
+            continue;
+        warn(fmt::format("`{}` was changed after `{}` was built, so its lines may be others", source, module.path()));
+        return;
+    }
+}
+
+Result<std::string> point_in(DwarfModule& module, const Place& place) {
+    if (!place.file.empty())
+        compare_times(module, place);
+    if (!place.line)
+        return fmt::format("process(\"{}\").function(\"{}\")", module.path(), place.pattern());
+    Result<int> line = line_with_code(module, place);
+    if (!line)
+        return std::move(line).error();
+    return fmt::format("process(\"{}\").statement(\"*@{}:{}\")", module.path(), place.file, *line);
+}
+
+// A function of Python: `shop.py:Order.price`.
+Result<std::string> point_of_python(const Place& place, const PointTarget& target) {
+    if (place.line) {
+        std::string name = "FUNCTION";
+        if (Result<std::string> source = read_file(place.file))
+            for (const PythonFunction& one : python_functions(*source))
+                name = one.line <= place.line ? one.name : name;
+        return Error(fmt::format("sonde cannot log at a line of Python, only where a function begins or returns: "
+                                 "`{}:{}`",
+                                 place.file, name));
+    }
+    std::string process = target.program.empty() ? "process" : fmt::format("process(\"{}\")", target.program);
+    if (target.program.empty() && target.command.empty() && target.pid == 0) {
+        const std::vector<Running> running = running_scripts(place.file);
+        Result<const Running*> chosen = choose(running, fmt::format("`{}` as its script", place.file));
+        if (!chosen)
+            return std::move(chosen).error();
+        process = fmt::format("process({})", (*chosen)->processes[0]);
+    }
+    return fmt::format("{}.python(\"{}\").function(\"{}\")", process, place.file, place.function);
+}
+
+} // namespace
+
+Result<std::string> expand_place(const std::string& written, const PointTarget& target) {
+    const Place place = parse(written);
+    if (written.find_first_of("\"\\") != std::string::npos || (place.line == 0 && place.function.empty()) ||
+        (place.line && place.file.empty()))
+        return Error(fmt::format("`{}` is neither FILE:LINE nor the name of a function", written));
+    if (place.is_python())
+        return point_of_python(place, target);
+    const std::string what =
+        place.line ? fmt::format("debug information about `{}`", place.file) : fmt::format("a function `{}`", written);
+    const std::vector<std::string> files = files_of(target);
+    for (const std::string& path : files)
+        if (const std::unique_ptr<DwarfModule> module = module_with(path, place))
+            return point_in(*module, place);
+    if (!files.empty()) {
+        const bool runs_python = fs::path(files[0]).filename().string().starts_with("python") || is_script(files[0]);
+        return Error(fmt::format("neither `{}` nor its libraries have {}{}", files[0], what,
+                                 runs_python ? "; a function of Python is FILE.py:FUNCTION" : ""));
+    }
+    std::vector<Running> found = running_programs();
+    std::erase_if(found, [&](const Running& one) { return !module_with(one.program, place); });
+    Result<const Running*> chosen = choose(found, what);
+    if (!chosen)
+        return std::move(chosen).error();
+    fmt::print(stderr, "sonde: `{}` is in {}\n", written, describe(**chosen));
+    const std::unique_ptr<DwarfModule> module = module_with((*chosen)->program, place);
+    return module ? point_in(*module, place) : Result<std::string>(Error("the program has changed"));
+}
+
+} // namespace sonde
