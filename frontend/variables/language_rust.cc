@@ -305,6 +305,10 @@ bool add_rust(Binding& b, Text& text, const Place& place, Level level) {
         return add_vector(b, text, place, false, level);
     if (name == "alloc::rc::Rc" || name == "alloc::sync::Arc")
         return add_shared(b, text, place, level);
+    if (name == "alloc::rc::Weak" || name == "alloc::sync::Weak") { // as by {:?}: most lead back to an owner
+        text.literal("(Weak)");
+        return true;
+    }
     if (name == "std::collections::hash::map::HashMap" || name == "std::collections::hash::set::HashSet")
         return add_rust_hash(b, text, place, name.ends_with("Map"), level);
     if (name == "alloc::collections::btree::map::BTreeMap" || name == "alloc::collections::btree::set::BTreeSet")
