@@ -157,8 +157,8 @@ void Session::say_unhit() {
         if (!target.probed.empty())
             target.files.look_at_all();
     }
-    std::vector<std::string> lines = explain_unhit(
-        {plan, marks, target.files, target.probed, whose, everybody, target.program, hooks.unhit});
+    std::vector<std::string> lines =
+        explain_unhit({plan, marks, target.files, target.probed, whose, everybody, target.program, hooks.unhit});
     if ((hooks.several_ways || everybody) && !lines.empty() && !was_any) {
         const size_t more = lines.size() - 1;
         const std::string others = more == 0   ? ""
