@@ -348,7 +348,7 @@ class Search {
             libraries = mapped_libraries(t_.env.target_pid);
         } else if (!program.empty()) {
             libraries = shared_libraries(program, t_.env.architecture->library_search());
-        } else if (Result<std::string> path = find_library_path("libc", {"", 0, t_.env.architecture})) {
+        } else if (Result<std::string> path = find_library_path("libc", {.architecture = t_.env.architecture})) {
             libraries.push_back(*path);
         }
         if (!program.empty()) {

@@ -32,8 +32,8 @@ namespace {
 
 bridge::BridgeOptions bridge_options(const Options& options) {
     bridge::BridgeOptions out;
-    out.find_path = [target =
-                         PointTarget{options.session.command, options.session.target_pid}](const std::string& name) {
+    out.find_path = [target = PointTarget{.command = options.session.command, .pid = options.session.target_pid}](
+                        const std::string& name) {
         Result<std::string> path = find_library_path(name, target);
         return path ? *std::move(path) : std::string();
     };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -158,6 +159,26 @@ void compare_times(DwarfModule& module, const Place& place) {
     }
 }
 
+// The points of a line, each of which is hit once when the line is executed. A compiler can divide the code of a line,
+// for example around a call. Then the part with the lowest address counts, as in debuggers.
+Result<std::string> statements_at(DwarfModule& module, const std::string& written) {
+    Result<FunctionPattern> pattern = FunctionPattern::parse(written);
+    if (!pattern)
+        return std::move(pattern).error();
+    std::map<std::pair<DieOffset, Address>, Address> first; // by function or inlined copy
+    const std::vector<Statement> all = module.statements(*pattern);
+    for (const Statement& one : all) {
+        auto [known, is_new] = first.try_emplace({one.function.die, one.function.low}, one.address);
+        known->second = std::min(known->second, one.address);
+    }
+    if (first.size() == all.size())
+        return fmt::format("process(\"{}\").statement(\"{}\")", module.path(), written);
+    std::string out;
+    for (const auto& [function, address] : first)
+        out += fmt::format("{}process(\"{}\").statement({:#x})", out.empty() ? "" : ", ", module.path(), address);
+    return out;
+}
+
 Result<std::string> point_in(DwarfModule& module, const Place& place) {
     if (!place.file.empty())
         compare_times(module, place);
@@ -166,7 +187,7 @@ Result<std::string> point_in(DwarfModule& module, const Place& place) {
     Result<int> line = line_with_code(module, place);
     if (!line)
         return std::move(line).error();
-    return fmt::format("process(\"{}\").statement(\"*@{}:{}\")", module.path(), place.file, *line);
+    return statements_at(module, fmt::format("*@{}:{}", place.file, *line));
 }
 
 // A function of Python: `shop.py:Order.price`.

@@ -11,9 +11,9 @@ namespace sonde {
 
 // The target, whose libraries and programs are searched first.
 struct PointTarget {
-    std::string command;                                     // -c
+    std::string command = {};                                // -c
     int64_t pid = 0;                                         // -x
-    std::string program;                                     // the program or library that a PLACE is in
+    std::string program = {};                                // the program or library that a PLACE is in
     const Architecture* architecture = &host_architecture(); // of its programs
 };
 

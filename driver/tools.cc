@@ -312,6 +312,9 @@ class Reader {
             return Error(head_.arguments.empty()
                              ? fmt::format("{} takes no argument: `{}`", name_, arguments_[0])
                              : fmt::format("one argument too many: `{}`", arguments_[head_.arguments.size()]));
+        for (size_t i = arguments_.size(); i < head_.arguments.size(); i++)
+            if (const ToolArgument& missing = head_.arguments[i]; !missing.optional)
+                return Error(fmt::format("{} needs {}: {}", name_, missing.placeholder, missing.help));
         // The program of a place is a part of the place, not an argument of the script.
         size_t count = head_.arguments.size();
         if (std::ranges::find(head_.arguments, ToolValue::Place, &ToolArgument::type) != head_.arguments.end()) {
@@ -325,8 +328,6 @@ class Reader {
         }
         for (size_t i = 0; i < count; i++) {
             const ToolArgument& argument = head_.arguments[i];
-            if (i >= arguments_.size() && !argument.optional)
-                return Error(fmt::format("{} needs {}: {}", name_, argument.placeholder, argument.help));
             if (i >= arguments_.size() && argument.initial.empty())
                 break;
             const std::string& word = i < arguments_.size() ? arguments_[i] : argument.initial;
