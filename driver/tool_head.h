@@ -48,8 +48,8 @@ enum class ToolValue : uint8_t {
     Library,   // LIBRARY, PROGRAM: the name of a library or a program, or a path; a path in the script
     Database,  // DATABASE: the same, but `mysql` means the server `mysqld`, not the client
     Place,     // PLACE: FILE:LINE or a function (driver/log_place.h), in the PROGRAM that is the tool's last argument
-    Format,    // FORMAT: a text with expressions in braces (driver/log_text.h)
-    Condition, // CONDITION: an expression (driver/log_text.h)
+    Format,    // FORMAT: a text with expressions in braces (frontend/bridge/log_text.h)
+    Condition, // CONDITION: an expression (frontend/bridge/log_text.h)
 };
 
 struct ToolOption {

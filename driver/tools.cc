@@ -24,7 +24,7 @@
 #include "base/result.h"
 #include "base/suggest.h"
 #include "driver/log_place.h"
-#include "driver/log_text.h"
+#include "frontend/bridge/log_text.h"
 #include "driver/option_messages.h"
 #include "driver/option_table.h"
 #include "driver/tool_head.h"

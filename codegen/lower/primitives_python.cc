@@ -123,8 +123,8 @@ std::vector<Failure> failures(const Steps& steps, bool is_number) {
     if (steps.has(SONDE_PYTHON_VARIABLE) || steps.has(SONDE_PYTHON_ATTRIBUTE))
         add(PYTHON_VALUE_UNSET, "no value yet");
     if (steps.has(SONDE_PYTHON_ATTRIBUTE)) {
-        add(PYTHON_VALUE_NO_ATTRIBUTE, "no such attribute of the object or its class");
-        add(PYTHON_VALUE_COMPUTED, "a property or method, whose value only the program can compute");
+        add(PYTHON_VALUE_NO_ATTRIBUTE, "no such attribute");
+        add(PYTHON_VALUE_COMPUTED, "a property or method");
     }
     if (steps.has(SONDE_PYTHON_ITEM)) {
         add(PYTHON_VALUE_NO_ITEM, "index out of range");

@@ -652,8 +652,12 @@ INLINE long found_in_class(struct run* r, u64 object, u64 attribute, int wait) {
     if (get_name(r, type, wait) || get(&w->word[2], 8, attribute + NAMED_ITEM_INDEX, wait) ||
         get(&w->word[3], 8, object + SONDE_PYTHON_SIZE, wait))
         return fail(r, PYTHON_VALUE_FAULT);
-    if (!is_name(w->word[0], T8('_', 'c', 'o', 'l', 'l', 'e', 'c', 't'), 8) ||
-        !is_name(w->word[1], T8('i', 'o', 'n', 's', '.', '_', 't', 'u'), 8) || w->word[2] >= w->word[3])
+    /* collections._tuplegetter, before 3.12 _collections._tuplegetter */
+    const u64 is_field = (is_name(w->word[0], T8('_', 'c', 'o', 'l', 'l', 'e', 'c', 't'), 8) &&
+                          is_name(w->word[1], T8('i', 'o', 'n', 's', '.', '_', 't', 'u'), 8)) ||
+                         (is_name(w->word[0], T8('c', 'o', 'l', 'l', 'e', 'c', 't', 'i'), 8) &&
+                          is_name(w->word[1], T8('o', 'n', 's', '.', '_', 't', 'u', 'p'), 8));
+    if (!is_field || w->word[2] >= w->word[3])
         return fail(r, PYTHON_VALUE_COMPUTED);
     if (GET(1, object + items + 8 * w->word[2]))
         return fail(r, PYTHON_VALUE_FAULT);

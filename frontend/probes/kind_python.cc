@@ -175,13 +175,17 @@ PythonProgram program_of(const Resolving& resolving, const Interpreter& interpre
     std::error_code error;
     out.folder = std::filesystem::current_path(error).string();
     const char* jit = getenv("PYTHON_JIT");
-    out.jit = jit && !resolving.env.command_words.empty() ? jit : "";
+    out.jit = jit && !resolving.env.command_path.empty() ? jit : "";
+    const std::string script = script_of(resolving);
     if (running != 0)
         out.read_process(running);
-    else if (!script_of(resolving).empty())
-        out.command = {target.arg == PointComponent::String ? target.text : resolving.env.command_path};
-    else
+    else if (target.arg == PointComponent::String && !script.empty() && !is_python_command(script))
+        out.command = {target.text};
+    else if (!resolving.env.command_words.empty() &&
+             (!script.empty() || is_python_command(resolving.env.command_path))) {
         out.command = resolving.env.command_words;
+        out.command[0] = resolving.env.command_path;
+    }
     out.interpreter = interpreter.target.module->path();
     const std::string& version = interpreter.python.version;
     out.version = version.substr(0, version.find('.', version.find('.') + 1));

@@ -36,11 +36,9 @@ void visit_files(const fs::path& folder, size_t most, const std::function<void(c
     }
 }
 
-bool is_interpreter(const std::string& word) { return fs::path(word).filename().string().starts_with("python"); }
-
 // The script among the words of a command; empty if there is none, as with `-m` and `-c`.
 std::string script_in(const std::vector<std::string>& command) {
-    if (command.empty() || !is_interpreter(command[0]))
+    if (command.empty() || !is_python_command(command[0]))
         return command.empty() ? "" : command[0];
     for (size_t i = 1; i < command.size(); i++) {
         const std::string& word = command[i];
@@ -73,7 +71,7 @@ fs::path own_folder(const PythonProgram& program) {
 std::set<fs::path> library_folders(const PythonProgram& program) {
     const std::string name = "python" + program.version;
     std::set<fs::path> roots = {fs::path(program.interpreter).parent_path()};
-    if (!program.command.empty() && is_interpreter(program.command[0]) &&
+    if (!program.command.empty() && is_python_command(program.command[0]) &&
         program.command[0].find('/') !=
             std::string::npos) // the interpreter of a virtual environment is a symbolic link
         roots.insert(absolute_in(program.folder, program.command[0]).parent_path());
@@ -97,6 +95,8 @@ std::vector<std::string> read_texts(const std::string& path) {
 }
 
 } // namespace
+
+bool is_python_command(const std::string& name) { return fs::path(name).filename().string().starts_with("python"); }
 
 void PythonProgram::read_process(int64_t process) {
     std::error_code error;

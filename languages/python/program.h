@@ -23,6 +23,9 @@ struct PythonProgram {
     void read_process(int64_t process);
 };
 
+// Whether a command with this name is an interpreter, such as `python3` or `/usr/bin/python3.11`, and not a script.
+bool is_python_command(const std::string& name);
+
 // The files whose paths match the pattern of `.python("...")` (python_file_pattern), sorted: those below the program's
 // own folder, or else those below the standard library and the installed packages. At most 50,000 files are looked at.
 std::vector<std::string> python_files(const PythonProgram& program, const std::string& pattern);

@@ -1,4 +1,4 @@
-#include "driver/log_text.h"
+#include "frontend/bridge/log_text.h"
 
 #include <gtest/gtest.h>
 

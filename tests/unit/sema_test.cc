@@ -110,7 +110,7 @@ constexpr Refusal names[] = {
     {"probe begin { a[1] = 2 }", "type-mismatch t:1:15"},
     {"probe begin { a = 1 println(a[1]) }", "type-mismatch t:1:29 (t:1:15)"},
     {"probe begin { println(x) }", "never-assigned t:1:23; unresolved-type t:1:23"},
-    {"probe begin { x x = y println(x) }", "never-assigned t:1:21; unresolved-type t:1:21; unresolved-type t:1:15"},
+    {"probe begin { x x = y println(x) }", "unresolved-type t:1:15; never-assigned t:1:21"},
     {"function f() { println(x) g() }  probe begin { exit() }", "unknown-function t:1:27"},
     {"probe begin { println($x) }", "wrong-context t:1:23"},
     {"probe begin { println(@entry(1)) }", "wrong-context t:1:23"},

@@ -5,7 +5,7 @@
 //     left < 3 && order.name == "tea"     [$left] [<] [3] [&&] [$order->name] [==] ["tea"]
 //
 // A part that stands alone, or that is compared with a string, is needed as text. Everything else is a number.
-#include "driver/log_text.h"
+#include "frontend/bridge/log_text.h"
 
 #include <algorithm>
 #include <cctype>
