@@ -116,7 +116,7 @@ static inline void add_char(struct sonde_javascript_walk* w, u64 i)
     }
 }
 /* Finds the characters of a string whose first words are in `words`. Returns 0 if it consists of other strings. */
-static inline u64 find_chars(struct javascript* p, u64 string, u64 type)
+ALWAYS_INLINE u64 find_chars(struct javascript* p, u64 string, u64 type)
 {
     struct sonde_javascript_walk* w = p->w;
     w->chars = small_number(w->words[1]);
@@ -198,9 +198,8 @@ RT u64 sonde_rt_read_javascript_text(struct javascript* p, u64 string, u64 most,
     LOOP((u32)(masked(w->text_size, NAME_MASK) + 7) / 8, mix_text, p);
     return 1;
 }
-/* Reads the names of the function and of its file. Inlined, because routines may call each other only eight levels deep
- * before Linux 6.9. */
-static inline u64 read_names(struct javascript* p)
+/* Reads the names of the function and of its file. */
+ALWAYS_INLINE u64 read_names(struct javascript* p)
 {
     struct sonde_javascript_walk* w = p->w;
     static const char anonymous[] = "<anonymous>";

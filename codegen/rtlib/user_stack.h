@@ -3,6 +3,9 @@
 
 #include "files.h"
 
+/* For a routine that must not add a level: before Linux 6.9, routines may call each other only eight levels deep. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
 static long (*const bpf_probe_read_user)(void* dst, u32 size, const void* address) = (void*)112;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
 
