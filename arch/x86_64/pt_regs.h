@@ -45,7 +45,8 @@ enum {
     SONDE_REGS_NARROW2 = SONDE_REGS_CX,
     SONDE_REGS_NARROW5 = SONDE_REGS_DI,
     SONDE_REGS_PHP_FRAME = SONDE_REGS_R14, /* in PHP's loop, as gcc compiles it (Zend/zend_execute.c) */
-    SONDE_REGS_PHP_INSTRUCTION = SONDE_REGS_R15
+    SONDE_REGS_PHP_INSTRUCTION = SONDE_REGS_R15,
+    SONDE_REGS_JAVA_BYTECODE = SONDE_REGS_R13 /* in the interpreter of HotSpot */
 };
 /* Where the arguments of system calls are, also after the call: in the 32-bit mode, and in 64-bit programs. */
 #define SONDE_NARROW_ARGUMENTS SONDE_REGS_BX, SONDE_REGS_CX, SONDE_REGS_DX, SONDE_REGS_SI, SONDE_REGS_DI, SONDE_REGS_BP

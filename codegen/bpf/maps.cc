@@ -32,6 +32,7 @@
 #include "codegen/rtlib/fork.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/group_names.h"
+#include "runtime/plan/java.h"
 #include "runtime/plan/javascript.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"

@@ -496,6 +496,48 @@ RT u64 sonde_rt_note_loop(struct walk* w, u64 i)
     return 0;
 }
 
+u64 sonde_rt_type_in_heap(u64 heap);
+u64 sonde_rt_note_java(struct sonde_stacks* stacks);
+u64 sonde_rt_java_caller(struct sonde_stacks* stacks, u64 i, u64 pc, u64 sp, u64 fp);
+
+/* Whether the process runs Java. The code heap begins with an object, whose type is in the library of HotSpot. So the
+ * heap in which the walk meets generated code leads to the library. */
+ALWAYS_INLINE u64 is_java(struct walk* w)
+{
+    enum { TRIES = 4 }; /* another compiler may have generated the code */
+    struct sonde_machine* m = &w->stacks->machine;
+    if (w->stacks->walk.inode)
+        return w->stacks->walk.language == SONDE_LANGUAGE_JAVA;
+    if (m->java_tries >= TRIES)
+        return 0;
+    m->java_tries++;
+    u64 type = sonde_rt_type_in_heap(m->in.at.start);
+    return type && sonde_rt_find_mapping(type, &m->java) && sonde_rt_note_java(w->stacks);
+}
+/* Tries to find the caller of generated code as that of Java (java_stack.bpf.c). Sets `*end` if this decides whether
+ * the walk ends. */
+ALWAYS_INLINE u64 climb_by_java(struct walk* w, u64 i, long* end)
+{
+    struct sonde_machine* m = &w->stacks->machine;
+    if (!is_java(w))
+        return 0;
+    u64 result = sonde_rt_java_caller(w->stacks, i, w->pc, w->sp, w->fp);
+    if (result != SONDE_JAVA_FOUND && result != SONDE_JAVA_LOST)
+        return 0;
+    const struct sonde_java_walk* from = &w->stacks->java;
+    *end = 1;
+    if (result == SONDE_JAVA_LOST || from->cfa <= w->sp)
+        return 1;
+    m->exact_now = 0;
+    w->sp = from->cfa;
+    w->fp = from->saved_at;
+    w->pc = from->back;
+    m->at++;
+    m->state = w->pc ? 0 : SONDE_STACK_WHOLE;
+    *end = w->pc == 0;
+    return 1;
+}
+
 /* One step: finds the next caller, or if this needs registers that were not followed, follows them by one function. */
 static long climb(u64 n, struct walk* w)
 {
@@ -530,6 +572,9 @@ static long climb(u64 n, struct walk* w)
     sonde_rt_note_place(w, i);
     if (rule & SONDE_RULE_INTERPRETER && SONDE_RULE_KIND(rule) != SONDE_RULE_STEPS)
         sonde_rt_note_loop(w, i);
+    long end = 0;
+    if (!SONDE_HAS_LINK && is_code && !m->in.at.inode && !m->narrow && climb_by_java(w, i, &end))
+        return end;
     /* The link register of a new thread is its parent's. Nothing describes the frames of 32-bit programs. */
     if (SONDE_HAS_LINK && (m->narrow || (m->born && i == 0)))
         return 1;
@@ -687,9 +732,9 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     struct sonde_machine* m = &stacks->machine;
     struct walk w = {stacks, stack->pc, stack->sp, stack->fp};
     m->exact_now = 1;
-    m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = m->guessed_in_file = 0;
+    m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = m->guessed_in_file = m->java_tries = 0;
     m->most = most;
-    m->in = (struct sonde_found){};
+    m->in = m->java = (struct sonde_found){};
     stacks->walk.inode = stacks->walk.loops[0] = stacks->walk.loops[1] = 0;
     if (SONDE_HAS_LINK)
         sonde_rt_begin_link(&w);

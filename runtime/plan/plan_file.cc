@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "base/replace_file.h"
 #include "base/trusted_file.h"
+#include "runtime/plan/java.h"
 #include "runtime/plan/javascript.h"
 #include "runtime/plan/php.h"
 #include "runtime/plan/plan_check.h"
@@ -220,11 +221,12 @@ static_assert(sizeof(Header) == header_size);
 // unwinding and symbols. The plan contains the code, but the runtime that loads the plan compiles the tables. sonde
 // must compute the same number on each machine.
 void add_shared_layout(Hash& hash, const Architecture& machine) {
-    for (uint64_t number : {sizeof(SessionWords), offsetof(SessionWords, tai_offset_ns), sizeof(sonde_table_head),
-                            sizeof(sonde_table_row), sizeof(sonde_stacks), sizeof(sonde_rules), sizeof(sonde_shared),
-                            sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping),
-                            sizeof(sonde_python), sizeof(sonde_ruby), sizeof(sonde_php), sizeof(sonde_javascript),
-                            sizeof(sonde_interpreted_name), sizeof(sonde_frame_cache), sizeof(sonde_python_cache)})
+    for (uint64_t number :
+         {sizeof(SessionWords), offsetof(SessionWords, tai_offset_ns), sizeof(sonde_table_head),
+          sizeof(sonde_table_row), sizeof(sonde_stacks), sizeof(sonde_rules), sizeof(sonde_shared),
+          sizeof(sonde_dispatch), sizeof(sonde_mapping), sizeof(sonde_new_mapping), sizeof(sonde_python),
+          sizeof(sonde_ruby), sizeof(sonde_php), sizeof(sonde_javascript), sizeof(sonde_java),
+          sizeof(sonde_interpreted_name), sizeof(sonde_frame_cache), sizeof(sonde_python_cache)})
         hash.add(number);
     for (uint64_t number : std::initializer_list<uint64_t>{
              SONDE_RULE_STEPS, SONDE_RULE_ALONE, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_FP_OF_GO,

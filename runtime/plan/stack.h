@@ -6,6 +6,7 @@
 #include "../../arch/host/kernel_places.h"
 #include "file_table.h"
 #include "identity.h"
+#include "java_stack.h"
 #include "javascript_stack.h"
 #include "php_stack.h"
 #include "python_stack.h"
@@ -113,6 +114,10 @@ struct sonde_machine {
     unsigned long long back_at;        /* where code without a table has saved it */
     unsigned long long address_bits;   /* of a program's addresses, without authentication */
     unsigned long long is_loose;       /* 1: sp is only known to be below the frame at fp */
+    /* Generated code: the mapping that contains the type of the first object in its memory, if it is a code heap of
+     * HotSpot; and the number of attempts to find it. */
+    struct sonde_found java;
+    unsigned long long java_tries;
 };
 enum { SONDE_STEPS_LACK = 2 }; /* a program needs an unknown register */
 struct sonde_stacks {
@@ -129,6 +134,7 @@ struct sonde_stacks {
         struct sonde_ruby_walk ruby;
         struct sonde_php_walk php;
         struct sonde_javascript_walk javascript;
+        struct sonde_java_walk java;
     };
 };
 
