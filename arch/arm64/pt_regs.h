@@ -22,7 +22,7 @@ enum { /* by role; x0 to x30 are at 8 times their numbers */
        SONDE_REGS_NARROW5 = 32,
        SONDE_REGS_PHP_FRAME = 216, /* in PHP's loop, as gcc compiles it (Zend/zend_execute.c) */
        SONDE_REGS_PHP_INSTRUCTION = 224,
-    SONDE_REGS_JAVA_BYTECODE = 176 /* in the interpreter of HotSpot */
+       SONDE_REGS_JAVA_BYTECODE = 176 /* in the interpreter of HotSpot */
 };
 
 /* The registers of a call's arguments are in this part. */
