@@ -19,10 +19,13 @@
 
 #include "base/fd.h"
 #include "base/glob.h"
+#include "base/path.h"
 #include "base/processes.h"
 #include "base/shared_libraries.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/dwarf/function_pattern.h"
+#include "frontend/probes/kinds.h"
+#include "languages/python/program.h"
 #include "languages/python/source.h"
 #include "runtime/text/messages.h"
 
@@ -70,7 +73,8 @@ std::vector<std::string> files_of(const PointTarget& target) {
     std::string program = target.program;
     std::error_code error;
     if (program.empty() && target.pid != 0)
-        program = fs::read_symlink(fmt::format("/proc/{}/exe", target.pid), error).string();
+        program =
+            path_in_process(target.pid, fs::read_symlink(fmt::format("/proc/{}/exe", target.pid), error).string());
     if (program.empty() && !target.command.empty())
         if (Result<std::string> found = find_in_path(target.command.substr(0, target.command.find(' '))))
             program = *found;
@@ -172,10 +176,10 @@ Result<std::string> statements_at(DwarfModule& module, const std::string& writte
         known->second = std::min(known->second, one.address);
     }
     if (first.size() == all.size())
-        return fmt::format("process(\"{}\").statement(\"{}\")", module.path(), written);
+        return fmt::format("process({}).statement({})", quoted(module.path()), quoted(written));
     std::string out;
     for (const auto& [function, address] : first)
-        out += fmt::format("{}process(\"{}\").statement({:#x})", out.empty() ? "" : ", ", module.path(), address);
+        out += fmt::format("{}process({}).statement({:#x})", out.empty() ? "" : ", ", quoted(module.path()), address);
     return out;
 }
 
@@ -183,7 +187,7 @@ Result<std::string> point_in(DwarfModule& module, const Place& place) {
     if (!place.file.empty())
         compare_times(module, place);
     if (!place.line)
-        return fmt::format("process(\"{}\").function(\"{}\")", module.path(), place.pattern());
+        return fmt::format("process({}).function({})", quoted(module.path()), quoted(place.pattern()));
     Result<int> line = line_with_code(module, place);
     if (!line)
         return std::move(line).error();
@@ -201,7 +205,7 @@ Result<std::string> point_of_python(const Place& place, const PointTarget& targe
                                  "`{}:{}`",
                                  place.file, name));
     }
-    std::string process = target.program.empty() ? "process" : fmt::format("process(\"{}\")", target.program);
+    std::string process = target.program.empty() ? "process" : fmt::format("process({})", quoted(target.program));
     if (target.program.empty() && target.command.empty() && target.pid == 0) {
         const std::vector<Running> running = running_scripts(place.file);
         Result<const Running*> chosen = choose(running, fmt::format("`{}` as its script", place.file));
@@ -209,7 +213,7 @@ Result<std::string> point_of_python(const Place& place, const PointTarget& targe
             return std::move(chosen).error();
         process = fmt::format("process({})", (*chosen)->processes[0]);
     }
-    return fmt::format("{}.python(\"{}\").function(\"{}\")", process, place.file, place.function);
+    return fmt::format("{}.python({}).function({})", process, quoted(place.file), quoted(place.function));
 }
 
 } // namespace
@@ -228,7 +232,7 @@ Result<std::string> expand_place(const std::string& written, const PointTarget& 
         if (const std::unique_ptr<DwarfModule> module = module_with(path, place))
             return point_in(*module, place);
     if (!files.empty()) {
-        const bool runs_python = fs::path(files[0]).filename().string().starts_with("python") || is_script(files[0]);
+        const bool runs_python = is_python_command(files[0]) || is_script(files[0]);
         return Error(fmt::format("neither `{}` nor its libraries have {}{}", files[0], what,
                                  runs_python ? "; a function of Python is FILE.py:FUNCTION" : ""));
     }
