@@ -228,6 +228,10 @@ Result<std::string> expand_place(const std::string& written, const PointTarget& 
     const std::string what =
         place.line ? fmt::format("debug information about `{}`", place.file) : fmt::format("a function `{}`", written);
     const std::vector<std::string> files = files_of(target);
+    if (files.empty() && target.pid != 0)
+        return Error(fmt::format("process {} has ended, or its program is hidden from this user", target.pid));
+    if (files.empty() && !target.command.empty())
+        return Error(fmt::format("`{}` runs no program that sonde finds; name the program", target.command));
     for (const std::string& path : files)
         if (const std::unique_ptr<DwarfModule> module = module_with(path, place))
             return point_in(*module, place);
