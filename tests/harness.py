@@ -80,7 +80,8 @@ def describe(test, problem):
     where = traceback.extract_tb(problem.__traceback__)
     line = next((frame.lineno for frame in reversed(where) if frame.name == test.__name__), 0)
     errors = getattr(problem, "stderr", None) or ""  # bytes after a timeout
-    seen = (str(problem) + (errors.decode(errors="replace") if isinstance(errors, bytes) else errors)).splitlines()
+    what = str(problem) if isinstance(problem, AssertionError) else f"{type(problem).__name__}: {problem}"
+    seen = (what + (errors.decode(errors="replace") if isinstance(errors, bytes) else errors)).splitlines()
     return f"FAIL {test.__name__} (line {line})\n  " + "\n  ".join(seen[:LINES_SHOWN])
 
 
@@ -112,7 +113,7 @@ def run_module(module, build="build-dev"):
             passed += 1
         except Missing as reason:
             print(f"{name}: passed over: {reason}")
-        except (AssertionError, subprocess.SubprocessError, OSError) as problem:
+        except Exception as problem:
             failed += 1
             print(describe(test, problem))
     print(f"{passed} passed, {failed} failed")
