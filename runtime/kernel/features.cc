@@ -286,9 +286,7 @@ plan::LinkKinds find_link_kinds(const plan::Plan& plan, bool only_perf_events) {
     const KernelFacts& kernel = running_kernel();
     plan::LinkKinds kinds;
     kinds.uprobe_multi = !plan.bpf_object.empty() && !only_perf_events && kernel.uprobe_multi();
-    kinds.kprobe_multi = std::any_of(plan.probes.begin(), plan.probes.end(),
-                                     [](const plan::Probe& probe) { return probe.fits_kprobe_multi(); }) &&
-                         kernel.kprobe_multi();
+    kinds.kprobe_multi = plan.fits_kprobe_multi() && kernel.kprobe_multi();
     return kinds;
 }
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -54,6 +57,20 @@ bool Probe::changes_return_addresses() const {
 bool Probe::fits_kprobe_multi() const {
     return is_kernel_breakpoint(kind) && points.size() > 1 && entry_program.empty() && !reads_registers &&
            std::all_of(points.begin(), points.end(), [](const Point& one) { return one.offset == 0; });
+}
+
+// The kernel runs the programs of one function's breakpoints and of its kprobe_multi links in two groups, so handlers
+// of one hit do not run in the script's order. If a function has both, its probes are all breakpoints, which takes the
+// kernel longer to set.
+bool Plan::fits_kprobe_multi() const {
+    using Function = std::pair<std::string_view, std::string_view>; // module and symbol
+    std::set<Function> linked, other;
+    for (const Probe& probe : probes)
+        if (is_kernel_breakpoint(probe.kind))
+            for (const Point& point : probe.points)
+                if (point.offset == 0)
+                    (probe.fits_kprobe_multi() ? linked : other).emplace(point.module, point.symbol);
+    return !linked.empty() && std::ranges::none_of(other, [&](const Function& one) { return linked.contains(one); });
 }
 
 Mechanism mechanism_of(const Probe& probe, const LinkKinds& links) {

@@ -107,10 +107,12 @@ struct Plan {
     Origin origin;                     // for saved plans
     std::vector<GroupName> groups;     // the session is limited to these; empty: no limit
 
-    uint64_t marks_size() const;                                          // a power of two
-    bool has_subjects() const;                                            // of any probe
-    bool has(bool (*wanted)(ProbeKind)) const;                            // whether any probe has such a kind
-    bool follows_tasks() const;                                           // needed for process and thread probes
+    uint64_t marks_size() const;               // a power of two
+    bool has_subjects() const;                 // of any probe
+    bool has(bool (*wanted)(ProbeKind)) const; // whether any probe has such a kind
+    bool follows_tasks() const;                // needed for process and thread probes
+    // Whether kprobe_multi links may serve the probes that fit them.
+    bool fits_kprobe_multi() const;
     bool follows_groups() const { return filter_groups || names_groups; } // programs update the maps of groups
     // Whether a probed program could move its code to other memory, so that handlers must watch for this
     // (runtime/attach/moved_text.h).
