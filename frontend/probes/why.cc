@@ -21,6 +21,7 @@
 #include "base/suggest.h"
 #include "frontend/probes/kinds.h"
 #include "frontend/probes/why_text.h"
+#include "frontend/variables/readable_lines.h"
 #include "frontend/variables/source_program.h"
 #include "frontend/variables/variables.h"
 
@@ -55,7 +56,6 @@ class Explanation {
     void add_others();
     void add_advice();
     const Row* row_at(Address address) const;
-    std::optional<Statement> nearest_statement();
     std::string function_name() const;
     std::string line_at(Address address);
 
@@ -198,24 +198,6 @@ void Explanation::add_verdict() {
                     location_text(here_, module_.file().architecture().registers())));
 }
 
-// Returns the statement of the function that is nearest to the probe and at which the variable is available.
-std::optional<Statement> Explanation::nearest_statement() {
-    FunctionPattern pattern;
-    pattern.function = point_.function.name;
-    pattern.line_kind = FunctionPattern::Wildcard;
-    std::optional<Statement> best;
-    auto distance = [&](const Statement& one) {
-        return one.address > address() ? one.address - address() : address() - one.address;
-    };
-    for (const Statement& one : module_.statements(pattern)) {
-        const Row* row = row_at(one.address);
-        if (one.function.die == point_.function.die && row && is_there(row->place) &&
-            (!best || distance(one) < distance(*best)))
-            best = one;
-    }
-    return best;
-}
-
 // The nearest addresses before and after the probe at which the variable can be read.
 void Explanation::add_nearest() {
     const Row* before = nullptr;
@@ -246,31 +228,15 @@ void Explanation::add_others() {
         say(fmt::format("Readable at the probe: {}", list));
 }
 
-// A line is suggested only if all its statements have the value: a probe of a line is at each of them.
 void Explanation::add_advice() {
     std::string text = ast::to_source(expr_);
     say("");
     say("What you can do:");
     std::string program = quoted(module_.path());
-    if (std::optional<Statement> nearest = nearest_statement()) {
-        std::string file = std::filesystem::path(nearest->file).filename();
-        FunctionPattern one_line;
-        one_line.function = point_.function.name;
-        one_line.file = file;
-        one_line.line_kind = FunctionPattern::Absolute;
-        one_line.line = nearest->line;
-        bool everywhere = true;
-        for (const Statement& one : module_.statements(one_line)) {
-            const Row* row = row_at(one.address);
-            everywhere = everywhere && row && is_there(row->place);
-        }
-        if (everywhere)
-            say(fmt::format("* probe a line that has the value: process({}).statement({})", program,
-                            quoted(fmt::format("{}@{}:{}", point_.function.name, file, nearest->line))));
-        else
-            say(fmt::format("* probe an address that has the value: process({}).statement({:#x})", program,
-                            nearest->address));
-    }
+    if (const std::optional<ReadableStatement> nearest = nearest_readable(module_, point_.function, address(), rows_))
+        say(fmt::format("* probe {} that has the value: process({}).statement({})",
+                        nearest->whole_line ? "a line" : "an address", program,
+                        nearest->whole_line ? quoted(nearest->place) : nearest->place));
     if (const Row* entry = row_at(point_.function.entry); entry && is_there(entry->place) && variable_.is_parameter)
         say(fmt::format("* save the value at the entry: process({}).function({}) {{ saved[tid()] = {} }}", program,
                         quoted(point_.function.name), text));

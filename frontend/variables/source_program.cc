@@ -23,6 +23,7 @@
 #include "frontend/points/no_result.h"
 #include "frontend/variables/kernel_memory.h"
 #include "frontend/variables/location.h"
+#include "frontend/variables/readable_lines.h"
 #include "frontend/variables/reading.h"
 #include "frontend/variables/sources.h"
 #include "frontend/variables/summary.h"
@@ -148,6 +149,19 @@ std::optional<Place> program_result(Binding& b, size_t index) {
     return place_of_result(b, results[index]);
 }
 
+// Advice for a variable that cannot be read at the probe. Empty if it can be read nowhere in the function.
+std::string readable_elsewhere(Binding& b, const Variable& variable) {
+    if (b.binder.diags.is_suppressed() || variable.is_global)
+        return "";
+    DwarfModule& module = *b.point.module;
+    const std::optional<ReadableStatement> nearest = nearest_readable(
+        module, b.point.function, b.evaluation_address(), module.location_ranges(variable, b.point.function));
+    if (!nearest)
+        return "";
+    const std::string argument = nearest->whole_line ? fmt::format("\"{}\"", nearest->place) : nearest->place;
+    return fmt::format("it can be read at line {}: use `.statement({})`", nearest->statement.line, argument);
+}
+
 } // namespace
 
 // A parameter has different locations at different places. The first case that applies decides:
@@ -220,7 +234,8 @@ std::optional<Place> place_of_variable(Binding& b, const Variable& variable) {
         }
         return at;
     }
-    b.fail(DiagId::VariableUnavailable, b.base_range(), unavailable_text(b.as_written(0), why));
+    b.fail(DiagId::VariableUnavailable, b.base_range(), unavailable_text(b.as_written(0), why),
+           readable_elsewhere(b, variable));
     return std::nullopt;
 }
 
