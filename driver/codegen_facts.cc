@@ -97,10 +97,6 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
         at_syscalls > 0 && (translate.attach == "perf_event" ||
                             (at_syscalls <= most_at_event && !t.other_kernel && prefers_syscall_events()));
     facts.kernel_types = t.other_kernel ? !t.other_kernel->is_unknown() : access("/sys/kernel/btf/vmlinux", R_OK) == 0;
-    facts.private_stacks =
-        any_handler(program,
-                    [](const hir::Handler& handler) { return handler.in_kernel && plan::is_uprobe(handler.kind); }) &&
-        t.env.kernel_facts->private_stacks();
     facts.uprobe_session =
         any_handler(program, fits_session) && translate.attach == "session" && t.env.kernel_facts->uprobe_session();
     facts.target_program = t.env.command_path;

@@ -4,7 +4,6 @@
 
 #include <initializer_list>
 #include <string>
-#include <vector>
 
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/session_split.h"
@@ -55,8 +54,7 @@ struct BpfContext {
     llvm::GlobalVariable* data; // the session's data area
     // Some program reads user memory and may have to wait for its page.
     bool sleeps = false;
-    bool reads_python = false;      // some program needs the layouts of interpreters
-    std::vector<std::string> tails; // maps of tail calls, one for each program that has one
+    bool reads_python = false; // some program needs the layouts of interpreters
 
     // ---- state of the program that is being lowered
     plan::ProbeKind kind{}; // Begin

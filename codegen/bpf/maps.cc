@@ -50,15 +50,7 @@ namespace {
 
 // enum bpf_map_type (include/uapi/linux/bpf.h). The constants are repeated here, so that sonde compiles with old
 // headers.
-enum MapType : uint32_t {
-    Hash = 1,
-    Array = 2,
-    ProgArray = 3,
-    PerfEventArray = 4,
-    LruHash = 9,
-    HashOfMaps = 13,
-    Ringbuf = 27
-};
+enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
 
 constexpr uint32_t smallest_ring = 64 << 10;  // the largest page of all kernels
 constexpr uint64_t few_errors = 16;           // messages of that many errors fit
@@ -171,8 +163,6 @@ std::string Maps::declare() {
         if (!bpf_.state.plan.probes[i].entry_map.empty())
             declare(bpf_.state.plan.probes[i].entry_map, LruHash, 16,
                     bpf_.state.entry_size(*bpf_.state.program.handlers[i]), 65536);
-    for (const std::string& name : bpf_.tails)
-        declare(name, ProgArray, 4, 4, 1);
     if (plan::saves_calls(bpf_.state.plan))
         declare(plan::maps::savers, Array, 4, 1, SONDE_SAVERS);
     describe_data();

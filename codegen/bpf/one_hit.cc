@@ -111,25 +111,27 @@ llvm::Value* OneHit::is_of_hit() {
     return e_.CreateAnd(same_thread, same_place);
 }
 
-// Where a hit ends if the session does not run. Contains a tail call that does nothing, because its map is empty.
+// Where a hit ends if the session does not run. Contains a tail call that never runs.
 //
-// The problem: a kernel with private stacks gives a program a stack for each processor, without a lock. It relies on
-// the mechanisms that run a program on a processor only once at a time. Uprobes do not do this. Their programs can be
+// The problem: since 6.13, the kernel gives a program a stack for each processor, without a lock. It relies on the
+// mechanisms that run a program on a processor only once at a time. Uprobes do not do this. Their programs can be
 // preempted, and the same program then runs for another thread, on the same stack:
 //
 //     thread 1   stores a key on the stack
 //     thread 2   preempts it, stores another key at this place
 //     thread 1   saves its values under the wrong key
 //
-// The idea: programs with a tail call do not get such a stack (kernel/bpf/verifier.c, check_max_stack_depth()). Each
-// program has a map of its own, because a map accepts only programs with the same properties.
+// The idea: programs with a tail call do not get such a stack (kernel/bpf/verifier.c, check_max_stack_depth()). The
+// kernel looks for the instruction before it removes the code that cannot run. So this call is in such code, where the
+// verifier does not check it: older kernels refuse tail calls in programs that may sleep.
 llvm::BasicBlock* OneHit::end_of_stopped() {
-    if (!bpf_.state.facts.private_stacks || !plan::is_uprobe(bpf_.kind))
+    if (!plan::is_uprobe(bpf_.kind))
         return bpf_.out;
-    llvm::BasicBlock *here = e_.GetInsertBlock(), *end = e_.block("not_running");
+    llvm::BasicBlock *here = e_.GetInsertBlock(), *end = e_.block("not_running"), *never = e_.block("never");
     e_.SetInsertPoint(end);
-    bpf_.tails.push_back(here->getParent()->getName().str() + "_tail");
-    helper(e_, tail_call, {bpf_.argument, map_reference(e_, bpf_.tails.back()), e_.number(0)});
+    e_.CreateCondBr(e_.CreateICmpNE(e_.opaque(e_.number(0)), e_.number(0)), never, bpf_.out);
+    e_.SetInsertPoint(never);
+    helper(e_, tail_call, {bpf_.argument, e_.null(), e_.number(0)});
     e_.CreateBr(bpf_.out);
     e_.SetInsertPoint(here);
     return end;

@@ -20,7 +20,6 @@ struct CodegenFacts {
     bool kernel_types = true; // the kernel has BTF, so its structures can be read with plain loads
     // System calls are probed at perf events of their tracepoints (runtime/kernel/preemption.h).
     bool syscall_events = false;
-    bool private_stacks = false; // see KernelFacts
     // The kernel has session links. `target_program`: the target's own program, for which a session link has no
     // advantage.
     bool uprobe_session = false;

@@ -39,6 +39,7 @@ static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* sr
 static long (*const bpf_find_vma)(struct task_struct* task, u64 address, void* callback, void* context,
                                   u64 flags) = (void*)180; /* 5.17, bpf: Introduce helper bpf_find_vma */
 
+#include "own_stack.h"
 #include "targets.h"
 
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
@@ -145,8 +146,10 @@ PROGRAM("uprobe.s") sonde_text_moves(u64* context)
     u32 record[4] = {MOVED_TEXT, 0, 0, 0};
     if (at == SONDE_AT_BEGIN)
         key |= SONDE_MOVED_BEGINS;
-    if ((sonde_rt_filter && !is_target(process)) || !describe(context, at, &moved))
+    if ((sonde_rt_filter && !is_target(process)) || !describe(context, at, &moved)) {
+        keep_own_stack(context);
         return 0;
+    }
     /* If the session has not deleted the last element, it is stopped itself. */
     last = bpf_map_lookup_elem(&sonde_moved, &key);
     if (last && at != SONDE_AT_BEGIN && !moved.is_text)

@@ -24,6 +24,7 @@ static long (*const bpf_copy_from_user_task)(void* dst, u32 size, const void* sr
                                             u64 flags) = (void*)191;
 static u64 (*const bpf_get_attach_cookie)(void* context) = (void*)174;
 
+#include "own_stack.h"
 #include "targets.h"
 
 #define PROGRAM(section_name) __attribute__((section(section_name), used)) int
@@ -78,8 +79,10 @@ PROGRAM("uprobe.s") sonde_watch_begin(u64* context)
     u32 process = (u32)(bpf_get_current_pid_tgid() >> 32);
     struct sonde_family fresh = {SONDE_FAMILY_WAITS, 1};
     struct sonde_watch_event event = {};
-    if (*(volatile u64*)&sonde_data.state == SONDE_STOPPING || (sonde_rt_filter && !is_target(process)))
+    if (*(volatile u64*)&sonde_data.state == SONDE_STOPPING || (sonde_rt_filter && !is_target(process))) {
+        keep_own_stack(context);
         return 0;
+    }
     event.family = now << 22 | process; /* PID_MAX_LIMIT is 2^22 */
     event.entry = context[SONDE_REGS_PC / 8];
     event.process = sonde_numbering.level ? (u32)process_number((u64)bpf_get_current_task()) : process;

@@ -77,24 +77,6 @@ bool has_uprobe_multi() {
     return errno == EBADF;
 }
 
-// No test shows where a program's stack is. But all kernels that allow tail calls of programs that may sleep have
-// private stacks.
-bool has_private_stacks() {
-    const Fd none(bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "sonde_try", 4, 4, 1, nullptr));
-    // r2 = none; bpf_tail_call(r1, r2, r3 = 0); r0 = 0; exit
-    const bpf_insn code[] = {{0x18, 2, BPF_PSEUDO_MAP_FD, 0, none.get()},
-                             {},
-                             {0xb7, 3, 0, 0, 0},
-                             {0x85, 0, 0, 0, BPF_FUNC_tail_call},
-                             {0xb7, 0, 0, 0, 0},
-                             {0x95, 0, 0, 0, 0}};
-    bpf_prog_load_opts options{};
-    options.sz = sizeof options;
-    options.prog_flags = BPF_F_SLEEPABLE;
-    return none &&
-           Fd(bpf_prog_load(BPF_PROG_TYPE_KPROBE, "sonde_try", "GPL", code, std::size(code), &options)).get() >= 0;
-}
-
 bool has_tracepoint_cookie() {
     // r0 = bpf_get_attach_cookie(r1); exit
     const bpf_insn code[] = {{0x85, 0, 0, 0, BPF_FUNC_get_attach_cookie}, {0x95, 0, 0, 0, 0}};
@@ -257,7 +239,6 @@ KernelFacts probe_kernel() {
     facts.kprobe_multi = has_kprobe_multi;
     facts.uprobe_multi = has_uprobe_multi;
     facts.uprobe_session = has_uprobe_session;
-    facts.private_stacks = has_private_stacks;
     facts.may_goto = has_may_goto;
     facts.tracepoint_cookie = has_tracepoint_cookie;
     facts.register_writes = has_register_writes;

@@ -82,8 +82,6 @@ KernelFacts read_kernel_facts(std::string_view bytes, const SystemCalls& calls) 
     facts.may_goto = has_member(types, "bpf_subprog_info", "stack_extra");
     // 6.10, "bpf: support BPF cookie in raw tracepoint (raw_tp, tp_btf) programs"
     facts.tracepoint_cookie = has_member(types, "bpf_raw_tp_link", "cookie");
-    // As in features.cc: tail calls of programs that may sleep.
-    facts.private_stacks = has_member(types, "bpf_map_owner", "sleepable");
     // 6.13, "bpf: Add support for uprobe multi session attach"
     facts.uprobe_session = has_enumerator(types, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
     // "bpf: Allow uprobe program to change context registers". 6.18 has the member, but may still refuse such programs.

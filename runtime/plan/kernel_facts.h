@@ -22,9 +22,6 @@ struct KernelFacts {
     Lazy<bool> uprobe_session = false; // one program for a function's entry and return (uprobe_session.h)
     // The verifier supports loops directly; otherwise each iteration is a call, and calls share 512 bytes of stack.
     Lazy<bool> may_goto = false;
-    // Programs get a stack for each processor, unless they contain a tail call, which all programs can contain.
-    // Handlers in programs that are preempted on a processor share it (codegen/bpf/one_hit.cc).
-    Lazy<bool> private_stacks = false;
     Lazy<bool> tracepoint_cookie = false; // one program can serve several tracepoints and tell them apart
     Lazy<bool> register_writes = false;   // handlers in programs can change registers
     // Handlers at trampolines can be preempted, and then other hits are missed (runtime/kernel/preemption.h). False
