@@ -37,6 +37,7 @@
 #include "driver/completion/complete.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
+#include "driver/lsp/server.h"
 #include "driver/memory_left.h"
 #include "driver/options.h"
 #include "driver/origin_folder.h"
@@ -233,6 +234,8 @@ int run_saved(const Options& options) {
 int run(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "--complete")
         return print_completions({argv + 2, argv + argc});
+    if (argc > 1 && (std::string_view(argv[1]) == "lsp" || std::string_view(argv[1]) == "--language-server"))
+        return lsp::serve({argv + 2, argv + argc});
     std::variant<Options, int> read = read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;

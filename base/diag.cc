@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/suggestion_text.h"
 #include "base/terminal_text.h"
 
 namespace sonde {
@@ -147,7 +148,7 @@ DiagBuilder& DiagBuilder::help(std::string text) {
 }
 
 DiagBuilder& DiagBuilder::suggest(const std::string& nearest) {
-    return nearest.empty() ? *this : help(fmt::format("did you mean `{}`?", nearest));
+    return nearest.empty() ? *this : help(suggestion_text(nearest));
 }
 
 void Diagnostics::note_in_library(size_t first, Range range, const std::string& text) {

@@ -126,20 +126,18 @@ std::string translate_points(bridge::Dialect dialect, const std::string& points,
     return ours.substr(0, ours.find_last_not_of(" \n") + 1);
 }
 
-void report_foreign_points(bridge::Dialect dialect, Range range, const std::string& help, const Options& options,
-                           Diagnostics& diags) {
+void report_foreign_points(bridge::Dialect dialect, Range range, const std::string& help, Diagnostics& diags) {
     diags
         .report(DiagId::ForeignScript, range,
                 fmt::format("this probe point is in another language: {}", bridge::name_of(dialect)))
         .help(help);
-    fmt::print(stderr, "{}", diags.render(in_color(options)));
 }
 
 } // namespace
 
-bool explain_foreign(Translation& t, const Options& options) {
+std::optional<ForeignScript> recognize_foreign(Translation& t, const Options& options, Diagnostics& diags) {
     if (t.files.empty() || !options.translate.tool.empty())
-        return false;
+        return {};
     const FileId file = t.files.front()->id;
     std::string text(t.sources.text(file));
     std::optional<bridge::Dialect> dialect = bridge::guess_dialect(text);
@@ -147,9 +145,8 @@ bool explain_foreign(Translation& t, const Options& options) {
     if (is_ours)
         dialect = guess_after_probe(text);
     if (!dialect)
-        return false;
+        return {};
     Result<bridge::Bridged> bridged = bridge::translate_from(*dialect, text, bridge_options(options));
-    Diagnostics diags(t.sources);
     // The script has `probe` before a foreign point, and its statements can be in either language. In `probe
     // kprobe:vfs_read { println(execname()) }` they are ours, so a translation would lose parts. In this case,
     // translate the point alone.
@@ -158,11 +155,11 @@ bool explain_foreign(Translation& t, const Options& options) {
         const std::string point = text.substr(begin, text.find_last_not_of(" \t\n", brace - 1) + 1 - begin);
         const std::string ours = translate_points(*dialect, point, options);
         if (brace == std::string::npos || ours.empty())
-            return false;
+            return {};
         report_foreign_points(*dialect,
                               {file, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + point.size())},
-                              fmt::format("the same in sonde's language: probe {}", ours), options, diags);
-        return true;
+                              fmt::format("the same in sonde's language: probe {}", ours), diags);
+        return ForeignScript();
     }
     const size_t first = std::min(text.find_first_not_of(" \t\n"), text.size());
     const size_t end = std::min(text.find_first_of(" \t\n{", first), text.size());
@@ -171,26 +168,36 @@ bool explain_foreign(Translation& t, const Options& options) {
                      fmt::format("this script is in another language: {}", bridge::name_of(*dialect)));
     if (!bridged) {
         report.help(fmt::format("it cannot be translated: {}", bridged.error().message));
-        fmt::print(stderr, "{}", diags.render(in_color(options)));
-        return true;
+        return ForeignScript();
     }
     for (const bridge::Gap& gap : bridged->gaps)
         report.note(range_of(file, gap), gap.text);
     const bool lost = std::ranges::any_of(bridged->gaps, &bridge::Gap::is_lost);
     report.help(lost ? "the same in sonde's language, without the parts that have no counterpart:"
                      : "the same in sonde's language:");
-    fmt::print(stderr, "{}\n", diags.render(in_color(options)));
+    return ForeignScript{*std::move(bridged)};
+}
+
+bool explain_foreign(Translation& t, const Options& options) {
+    Diagnostics diags(t.sources);
+    const std::optional<ForeignScript> foreign = recognize_foreign(t, options, diags);
+    if (!foreign)
+        return false;
+    fmt::print(stderr, "{}", diags.render(in_color(options)));
+    if (!foreign->translation)
+        return true;
+    const bridge::Bridged& bridged = *foreign->translation;
     if (options.translate.has_script)
-        fmt::print(stderr, "{}\n", command_with(options, *bridged));
+        fmt::print(stderr, "\n{}\n", command_with(options, bridged));
     else
-        fmt::print(stderr, "{}", bridged->script);
+        fmt::print(stderr, "\n{}", bridged.script);
     Diagnostics problems(t.sources);
-    check_translation(t, options, *bridged, problems);
+    check_translation(t, options, bridged, problems);
     if (problems.has_errors()) {
         fmt::print(stderr, "\nOf that, this machine cannot run all as it stands:\n\n{}", problems.render(false));
         const bool lacks_points =
             std::ranges::find(problems.all(), DiagId::NoMatch, &Diagnostic::id) != problems.all().end();
-        if (lacks_points && bridged->script.find("), ") != std::string::npos)
+        if (lacks_points && bridged.script.find("), ") != std::string::npos)
             fmt::print(stderr, "\nA point with ` ?` after it may be missing: `probe A ?, B ?`\n");
     }
     return true;
@@ -207,7 +214,8 @@ bool explain_foreign_points(Translation& t, const Options& options) {
     report_foreign_points(*dialect, {file, 0, static_cast<uint32_t>(points.size())},
                           fmt::format("the same in sonde's language: sonde {} {}",
                                       options.driver.list_variables ? "-L" : "-l", in_shell_quotes(ours)),
-                          options, diags);
+                          diags);
+    fmt::print(stderr, "{}", diags.render(in_color(options)));
     return true;
 }
 

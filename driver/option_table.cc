@@ -167,7 +167,8 @@ std::string describe_options() {
                       "  sonde [OPTIONS] FILE [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -e SCRIPT [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -l|-L POINT\n"
-                      "  sonde --why VARIABLE POINT\n";
+                      "  sonde --why VARIABLE POINT\n"
+                      "  sonde lsp [OPTIONS]                               # a language server, for editors\n";
     for (const auto& [topic, title] : topics) {
         out += fmt::format("\n{}:\n", title);
         for (const OptionRow& row : rows)

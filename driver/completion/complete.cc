@@ -360,6 +360,8 @@ Answer complete_argument(const Request& request) {
     if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});
+        if (!asks_help && std::string_view("lsp").starts_with(request.line.word))
+            out.words.push_back({"lsp", "serve an editor (language server)", true});
         for (const ToolFile& tool : tool_files())
             if (tool.name.starts_with(request.line.word))
                 out.words.push_back({std::string(tool.name), read_tool_head(tool.text).title, true});
