@@ -9,10 +9,19 @@
 namespace sonde::lsp {
 namespace {
 
+Json yes() { return true; }
 Json quick_fixes() { return {{"codeActionKinds", Json::array({"quickfix"})}}; }
+Json prepare() { return {{"prepareProvider", true}}; }
 
 constexpr Feature features[] = {
     {"textDocument/codeAction", answer_code_actions, "codeActionProvider", quick_fixes},
+    {"textDocument/definition", answer_definition, "definitionProvider", yes},
+    {"textDocument/documentSymbol", answer_document_symbols, "documentSymbolProvider", yes},
+    {"textDocument/hover", answer_hover, "hoverProvider", yes},
+    {"textDocument/prepareRename", answer_prepare_rename, "", nullptr},
+    {"textDocument/references", answer_references, "referencesProvider", yes},
+    {"textDocument/rename", answer_rename, "renameProvider", prepare},
+    {"textDocument/semanticTokens/full", answer_semantic_tokens, "semanticTokensProvider", semantic_tokens_option},
 };
 
 } // namespace

@@ -29,6 +29,14 @@ const Feature* find_feature(std::string_view method);
 Json capabilities();
 
 Answer answer_code_actions(const Request& request);
+Answer answer_definition(const Request& request);
+Answer answer_document_symbols(const Request& request);
+Answer answer_hover(const Request& request);
+Answer answer_prepare_rename(const Request& request);
+Answer answer_references(const Request& request);
+Answer answer_rename(const Request& request);
+Answer answer_semantic_tokens(const Request& request);
+Json semantic_tokens_option();
 
 // Returns the offset of `params.position`; nullopt: it is missing or wrong.
 std::optional<size_t> offset_in(const Request& request);
