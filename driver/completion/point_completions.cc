@@ -316,9 +316,9 @@ std::vector<Completion> complete_once(const std::string& text, const PointSource
 
 // The place at which a script ends.
 struct ScriptEnd {
-    enum Place { Top, Head, Body, Elsewhere } place = Top; // Elsewhere: inside of a comment or a string
-    size_t point = 0;                                      // Head: where the unfinished point begins
-    std::string points;                                    // Body: the probe's points
+    ScriptPlace place = ScriptPlace::Top;
+    size_t point = 0;   // Head: where the unfinished point begins
+    std::string points; // Body: the probe's points
 };
 
 size_t skip_blanks(std::string_view text, size_t at) {
@@ -340,13 +340,13 @@ ScriptEnd find_end(std::string_view script) {
             const std::string_view until = rest.starts_with("/*") ? "*/" : "\n";
             const size_t end = script.find(until, i + 1);
             if (end == std::string_view::npos)
-                return {ScriptEnd::Elsewhere, 0, ""};
+                return {ScriptPlace::Elsewhere, 0, ""};
             i = end + until.size() - 1;
         } else if (c == '"') {
             for (i++; i < script.size() && script[i] != '"'; i++)
                 i += script[i] == '\\';
             if (i >= script.size() && !in_head)
-                return {ScriptEnd::Elsewhere, 0, ""};
+                return {ScriptPlace::Elsewhere, 0, ""};
         } else if (c == '{') {
             if (depth++ == 0)
                 out.points = in_head ? std::string(script.substr(head, i - head)) : "";
@@ -368,7 +368,7 @@ ScriptEnd find_end(std::string_view script) {
             i += 5;
         }
     }
-    out.place = depth > 0 ? ScriptEnd::Body : in_head ? ScriptEnd::Head : ScriptEnd::Top;
+    out.place = depth > 0 ? ScriptPlace::Body : in_head ? ScriptPlace::Head : ScriptPlace::Top;
     return out;
 }
 
@@ -395,19 +395,21 @@ constexpr std::string_view statements[] = {"break", "continue", "delete ", "else
                                            "if (",  "next",     "return ", "try {", "while ("};
 constexpr std::string_view declarations[] = {"function ", "global ", "private ", "probe "};
 
-// Completes the last word: an operator after `@`, a variable of the probe's points after `$`, and otherwise also a
-// statement or a function.
-void complete_body(std::vector<Completion>& out, const std::string& script, const ScriptEnd& end,
-                   const PointSources& sources) {
+// Returns the beginning of the last word, with its `$` or `@`.
+size_t find_word(const std::string& script) {
     size_t begin = script.size();
     while (begin > 0 && is_name(script[begin - 1]))
         begin--;
-    if (begin > 0 && (script[begin - 1] == '$' || script[begin - 1] == '@'))
-        begin--;
-    const std::string before = script.substr(0, begin), word = script.substr(begin);
+    return begin - (begin > 0 && (script[begin - 1] == '$' || script[begin - 1] == '@') ? 1 : 0);
+}
+
+// Completes a word in a handler: an operator after `@`, a variable of the probe's points after `$`, and otherwise also
+// a statement or a function.
+void complete_body(std::vector<Completion>& out, const std::string& word, const ScriptEnd& end,
+                   const PointSources& sources) {
     const auto offer = [&](std::string_view text, const std::string& help) {
         if (text.starts_with(word))
-            add(out, {before + std::string(text), help, false});
+            add(out, {std::string(text), help, false});
     };
     if (word.starts_with('@')) {
         for (std::string_view one : operators)
@@ -477,24 +479,28 @@ std::vector<Completion> complete_point(const std::string& text, const PointSourc
     return out;
 }
 
-std::vector<Completion> complete_script(const std::string& script, const PointSources& sources) {
-    std::vector<Completion> out;
+ScriptCompletions complete_script_end(const std::string& script, const PointSources& sources) {
     const ScriptEnd end = find_end(script);
-    if (end.place == ScriptEnd::Head) {
-        const std::string before = script.substr(0, end.point);
+    ScriptCompletions out{end.place, find_word(script), {}};
+    if (end.place == ScriptPlace::Head) {
+        out.begin = end.point;
         for (Completion& one : complete_point(script.substr(end.point), sources))
-            out.push_back({before + one.text, std::move(one.help), false});
-    } else if (end.place == ScriptEnd::Body) {
-        complete_body(out, script, end, sources);
-    } else if (end.place == ScriptEnd::Top) {
-        size_t begin = script.size();
-        while (begin > 0 && is_name(script[begin - 1]))
-            begin--;
+            out.words.push_back({std::move(one.text), std::move(one.help), false});
+    } else if (end.place == ScriptPlace::Body) {
+        complete_body(out.words, script.substr(out.begin), end, sources);
+    } else if (end.place == ScriptPlace::Top) {
         for (std::string_view one : declarations)
-            if (one.starts_with(script.substr(begin)))
-                out.push_back({script.substr(0, begin) + std::string(one), "", false});
+            if (one.starts_with(script.substr(out.begin)))
+                out.words.push_back({std::string(one), "", false});
     }
     return out;
+}
+
+std::vector<Completion> complete_script(const std::string& script, const PointSources& sources) {
+    ScriptCompletions out = complete_script_end(script, sources);
+    for (Completion& one : out.words)
+        one.text.insert(0, script, 0, out.begin);
+    return std::move(out.words);
 }
 
 } // namespace sonde

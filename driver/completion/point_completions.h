@@ -6,6 +6,8 @@
 // point always resolves.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,6 +36,16 @@ std::vector<Completion> complete_point(const std::string& text, const PointSourc
 // Completes a script: declarations at the top level, points in the head of a probe, and in a handler the `$variables`
 // of its points, operators and functions.
 std::vector<Completion> complete_script(const std::string& script, const PointSources& sources);
+
+// The place at which a script ends. Elsewhere: in a comment, or in a string of a handler.
+enum class ScriptPlace : uint8_t { Top, Head, Body, Elsewhere };
+// The same, but `words` contains only the texts that replace the script from the offset `begin`.
+struct ScriptCompletions {
+    ScriptPlace place = ScriptPlace::Elsewhere;
+    size_t begin = 0;
+    std::vector<Completion> words;
+};
+ScriptCompletions complete_script_end(const std::string& script, const PointSources& sources);
 
 // Returns programs and libraries whose name or path begins with `text`. Folders end in `/`.
 std::vector<Completion> complete_program(const std::string& text);

@@ -12,9 +12,11 @@ namespace {
 Json yes() { return true; }
 Json quick_fixes() { return {{"codeActionKinds", Json::array({"quickfix"})}}; }
 Json prepare() { return {{"prepareProvider", true}}; }
+Json triggers() { return {{"triggerCharacters", Json::array({".", "\"", "$", "@", "(", "/", ":"})}}; }
 
 constexpr Feature features[] = {
     {"textDocument/codeAction", answer_code_actions, "codeActionProvider", quick_fixes},
+    {"textDocument/completion", answer_completion, "completionProvider", triggers},
     {"textDocument/definition", answer_definition, "definitionProvider", yes},
     {"textDocument/documentSymbol", answer_document_symbols, "documentSymbolProvider", yes},
     {"textDocument/hover", answer_hover, "hoverProvider", yes},

@@ -29,6 +29,7 @@ const Feature* find_feature(std::string_view method);
 Json capabilities();
 
 Answer answer_code_actions(const Request& request);
+Answer answer_completion(const Request& request);
 Answer answer_definition(const Request& request);
 Answer answer_document_symbols(const Request& request);
 Answer answer_hover(const Request& request);

@@ -23,6 +23,7 @@ namespace sonde::lsp {
 struct Setting {
     std::vector<std::string> words; // the options of `sonde lsp`, for translations
     std::string library_folder;     // has the files of the built-in library, so that an editor can open them
+    Json inventory;                 // the names of the library (completion.h); null: not known yet
 };
 
 struct Script {

@@ -29,6 +29,7 @@
 #include <fmt/format.h>
 
 #include "driver/lsp/check.h"
+#include "driver/lsp/completion.h"
 #include "driver/lsp/documents.h"
 #include "driver/lsp/features.h"
 #include "driver/lsp/frames.h"
@@ -113,6 +114,7 @@ class Server {
     Documents documents_;
     std::map<std::string, Checks> checks_;
     std::list<Job> jobs_;
+    std::optional<Worker> inventory_; // reads the names of the library
 };
 
 // ---- input ----------------------------------------------------------------------------------------------------------
@@ -246,6 +248,8 @@ Answer Server::initialize(const Json& params) {
         std::filesystem::current_path(path, ignored);
     parent_ = number_member(params, "processId").value_or(0);
     state_ = State::Ready;
+    if (Result<Worker> worker = Worker::start([&] { return json_text(read_inventory(setting_)); }))
+        inventory_.emplace(*std::move(worker));
     return Json{{"capabilities", capabilities()}, {"serverInfo", {{"name", "sonde"}, {"version", SONDE_VERSION}}}};
 }
 
@@ -376,6 +380,8 @@ int Server::run() {
         begin_checks();
         begin_jobs();
         std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}, {output_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
+        if (inventory_)
+            waiting.push_back({inventory_->descriptor(), POLLIN, 0});
         for (const Job& job : jobs_)
             if (job.worker)
                 waiting.push_back({job.worker->descriptor(), POLLIN, 0});
@@ -396,6 +402,11 @@ int Server::run() {
                 jobs_.erase(job);
             }
             job = next;
+        }
+        if (inventory_ && is_ready(inventory_->descriptor()) && !inventory_->read_some()) {
+            const Result<std::string> text = inventory_->finish();
+            inventory_.reset();
+            setting_.inventory = Json::parse(text ? *text : "null", nullptr, false);
         }
         for (auto& [uri, checks] : checks_)
             if (checks.worker && is_ready(checks.worker->descriptor()) && !checks.worker->read_some()) {
@@ -451,7 +462,7 @@ int serve(const std::vector<std::string>& words) {
     const TemporaryFolder library;
     if (Result<void> written = write_library(library.path()); !written)
         say_error("the editor cannot open files of the library: " + written.error().message);
-    return Server({words, library.path()}).run();
+    return Server({words, library.path(), nullptr}).run();
 }
 
 } // namespace sonde::lsp
