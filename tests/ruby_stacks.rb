@@ -11,7 +11,8 @@ OUT.sync = true
 def write(locations, thread = nil)
   thread ||= File.readlink("/proc/thread-self").split("/").last
   # The first one is the method in C that makes the system call, at the position of the frame that calls it.
-  lines = ["ppid [#{locations[0].path}:#{locations[0].lineno}]"]
+  ppid = RUBY_VERSION >= "3.4" ? "Process.ppid" : "ppid"
+  lines = ["#{ppid} [#{locations[0].path}:#{locations[0].lineno}]"]
   lines += locations.map { |one| one.path ? "#{one.label} [#{one.path}:#{one.lineno}]" : one.label }
   OUT.write("#{thread}\n#{lines.join("\n")}\n\n")
 end
@@ -105,6 +106,71 @@ SCENARIOS = {
     def a.special; note; end
     a.special
     BasicObject.instance_method(:instance_exec).bind(a).call(1) { |x| note }
+  },
+  # Classes that are, or are not, part of names from Ruby 3.4 on.
+  "classes" => lambda {
+    outer = Module.new
+    Object.const_set(:Outer, outer)
+    outer.const_set(:Inner, Class.new(Shape) { def run; note; [1].each { [2].map { note } }; end })
+    Outer::Inner.new.run
+    Outer::Inner.make
+    anonymous = Class.new { def run; note; [1].each { note }; end; def self.start; note; [1].each { note }; end }
+    anonymous.new.run
+    anonymous.start
+    Shape.singleton_class.class_eval { def in_singleton; note; end }
+    Shape.in_singleton
+    object = Object.new
+    class << object
+      def alone; note; [1].each { note }; end
+      note
+    end
+    object.alone
+    object.singleton_class.singleton_class.send(:define_method, :twice) { note }
+    object.singleton_class.twice
+    Module.new { def self.started; note; end }.started
+    Tools.module_eval { def self.more; note; end }
+    Tools.more
+    mixed = Module.new { def mixed; note; end }
+    Object.const_set(:Mixed, mixed)
+    Class.new { include Mixed }.new.mixed
+    Shape.include(Mixed)
+    Shape.new.mixed
+    Shape.prepend(Module.new { def area; note; super; end })
+    Shape.new.area
+    Circle.new.area
+    Object.const_set(:Wrapping, Module.new { def [](n) note; super; end })
+    Shape.prepend(Wrapping)
+    Shape.new[1]
+    Shape.class_eval { def self.defines; define_method(:defined_inside) { note; [1].each { note } }; note; end }
+    Shape.defines
+    Shape.new.defined_inside
+    Shape.define_method(:by_lambda, ->() { note })
+    Shape.new.by_lambda
+    Shape.define_method(:by_method, Shape.instance_method(:-@))
+    Shape.new.by_method
+    Shape.alias_method(:single_alias, :-@)
+    Shape.new.single_alias
+    Shape.class_eval { def cleans; begin; raise "x"; rescue; begin; raise "y"; rescue; note; [1].each { note }; ensure; note; end; ensure; [1].each { note }; end; end }
+    Shape.new.cleans
+    Shape.class_eval { def evaluates; eval("[1].each { eval('note') }"); eval("begin; raise 'x'; rescue; note; end"); end }
+    Shape.new.evaluates
+    Shape.class_eval { def late; at_exit { note }; Thread.new { note }.join; Fiber.new { note }.resume; end }
+    Shape.new.late
+    Shape.instance_method(:area).bind_call(Circle.new)
+    Struct.new("Named", :x) { def run; note; end }.new(1).run
+    Comparable.define_method(:compared) { note }
+    3.compared
+    Kernel.define_method(:everywhere) { [1].each { note } }
+    everywhere
+    Class.new(Shape) { def area; super; note; end }.new.area
+    renamed = Class.new { def run; note; end }
+    renamed.set_temporary_name("fake<name>") if renamed.respond_to?(:set_temporary_name)
+    renamed.new.run
+    long = "L" + "o" * 170
+    Object.const_set(long, Class.new { def run; note; [1].each { note }; end })
+    Object.const_get(long).new.run
+    def self.toplevel; note; end
+    toplevel
   },
   "blocks" => lambda {
     [1].each { note }

@@ -3,11 +3,35 @@
 Both are texts of blocks, which end with an empty line: the number of a thread, and a line for each function, the innermost one first. A function of
 the language is `NAME [FILE:LINE]`, or `NAME` if it is written in C.
 """
+import pathlib
 import re
+import shlex
+import tempfile
 
 MOST = 128  # functions of a stack
 FUNCTION_BYTES, FILE_BYTES = 160, 256  # of names in stacks
-MERGED = 'probe syscall.getppid { if (target_set_pid(pid())) { printf("%d\\n", tid()) print_ubacktrace() println("") } }'
+# The shell that starts a program in another system (in_system()) calls getppid(), too.
+MERGED = 'probe syscall.getppid { if (target_set_pid(pid()) && execname() != "sh") { printf("%d\\n", tid()) print_ubacktrace() println("") } }'
+
+
+def in_system(root, *command):
+    """The command that runs a program in the root folder of another system; `/` is this one."""
+    words = shlex.join(map(str, command))
+    if root == pathlib.Path("/"):
+        return words
+    return f"unshare -m sh -c {shlex.quote(f'mount -t proc proc {root}/proc && exec chroot {root} {words}')}"
+
+
+class Folder(tempfile.TemporaryDirectory):
+    """A folder of a system: its path here, and its path in there."""
+
+    def __init__(self, root):
+        super().__init__(dir=root / "tmp")
+        self.root = root
+
+    def __enter__(self):
+        path = pathlib.Path(super().__enter__())
+        return path, pathlib.Path("/") / path.relative_to(self.root)
 
 
 def blocks(text):

@@ -5,9 +5,9 @@
 //
 // The idea: `ruby_api_version` selects a layout from a table. Exported symbols lead to the rest:
 //
-// * the current context: the thread-local variable `ruby_current_ec`, by the relocation for its module.
-// * the loop: rb_vm_exec(), and the core, which executes instructions. The core is by far the largest function that
-//   rb_vm_exec() calls.
+// * the current context: the thread-local variable `ruby_current_ec`. rb_errinfo() reads it first.
+// * the loop: rb_vm_exec(), and the core, which executes instructions. If rb_vm_exec() is not exported, it is one of
+//   the functions that rb_iseq_eval() calls. It calls the core, which has many indirect jumps.
 // * the table of symbols, `ruby_global_symbols`, with the names of methods in C: rb_id2str() jumps to a function that
 //   reads the table's size, and the array of symbols 16 bytes behind it.
 //
