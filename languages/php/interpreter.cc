@@ -15,8 +15,8 @@ struct Version {
     unsigned number;
 };
 // The versions whose number a message can tell.
-constexpr Version versions[] = {{"20190902", 704}, {"20200930", 800}, {"20210902", 801},
-                                {"20220829", 802}, {"20230831", 803}, {"20240924", 804}};
+constexpr Version versions[] = {{"20190902", 704}, {"20200930", 800}, {"20210902", 801}, {"20220829", 802},
+                                {"20230831", 803}, {"20240924", 804}, {"20250925", 805}};
 
 // Returns the layout of a version. The headers have it; tests/php_tests checks it.
 std::optional<sonde_php> layout_of(unsigned version) {
@@ -32,9 +32,10 @@ std::optional<sonde_php> layout_of(unsigned version) {
                   .generator_placeholder = 184};
     if (version == 802)
         return out;
-    if (version != 804)
+    if (version != 804 && version != 805)
         return std::nullopt;
-    out.globals_thrown = 952;
+    out.globals_frame = version == 804 ? 488 : 512;
+    out.globals_thrown = out.globals_frame + 464;
     out.code_count = 96;
     out.code = 104;
     out.code_file = 168;
@@ -71,7 +72,7 @@ Result<std::optional<PhpInterpreter>> read_php(const ElfFile& elf) {
                                     : fmt::format("PHP {}.{}", known->number / 100, known->number % 100);
     const std::optional<sonde_php> layout = known == std::end(versions) ? std::nullopt : layout_of(known->number);
     if (!layout)
-        return Error(fmt::format("it is {}; sonde supports 8.2 and 8.4", version));
+        return Error(fmt::format("it is {}; sonde supports 8.2, 8.4 and 8.5", version));
     if (build.substr(9) != "NTS" || !globals.address)
         return Error(fmt::format("it is {} for threads or for debugging (`{}`); sonde supports builds with `NTS`",
                                  version, build.substr(9)));
