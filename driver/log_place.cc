@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -163,31 +164,53 @@ void compare_times(DwarfModule& module, const Place& place) {
     }
 }
 
+// Adds names that a script can write. Compilers also make variables with other names, such as `.autotmp_1` of Go.
+void add_names(FoundPlace& out, const std::vector<Variable>& variables) {
+    for (const Variable& one : variables) {
+        std::vector<std::string>& names = one.is_parameter ? out.parameters : out.locals;
+        const bool is_word = std::ranges::all_of(one.name, [](unsigned char c) { return isalnum(c) || c == '_'; });
+        if (!one.name.empty() && is_word && std::ranges::find(names, one.name) == names.end())
+            names.push_back(one.name);
+    }
+}
+
 // The points of a line, each of which is hit once when the line is executed. A compiler can divide the code of a line,
 // for example around a call. Then the part with the lowest address counts, as in debuggers.
-Result<std::string> statements_at(DwarfModule& module, const std::string& written) {
+Result<FoundPlace> statements_at(DwarfModule& module, const std::string& written) {
     Result<FunctionPattern> pattern = FunctionPattern::parse(written);
     if (!pattern)
         return std::move(pattern).error();
+    FoundPlace out;
     std::map<std::pair<DieOffset, Address>, Address> first; // by function or inlined copy
     const std::vector<Statement> all = module.statements(*pattern);
     for (const Statement& one : all) {
         auto [known, is_new] = first.try_emplace({one.function.die, one.function.low}, one.address);
         known->second = std::min(known->second, one.address);
+        out.name = fmt::format("{}:{}", one.file, one.line);
+        add_names(out, module.variables_in(one.function, one.address));
     }
-    if (first.size() == all.size())
-        return fmt::format("process({}).statement({})", quoted(module.path()), quoted(written));
-    std::string out;
+    if (first.size() == all.size()) {
+        out.point = fmt::format("process({}).statement({})", quoted(module.path()), quoted(written));
+        return out;
+    }
     for (const auto& [function, address] : first)
-        out += fmt::format("{}process({}).statement({:#x})", out.empty() ? "" : ", ", quoted(module.path()), address);
+        out.point += fmt::format("{}process({}).statement({:#x})", out.point.empty() ? "" : ", ", quoted(module.path()),
+                                 address);
     return out;
 }
 
-Result<std::string> point_in(DwarfModule& module, const Place& place) {
+Result<FoundPlace> place_in(DwarfModule& module, const Place& place) {
     if (!place.file.empty())
         compare_times(module, place);
-    if (!place.line)
-        return fmt::format("process({}).function({})", quoted(module.path()), quoted(place.pattern()));
+    if (!place.line) {
+        FoundPlace out;
+        out.point = fmt::format("process({}).function({})", quoted(module.path()), quoted(place.pattern()));
+        out.name = place.function;
+        if (Result<FunctionPattern> pattern = FunctionPattern::parse(place.pattern()))
+            for (const FunctionInstance& function : module.functions(*pattern))
+                add_names(out, module.parameters(function));
+        return out;
+    }
     Result<int> line = line_with_code(module, place);
     if (!line)
         return std::move(line).error();
@@ -218,13 +241,21 @@ Result<std::string> point_of_python(const Place& place, const PointTarget& targe
 
 } // namespace
 
-Result<std::string> expand_place(const std::string& written, const PointTarget& target) {
+Result<FoundPlace> find_place(const std::string& written, const PointTarget& target) {
     const Place place = parse(written);
     if (written.find_first_of("\"\\") != std::string::npos || (place.line == 0 && place.function.empty()) ||
         (place.line && place.file.empty()))
         return Error(fmt::format("`{}` is neither FILE:LINE nor the name of a function", written));
-    if (place.is_python())
-        return point_of_python(place, target);
+    if (place.is_python()) {
+        Result<std::string> point = point_of_python(place, target);
+        if (!point)
+            return std::move(point).error();
+        FoundPlace out;
+        out.point = *std::move(point);
+        out.name = written;
+        out.is_python = true;
+        return out;
+    }
     const std::string what =
         place.line ? fmt::format("debug information about `{}`", place.file) : fmt::format("a function `{}`", written);
     const std::vector<std::string> files = files_of(target);
@@ -234,7 +265,7 @@ Result<std::string> expand_place(const std::string& written, const PointTarget& 
         return Error(fmt::format("`{}` runs no program that sonde finds; name the program", target.command));
     for (const std::string& path : files)
         if (const std::unique_ptr<DwarfModule> module = module_with(path, place))
-            return point_in(*module, place);
+            return place_in(*module, place);
     if (!files.empty()) {
         const bool runs_python = is_python_command(files[0]) || is_script(files[0]);
         return Error(fmt::format("neither `{}` nor its libraries have {}{}", files[0], what,
@@ -247,7 +278,7 @@ Result<std::string> expand_place(const std::string& written, const PointTarget& 
         return std::move(chosen).error();
     fmt::print(stderr, "sonde: `{}` is in {}\n", written, describe(**chosen));
     const std::unique_ptr<DwarfModule> module = module_with((*chosen)->program, place);
-    return module ? point_in(*module, place) : Result<std::string>(Error("the program has changed"));
+    return module ? place_in(*module, place) : Result<FoundPlace>(Error("the program has changed"));
 }
 
 } // namespace sonde

@@ -324,7 +324,8 @@ void derive_needs(Options& o) {
         t.target_command = session.command;
     }
     const bool exports_metrics = sinks.metrics.wanted() || sinks.otlp.wants(OtlpMetrics);
-    t.keeps_times |= t.timing || !sinks.report.empty() || exports_metrics;
+    o.session.tells_cost |= !t.tool.empty() && tool_tells_cost(t.tool);
+    t.keeps_times |= t.timing || session.tells_cost || !sinks.report.empty() || exports_metrics;
     t.tells_hits |= sinks.wants(PictureRequest::Timeline) || sinks.otlp.wants(OtlpTraces);
     t.tells_context |= t.tells_hits || traits(session.output.format).tells_context;
     t.keeps_distributions |= exports_metrics;

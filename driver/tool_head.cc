@@ -17,10 +17,11 @@ namespace sonde {
 namespace {
 
 constexpr std::pair<std::string_view, ToolValue> placeholders[] = {
-    {"NUMBER", ToolValue::Number},   {"DURATION", ToolValue::Duration}, {"SECONDS", ToolValue::Seconds},
-    {"TEXT", ToolValue::Text},       {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
-    {"PROGRAM", ToolValue::Library}, {"DATABASE", ToolValue::Database}, {"CALLS", ToolValue::Calls},
-    {"PLACE", ToolValue::Place},     {"FORMAT", ToolValue::Format},     {"CONDITION", ToolValue::Condition},
+    {"NUMBER", ToolValue::Number},       {"DURATION", ToolValue::Duration}, {"SECONDS", ToolValue::Seconds},
+    {"TEXT", ToolValue::Text},           {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
+    {"PROGRAM", ToolValue::Library},     {"DATABASE", ToolValue::Database}, {"CALLS", ToolValue::Calls},
+    {"PLACE", ToolValue::Place},         {"FORMAT", ToolValue::Format},     {"CONDITION", ToolValue::Condition},
+    {"VARIABLES", ToolValue::Variables},
 };
 
 ToolValue value_of(std::string_view placeholder) {
@@ -170,6 +171,8 @@ ToolHead read_tool_head(std::string_view script) {
             head.keeps_stacks = true;
         else if (line == "Returns: on the stack")
             head.changes_return_addresses = true;
+        else if (line == "Cost: reported at the end")
+            head.tells_cost = true;
         else if (line == "Options:")
             part = Part::Options;
         else if (line == "Arguments:")

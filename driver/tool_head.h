@@ -8,6 +8,7 @@
 //   // Target: by the script
 //   // Stacks: whole
 //   // Returns: on the stack
+//   // Cost: reported at the end
 //   // Options:
 //   //   -m, --min DURATION    least    minimum duration
 //   // Arguments:
@@ -21,12 +22,14 @@
 //
 // * An option names the script's global that it sets, like -G. The initial value of this global is the option's
 //   default. An option with `$3` in place of a global is the script's argument $3, and its default follows the
-//   placeholder: `--if CONDITION=1`. The text of a flag follows the argument: `$5=.return`.
+//   placeholder: `--if CONDITION=1`. The text of a flag follows the argument: `$5=.return`. If this text is an option
+//   of sonde, the flag also passes this option: `$6=--format=json`.
 // * Arguments are the script's $1, @1 and so on. One in brackets is optional and shows its default.
 // * `Target: by the script`: -c and -x do not restrict the handlers, because the script calls target() itself.
 // * `Stacks: whole`: the script's arrays contain stacks, which need room for all addresses.
 // * `Returns: on the stack`: use --attach=uretprobe. The tool reads results of functions that end by a jump to another
 //   function, and no exception passes through them.
+// * `Cost: reported at the end`: use --cost.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +52,8 @@ enum class ToolValue : uint8_t {
     Database,  // DATABASE: the same, but `mysql` means the server `mysqld`, not the client
     Place,     // PLACE: FILE:LINE or a function (driver/log_place.h), in the PROGRAM that is the tool's last argument
     Format,    // FORMAT: a text with expressions in braces (frontend/bridge/log_text.h)
+    Variables, // VARIABLES: expressions with commas between them, or `all` variables of the PLACE; statements in the
+               // script
     Condition, // CONDITION: an expression (frontend/bridge/log_text.h)
 };
 
@@ -82,6 +87,7 @@ struct ToolHead {
     bool chooses_target = false;           // Target: by the script
     bool keeps_stacks = false;             // Stacks: whole
     bool changes_return_addresses = false; // Returns: on the stack
+    bool tells_cost = false;               // Cost: reported at the end
 };
 
 // Reads the comment. The tools are part of sonde, and tests read all of them, so a line in the wrong form is a bug of

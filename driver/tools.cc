@@ -106,9 +106,9 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
     case ToolValue::Library:
         return find_library_path(word, target);
     case ToolValue::Place:
-        return expand_place(word, target);
+    case ToolValue::Variables:
     case ToolValue::Format:
-        return log_format(word);
+        break; // Reader::value_of()
     case ToolValue::Condition:
         return log_condition(word);
     }
@@ -138,6 +138,8 @@ class Reader {
                 return std::vector<std::string>();
         }
         for (const auto& [option, word] : given_) {
+            if (option->given.starts_with("--"))
+                out_.push_back(option->given);
             if (option->sets_argument())
                 continue; // read_arguments()
             Result<std::string> value = value_of(option->type, word);
@@ -216,6 +218,24 @@ class Reader {
         return {};
     }
 
+    bool prints_json() const {
+        return std::ranges::any_of(given_, [](const auto& one) { return one.first->given == "--format=json"; });
+    }
+
+    // Statements that print the variables of the place.
+    Result<std::string> show_all_variables() const {
+        if (place_.is_python)
+            return std::string(R"(println("arguments\n  ", $$parms))");
+        std::string out;
+        for (const auto& [title, names] : {std::pair("arguments", place_.parameters), {"variables", place_.locals}}) {
+            if (!names.empty())
+                out += fmt::format("println(\"{}\") ", title);
+            for (const std::string& name : names)
+                out += fmt::format(R"(printf("  {0} = %s\n", @defined(${0}$) ? ${0}$ : "not available here") )", name);
+        }
+        return out;
+    }
+
     void note_machine(const std::string& option) {
         if (option == "--sysroot" || option == "--arch" || option == "-a")
             other_machine_ = option;
@@ -223,7 +243,18 @@ class Reader {
 
     // Converts a word. Names of programs and libraries are looked up on this machine, so they have no meaning for
     // another one.
-    Result<std::string> value_of(ToolValue type, const std::string& word) const {
+    Result<std::string> value_of(ToolValue type, const std::string& word) {
+        if (type == ToolValue::Place) {
+            Result<FoundPlace> place = find_place(word, target_);
+            if (!place)
+                return std::move(place).error();
+            place_ = *std::move(place);
+            return place_.point;
+        }
+        if (type == ToolValue::Format)
+            return log_format(word, prints_json() ? place_.name : "");
+        if (type == ToolValue::Variables)
+            return word == "all" ? show_all_variables() : show_expressions(word);
         const bool is_path = type == ToolValue::Library || type == ToolValue::Database;
         if (other_machine_.empty() || !(is_path || type == ToolValue::Point))
             return convert(type, word, target_);
@@ -365,6 +396,7 @@ class Reader {
     size_t at_ = 0;
     Wanted wanted_ = Wanted::Session;
     PointTarget target_;
+    FoundPlace place_;
     std::string other_machine_; // the option that names it: --sysroot, --arch
     std::vector<std::pair<const ToolOption*, std::string>> given_;
     std::vector<std::string> arguments_, out_;
@@ -430,6 +462,8 @@ std::string_view find_tool(std::string_view name) {
 
 bool tool_chooses_target(std::string_view name) { return read_tool_head(find_tool(name)).chooses_target; }
 bool tool_keeps_stacks(std::string_view name) { return read_tool_head(find_tool(name)).keeps_stacks; }
+
+bool tool_tells_cost(std::string_view name) { return read_tool_head(find_tool(name)).tells_cost; }
 
 bool tool_changes_return_addresses(std::string_view name) {
     return read_tool_head(find_tool(name)).changes_return_addresses;

@@ -19,6 +19,7 @@ bool tool_chooses_target(std::string_view name);
 bool tool_keeps_stacks(std::string_view name);
 // Returns whether the tool needs results of functions that only a changed return address provides.
 bool tool_changes_return_addresses(std::string_view name);
+bool tool_tells_cost(std::string_view name);
 
 // Translates the words of a tool to the words of sonde's own command line. The first word must name a tool, and no file
 // with this name may exist in the current directory; other words are returned unchanged. Returns an exit status instead

@@ -214,6 +214,19 @@ std::optional<size_t> end_of_expression(std::string_view text, size_t at) {
     return std::nullopt;
 }
 
+// The expression as the name of its value in a format: `}` is doubled, and the format is a string of the script.
+std::string name_of(std::string_view expression) {
+    const size_t begin = std::min(expression.find_first_not_of(" \t\n"), expression.size());
+    expression = expression.substr(begin, expression.find_last_not_of(" \t\n") + 1 - begin);
+    std::string out;
+    for (const char c : expression) {
+        if (c == '}' || c == '\\')
+            out += c;
+        out += c == '"' ? "\\\"" : std::string(1, isspace(static_cast<unsigned char>(c)) ? ' ' : c);
+    }
+    return out;
+}
+
 } // namespace
 
 Result<std::string> log_condition(std::string_view text) {
@@ -221,8 +234,40 @@ Result<std::string> log_condition(std::string_view text) {
     return parts ? Result(joined(*parts)) : parts.error();
 }
 
-Result<std::string> log_format(std::string_view text) {
+Result<std::string> show_expressions(std::string_view text) {
+    std::string out;
+    char quote = 0;
+    for (size_t begin = 0, at = 0, depth = 0; at <= text.size(); at++) {
+        const char c = at < text.size() ? text[at] : ',';
+        if (quote && at < text.size()) {
+            quote = c == quote ? '\0' : quote;
+            continue;
+        }
+        quote = c == '"' || c == '\'' ? c : '\0';
+        depth += c == '[' || c == '(' ? 1 : (c == ']' || c == ')') && depth > 0 ? -1 : 0;
+        if (c != ',' || (depth > 0 && at < text.size()))
+            continue;
+        const std::string_view expression = text.substr(begin, at - begin);
+        Result<std::vector<Part>> parts = Expression(expression).parts();
+        if (!parts)
+            return parts.error();
+        const bool is_value = parts->size() == 1 && (*parts)[0].kind == Part::Variable;
+        std::string name;
+        for (const char letter : name_of(expression))
+            name += letter == '%' ? "%%" : std::string(1, letter);
+        out += fmt::format("printf(\"  {} = {}\\n\", {}{}) ", name, is_value ? "%s" : "%d", joined(*parts),
+                           is_value ? "$" : "");
+        begin = at + 1;
+    }
+    return out;
+}
+
+Result<std::string> log_format(std::string_view text, std::string_view place) {
     std::string format, arguments;
+    if (!place.empty()) {
+        format = "%{place}#v";
+        arguments = fmt::format(", \"{}\"", place);
+    }
     for (size_t at = 0; at < text.size(); at++) {
         const char c = text[at];
         const bool is_double = text.substr(at + 1).starts_with(c);
@@ -239,8 +284,8 @@ Result<std::string> log_format(std::string_view text) {
             if (!parts)
                 return parts.error();
             const bool is_value = parts->size() == 1 && (*parts)[0].kind == Part::Variable;
-            format += is_value ? "%s" : "%d";
-            arguments += is_value ? fmt::format(", __log_text({}$)", (*parts)[0].text) : ", " + joined(*parts);
+            format += fmt::format("%{{{}}}{}", name_of(text.substr(at + 1, *end - at - 1)), is_value ? 'v' : 'd');
+            arguments += is_value ? fmt::format(", {}$", (*parts)[0].text) : ", " + joined(*parts);
             at = *end;
         } else if (c == '\\') { // `\n` and `\t` are as in scripts
             format += at + 1 < text.size() ? text.substr(at++, 2) : "\\\\";

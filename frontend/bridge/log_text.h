@@ -1,7 +1,8 @@
-// The texts of `sonde log`, translated to the script language. The expressions in them are those of the traced program:
+// The texts of `sonde log` and `sonde snapshot`, translated to the script language. The expressions in them are those
+// of the traced program:
 //
-//   left={left} of {order->item.name}     "left=%s of %s\n", __log_text($left$), __log_text($order->item->name$)
-//   left < 3 && name == "tea"             $left < 3 && __log_text($name$) == "tea"
+//   left={left} {left * 2}        "left=%{left}v %{left * 2}d\n", $left$, $left * 2
+//   left < 3 && name == "tea"     $left < 3 && __log_text($name$) == "tea"
 #pragma once
 
 #include <string>
@@ -11,8 +12,12 @@
 
 namespace sonde {
 
-// Returns the arguments of printf(). Errors: a brace without its pair, or an expression that sonde cannot evaluate.
-Result<std::string> log_format(std::string_view text);
+// Returns the arguments of printf(). With a place, JSON output gets it as the member `place`. Errors: a brace without
+// its pair, or an expression that sonde cannot evaluate.
+Result<std::string> log_format(std::string_view text, std::string_view place = {});
+
+// Returns statements that print expressions, which have commas between them, on a line each: `  left = 3`.
+Result<std::string> show_expressions(std::string_view text);
 
 // Returns the condition. Fails if sonde cannot evaluate it.
 Result<std::string> log_condition(std::string_view text);

@@ -35,6 +35,20 @@ bool read_number(std::string_view format, size_t& at, bool& is_arg, int32_t& val
     return at == format.size() || !std::isdigit(static_cast<unsigned char>(format[at]));
 }
 
+// Reads `{NAME}`, in which `}}` is the character `}`. Returns false if it has no end.
+bool read_name(std::string_view format, size_t& at, std::string& name) {
+    for (at++; at < format.size(); at++) {
+        const bool closes = format[at] == '}';
+        if (closes && !format.substr(at + 1).starts_with('}')) {
+            at++;
+            return !name.empty();
+        }
+        name += format[at];
+        at += closes;
+    }
+    return false;
+}
+
 } // namespace
 
 Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_t* bad) {
@@ -58,7 +72,9 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
         if (bad)
             *bad = percent;
         Directive d;
-        if (std::string_view("0+- #").find(format[at]) != std::string_view::npos) {
+        if (format[at] == '{' && !read_name(format, at, d.name))
+            return Error("`%{` must have a name and then `}`: `%{count}d`");
+        if (at < format.size() && std::string_view("0+- #").find(format[at]) != std::string_view::npos) {
             d.flag = format[at++];
             if (at < format.size() && std::string_view("0+- #").find(format[at]) != std::string_view::npos)
                 return Error(
@@ -96,6 +112,7 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             d.kind = Directive::Char;
             break;
         case 's':
+        case 'v':
             d.kind = Directive::String;
             break;
         case 'b':
@@ -107,9 +124,10 @@ Result<std::vector<plan::Directive>> parse_format(std::string_view format, size_
             break;
         default:
             if (!isgraph(static_cast<unsigned char>(d.conversion)))
-                return Error(fmt::format("`{}` has no conversion letter; the conversions are d i u x X o p c s b m M %",
-                                         format.substr(percent, at - 1 - percent)));
-            return Error(fmt::format("`{}` is not a directive; the conversions are d i u x X o p c s b m M %",
+                return Error(
+                    fmt::format("`{}` has no conversion letter; the conversions are d i u x X o p c s v b m M %",
+                                format.substr(percent, at - 1 - percent)));
+            return Error(fmt::format("`{}` is not a directive; the conversions are d i u x X o p c s v b m M %",
                                      format.substr(percent, at - percent)));
         }
         out.push_back(std::move(d));

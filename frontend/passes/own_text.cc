@@ -113,7 +113,7 @@ class OwnTexts {
                 if (d.kind == Directive::Literal)
                     continue;
                 arg += static_cast<size_t>(d.width_is_arg) + d.precision_is_arg;
-                if (d.kind == Directive::String && arg < print.args.size() && is_own(*print.args[arg]))
+                if (d.conversion == 's' && arg < print.args.size() && is_own(*print.args[arg]))
                     d.conversion = 'S';
                 if (d.kind == Directive::Char && arg < print.args.size() &&
                     print.args[arg]->kind == ExprKind::ConstLong)

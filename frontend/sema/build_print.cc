@@ -90,7 +90,15 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
             for (Directive& d : format.directives)
                 if (d.kind != Directive::Literal) {
                     arg += d.width_is_arg + d.precision_is_arg;
-                    d.name = ast::name_of_value(**arg++);
+                    if (d.name.empty())
+                        d.name = ast::name_of_value(**arg);
+                    arg++;
+                    // The text of a `str` of Python has no quotes, and may look like a number.
+                    if (d.conversion == 'v' && b.point && b.point->python)
+                        d.conversion = 's';
+                    if (d.conversion == 'v' && expr.to_string)
+                        b.context.report_once(DiagId::BadFormat, expr.format_range,
+                                              "`%v` is not available in a text; print the value, or use `%s`");
                 }
         }
     } else {

@@ -110,6 +110,15 @@ bool is_stepped(const plan::Point& point) {
     return size > 0 && host_architecture().is_single_stepped(std::string_view(code, static_cast<size_t>(size)));
 }
 
+// A return probe also traps at the function's entry. If the probe has an entry program, its runs already count as hits.
+int breakpoints_of_hit(const plan::Probe& probe) {
+    return probe.changes_return_addresses() && probe.entry_program.empty() ? 2 : 1;
+}
+
+std::optional<double> measure_breakpoint(bool stepped) {
+    return measure_breakpoint(stepped ? sonde_stepped : sonde_emulated);
+}
+
 // Returns the time of other events than breakpoints in user space: approximate values of current processors.
 double usual_trap_ns(plan::ProbeKind kind) {
     if (plan::is_kernel_breakpoint(kind))
@@ -118,6 +127,13 @@ double usual_trap_ns(plan::ProbeKind kind) {
 }
 
 } // namespace
+
+std::optional<double> measure_breakpoints(const plan::Probe& probe) {
+    if (!plan::is_uprobe(probe.kind) || probe.points.empty())
+        return {};
+    const std::optional<double> one = measure_breakpoint(is_stepped(probe.points[0]));
+    return one ? std::optional(*one * breakpoints_of_hit(probe)) : std::nullopt;
+}
 
 double default_overload_limit(const plan::Plan& plan) {
     constexpr double part = 75;
@@ -184,11 +200,8 @@ double OverloadGuard::trap_ns(const plan::Probe& probe, double hits_a_second) {
     const bool stepped = !probe.points.empty() && is_stepped(probe.points[0]);
     std::optional<double>& known = breakpoint_ns_[stepped];
     if (!known && hits_a_second >= many_hits)
-        known = measure_breakpoint(stepped ? sonde_stepped : sonde_emulated).value_or(usual_breakpoint_ns);
-    // A return probe also traps at the function's entry. If the probe has an entry program, its runs already count as
-    // hits.
-    const bool both = probe.changes_return_addresses() && probe.entry_program.empty();
-    return known.value_or(usual_breakpoint_ns) * (both ? 2 : 1);
+        known = measure_breakpoint(stepped).value_or(usual_breakpoint_ns);
+    return known.value_or(usual_breakpoint_ns) * breakpoints_of_hit(probe);
 }
 
 std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {

@@ -65,6 +65,10 @@ class OverloadGuard {
     std::optional<double> breakpoint_ns_[2]; // of an instruction that the kernel emulates; of one that it single-steps
 };
 
+// Returns the nanoseconds that the breakpoints of a uprobe add to each hit. sonde measures them on a function of its
+// own. Returns nothing for other kinds of probes, and if the kernel does not allow it.
+std::optional<double> measure_breakpoints(const plan::Probe& probe);
+
 // Returns the default limit: 75 % of all processors. If a target filter limits the slowdown to the target, the default
 // is infinity.
 double default_overload_limit(const plan::Plan& plan);

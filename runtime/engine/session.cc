@@ -30,6 +30,7 @@
 #include "runtime/attach/watchpoint.h"
 #include "runtime/engine/attach_all.h"
 #include "runtime/engine/control_process.h"
+#include "runtime/engine/cost.h"
 #include "runtime/engine/handler_runs.h"
 #include "runtime/engine/lost_breakpoints.h"
 #include "runtime/engine/overload.h"
@@ -149,7 +150,8 @@ class Run {
     std::optional<Files> files_;
     Attachments attachments_;
     std::optional<Watchpoints> watchpoints_;
-    std::unique_ptr<MovedText> moved_text_; // null if no probed program may move its code
+    std::unique_ptr<MovedText> moved_text_;  // null if no probed program may move its code
+    int64_t enabled_ns_ = 0, traced_ns_ = 0; // when handlers began to run, and for how long
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
     Result<void> joined_; // an error if the command's exec was not seen
@@ -282,6 +284,7 @@ Result<void> Run::trace() {
 
 Result<void> Run::trace_events() {
     __atomic_store_n(&session_.data.words->state, plan::Running, __ATOMIC_SEQ_CST);
+    enabled_ns_ = now_ns();
     if (session_.data.kernel)
         begin_running_tasks(plan_, *session_.data.kernel, command_.pid());
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
@@ -414,6 +417,8 @@ void Run::stop() {
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->stop();
     __atomic_store_n(&session_.data.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
+    if (enabled_ns_ != 0)
+        traced_ns_ = now_ns() - enabled_ns_;
     wait_for_hit();
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.data.missed[attachment->probe] += attachment->missed();
@@ -464,6 +469,8 @@ Result<int> Run::end() {
         keep(session_.sinks[i]->close(how));
     session_.output.finish(patience_at_end(session_));
     session_.report();
+    if (options_.tells_cost)
+        say_cost(session_, traced_ns_);
     if (!ended_in_begin_ && joined_)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.

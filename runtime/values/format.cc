@@ -19,6 +19,7 @@
 #include "runtime/symbols/symbols.h"
 #include "runtime/values/histogram.h"
 #include "runtime/values/printed_values.h"
+#include "runtime/values/shown_value.h"
 
 namespace sonde {
 namespace {
@@ -180,6 +181,10 @@ std::string render_print(const plan::Format& format, std::span<const uint8_t> by
                           value.width);
             break;
         case Directive::String:
+            if (d.conversion == 'v' && d.flag == '#')
+                break;
+            if (d.conversion == 'v')
+                value.text = unquoted_value(std::move(value.text));
             if (value.precision >= 0 && value.text.size() > static_cast<size_t>(value.precision))
                 value.text.resize(static_cast<size_t>(value.precision));
             out += padded(d.conversion == 'S' ? std::move(value.text) : shown(value.text), d.flag, value.width);

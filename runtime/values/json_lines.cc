@@ -20,6 +20,7 @@
 #include "runtime/values/format.h"
 #include "runtime/values/histogram.h"
 #include "runtime/values/printed_values.h"
+#include "runtime/values/shown_value.h"
 
 namespace sonde {
 namespace {
@@ -108,7 +109,7 @@ Json value_json(const PrintedValue& value, Symbols& symbols) {
     case Directive::Char:
         return std::string(1, static_cast<char>(value.number));
     case Directive::String:
-        return value.text;
+        return d.conversion == 'v' ? shown_value_json(value.text) : Json(value.text);
     case Directive::Memory: {
         std::string bytes;
         for (char byte : value.text)
@@ -202,6 +203,10 @@ std::string JsonLines::print(const plan::RecordHeader& header, std::span<const u
             break;
         }
         const Directive::Kind kind = value.directive->kind;
+        if (value.directive->conversion == 'v' && value.directive->flag == '#') {
+            out.emplace(value.directive->name, value.text);
+            return;
+        }
         const bool is_stack = kind == Directive::Stack || kind == Directive::Addresses;
         const std::string name = is_stack ? "stack" : value.directive->name;
         if (kind != Directive::Literal && !name.empty())

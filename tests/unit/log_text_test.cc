@@ -17,15 +17,15 @@ std::string condition(std::string_view text) {
 TEST(LogText, Formats) {
     EXPECT_EQ(format("here"), R"("here\n")");
     EXPECT_EQ(format("left={left} of {order->item.name}"),
-              R"("left=%s of %s\n", __log_text($left$), __log_text($order->item->name$))");
+              R"("left=%{left}v of %{order->item.name}v\n", $left$, $order->item->name$)");
     EXPECT_EQ(format(R"(100% {{n}} "x" \t\)"), R"("100%% {n} \"x\" \t\\\n")");
     EXPECT_EQ(format("{a + b[2]} {&x} {*p} {*p->next} {items[i].price}"),
-              R"("%d %d %s %s %s\n", $a + $b[2], &$x, __log_text($p[0]$), __log_text($p->next[0]$), )"
-              R"(__log_text($items[$i]->price$))");
+              R"("%{a + b[2]}d %{&x}d %{*p}v %{*p->next}v %{items[i].price}v\n", )"
+              R"($a + $b[2], &$x, $p[0]$, $p->next[0]$, $items[$i]->price$)");
     EXPECT_EQ(format("{this->n} {ns::count} {pair.0} {return} { x }"),
-              R"("%s %s %s %s %s\n", __log_text($this->n$), __log_text(@var("ns::count")$), __log_text($pair->__0$), )"
-              R"(__log_text($return$), __log_text($x$))");
-    EXPECT_EQ(format(R"({name == "}"})"), R"("%d\n", __log_text($name$) == "}")");
+              R"("%{this->n}v %{ns::count}v %{pair.0}v %{return}v %{x}v\n", )"
+              R"($this->n$, @var("ns::count")$, $pair->__0$, $return$, $x$)");
+    EXPECT_EQ(format(R"({name == "}\n"})"), R"("%{name == \"}}\\n\"}d\n", __log_text($name$) == "}\n")");
 }
 
 TEST(LogText, Conditions) {

@@ -744,8 +744,20 @@ TEST(Format, Directives) {
     EXPECT_EQ(out, "'a%b ' -d5.3 '|' _s*-1.*0 ' ' _p-1.-1 ' ' #x-1.-1 ' ' _b4.-1 ' ' _M-1.-1 ' ' _c-1.-1 '%' ");
 }
 
+TEST(Format, Names) {
+    auto parsed = parse_format("%{left}d %{ a[\"}}\"] }-5v");
+    ASSERT_TRUE(parsed.ok());
+    ASSERT_EQ(parsed->size(), 3u);
+    EXPECT_EQ((*parsed)[0].name, "left");
+    EXPECT_EQ((*parsed)[0].conversion, 'd');
+    EXPECT_EQ((*parsed)[2].name, " a[\"}\"] ");
+    EXPECT_EQ((*parsed)[2].conversion, 'v');
+    EXPECT_EQ((*parsed)[2].width, 5);
+}
+
 TEST(Format, Bad) {
-    for (const char* format : {"%q", "%-+d", "%5", "%99999999d", "%.99999999d", "%llld", "%l"})
+    for (const char* format : {"%{", "%{a", "%{}d", "%{a}}d", "%{a}", "%{a}{b}d", "%q", "%-+d", "%5", "%99999999d",
+                               "%.99999999d", "%llld", "%l"})
         EXPECT_FALSE(parse_format(format).ok()) << format;
     size_t bad = 0;
     EXPECT_FALSE(parse_format("ok %d %q", &bad).ok());

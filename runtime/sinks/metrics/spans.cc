@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "runtime/text/messages.h"
 #include "runtime/values/printed_values.h"
+#include "runtime/values/shown_value.h"
 
 namespace sonde {
 namespace {
@@ -156,6 +157,8 @@ void CallSpans::note_values(Thread& thread, const HitRow& row, const plan::Forma
         }
         at->is_text = is_text;
         at->number = value.number;
+        if (value.directive->conversion == 'v')
+            value.text = unquoted_value(std::move(value.text));
         at->text = value.text.substr(0, longest_text);
     });
 }
