@@ -1,6 +1,5 @@
-// Formats of printf(): `%[{NAME}][flag][width][.precision][l]conversion`, with at most one flag (`0`, `+`, `-`, space
-// or
-// `#`). NAME is the name of the value in output for programs, instead of the argument's source text.
+// Formats of printf(): `%[{NAME}][flag][width][.precision][l]conversion`. There is at most one flag: `0`, `+`, `-`,
+// space or `#`. NAME is the name of the value in output for programs, instead of the argument's source text.
 #pragma once
 
 #include <string_view>

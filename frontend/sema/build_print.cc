@@ -93,8 +93,8 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
                     if (d.name.empty())
                         d.name = ast::name_of_value(**arg);
                     arg++;
-                    // The text of a `str` of Python has no quotes, and may look like a number.
-                    if (d.conversion == 'v' && b.point && b.point->python)
+                    // The text of a `str` of Python has no quotes, and may look like a number. `%#v` is not shown.
+                    if (d.conversion == 'v' && d.flag != '#' && b.point && b.point->python)
                         d.conversion = 's';
                     if (d.conversion == 'v' && expr.to_string)
                         b.context.report_once(DiagId::BadFormat, expr.format_range,

@@ -170,8 +170,8 @@ void disarm_costly(Session& session, OverloadGuard& overload, Attachments& attac
         warn(fmt::format("the probe at {} was disarmed {}", session.plan.probes[probe].place, why), Weight::Answer);
         const bool was_last = std::ranges::none_of(
             attachments, [](const auto& attachment) { return attachment->probe != Attachment::no_probe; });
-        // A command goes on to its end, also without probes.
-        if (was_last && session.options.command.empty()) {
+        // A command goes on to its end, also without probes. Files can still be read.
+        if (was_last && session.options.command.empty() && !session.plan.has(plan::is_file)) {
             const char* other = session.plan.filter_target ? "raise the limit of --overload"
                                                            : "trace one process with -x PID, without this limit";
             warn(fmt::format("no probe is left, so the session ends: probe a place that is executed less often, or {}",

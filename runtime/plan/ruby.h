@@ -25,7 +25,8 @@ struct sonde_ruby {
     unsigned body_instructions, body_size, body_path, body_label, body_lines, body_lines_size, body_lines_index;
     unsigned line_size; /* of an element of `body_lines` */
     unsigned method_definition, definition_name;
-    /* Of a text: where its bytes begin if they are in the object. 16: there is no size before them, but in the flags. */
+    /* Of a text: where its bytes begin if they are in the object. 16: there is no size before them, but in the flags.
+     */
     unsigned text_bytes;
     /* 0: names have no class, and the members below are not used. */
     unsigned names_classes;
