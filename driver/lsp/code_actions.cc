@@ -14,7 +14,7 @@ bool wants_quick_fixes(const Json& params) {
     if (!only || !only->is_array())
         return true;
     for (const Json& kind : *only)
-        if (kind == "quickfix" || kind == "")
+        if (kind == "quickfix" || (kind.is_string() && kind.get<std::string>().empty()))
             return true;
     return false;
 }

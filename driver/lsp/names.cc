@@ -143,8 +143,11 @@ class Builder {
         for (size_t i = 0; i + 1 < tokens.size(); i++) {
             const Token& token = tokens[i];
             depth += token.is("%(") ? 1 : 0;
-            if (token.is("%)") && depth > 0 && --depth == 0)
-                parameters.clear();
+            if (token.is("%)") && depth > 0) {
+                depth--;
+                if (depth == 0)
+                    parameters.clear();
+            }
             if (token.kind != TokenKind::Identifier || token.text[0] != '@')
                 continue;
             if (token.text == "@define") {

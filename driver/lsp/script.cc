@@ -28,7 +28,7 @@ std::string path_of(const Document& document) {
     return path.empty() || path.ends_with(".sonde") ? std::string(unsaved) : path;
 }
 
-std::string without_prefix(std::string text, std::string_view prefix) {
+std::string without_prefix(const std::string& text, std::string_view prefix) {
     return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
