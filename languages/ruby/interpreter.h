@@ -8,8 +8,8 @@
 // * the current context: the thread-local variable `ruby_current_ec`. rb_errinfo() reads it first.
 // * the loop: rb_vm_exec(), and the core, which executes instructions. If rb_vm_exec() is not exported, it is one of
 //   the functions that rb_iseq_eval() calls. It calls the core, which has many indirect jumps.
-// * the table of symbols, `ruby_global_symbols`, with the names of methods in C: rb_id2str() jumps to a function that
-//   reads the table's size, and the array of symbols 16 bytes behind it.
+// * the table of symbols, `ruby_global_symbols`, which has the names of methods in C. rb_id2str() jumps to a function
+//   that reads the table's size. The array of symbols follows 16 bytes after the size.
 //
 // What would break this: a build with other structures. Handlers check the types of all objects that they read.
 //
