@@ -1,6 +1,5 @@
 #include <cstdlib>
 
-#include "base/clock.h"
 #include "runtime/sinks/printing.h"
 #include "runtime/text/messages.h"
 #include "runtime/text/output.h"
@@ -18,7 +17,7 @@ class JsonSink final : public PrintSink {
     Result<void> open() override {
         if (!data_.plan.translate.tells_context && !data_.plan.formats.empty())
             warn("the plan was saved without --format=json, so printed lines have neither a time nor a task");
-        output_.write(lines_.start(real_time_ns()));
+        output_.write(lines_.start(data_.real_time()));
         return {};
     }
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
@@ -36,7 +35,7 @@ class JsonSink final : public PrintSink {
     bool turn(int64_t /*now*/, bool /*handlers_follow*/) override {
         // Ignore small differences: the two clocks cannot be read at the same moment.
         constexpr int64_t noticed_ns = 1'000'000;
-        const int64_t correction = real_time_ns() - kernel_now_ns() - data_.words->realtime_offset_ns;
+        const int64_t correction = data_.real_time() - data_.kernel_time() - data_.words->realtime_offset_ns;
         if (std::abs(correction - lines_.clock_correction_ns) > noticed_ns)
             lines_.clock_correction_ns = correction;
         return false;
@@ -53,7 +52,7 @@ class JsonSink final : public PrintSink {
     }
 
   private:
-    JsonLines lines_{data_.plan, data_.symbols, data_.numbers};
+    JsonLines lines_{data_.plan, data_.symbolizer(), data_.numbers};
 };
 
 } // namespace

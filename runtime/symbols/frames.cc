@@ -16,12 +16,12 @@
 #include <fmt/format.h>
 
 #include "runtime/plan/stack.h"
-#include "runtime/symbols/symbols.h"
+#include "runtime/symbols/symbolizer.h"
 
 namespace sonde {
 
 // The line table has the line of the innermost function. Each outer function is at the line of its inlined call.
-std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t address, bool with_source) {
+std::vector<FramePlace> places_at(Symbolizer& symbols, uint64_t process, uint64_t address, bool with_source) {
     std::vector<FramePlace> out;
     std::string source = with_source ? symbols.source(process, address) : "";
     for (const InlinedCall& call : symbols.inlined(process, address)) {
@@ -32,7 +32,8 @@ std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t a
     return out;
 }
 
-std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source) {
+std::vector<Frame> frames_at(Symbolizer& symbols, uint64_t process, uint64_t address, bool after_call,
+                             bool with_source) {
     std::vector<Frame> out;
     if (std::optional<InterpretedFrame> found = symbols.interpreted_frame(address)) {
         Frame frame;

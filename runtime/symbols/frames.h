@@ -7,7 +7,7 @@
 
 namespace sonde {
 
-class Symbols;
+class Symbolizer;
 
 // An address of a stack, or one of the functions that are inlined at that address.
 struct Frame {
@@ -29,12 +29,13 @@ struct FramePlace {
 };
 // Returns the functions at an address, innermost first; the last one contains the address. The source line of an outer
 // function is the line of the inlined call.
-std::vector<FramePlace> places_at(Symbols& symbols, uint64_t process, uint64_t address, bool with_source);
+std::vector<FramePlace> places_at(Symbolizer& symbols, uint64_t process, uint64_t address, bool with_source);
 
-// Returns the frames for an address of a stack, innermost first. `process`: see Symbols. `after_call`: `address` is a
-// return address, so the lookup uses the call instruction before it. `with_source` reads line tables, which is slow for
-// large files.
-std::vector<Frame> frames_at(Symbols& symbols, uint64_t process, uint64_t address, bool after_call, bool with_source);
+// Returns the frames for an address of a stack, innermost first. `process`: see Symbolizer. `after_call`: `address` is
+// a return address, so the lookup uses the call instruction before it. `with_source` reads line tables, which is slow
+// for large files.
+std::vector<Frame> frames_at(Symbolizer& symbols, uint64_t process, uint64_t address, bool after_call,
+                             bool with_source);
 
 // Joins names with `;`, outermost first: the "folded" format of flame graph tools. A `;` in a name becomes `:`.
 std::string folded(const std::vector<std::string>& names);

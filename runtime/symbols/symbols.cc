@@ -370,6 +370,7 @@ void Symbols::give_tables() {
 
 void Symbols::add_mapping(const sonde_mapping& mapping, const std::string& inner_path) {
     rendered_.forget(mapping.process);
+    edition_++;
     std::vector<sonde_mapping>& known = mappings_[mapping.process];
     // The new mapping replaces older ones that it overlaps.
     std::erase_if(known, [&](const sonde_mapping& old) { return old.start < mapping.end && mapping.start < old.end; });
@@ -535,6 +536,7 @@ void Symbols::read_on(uint64_t process, JitNames& names) {
     if (!names.read_on())
         return;
     rendered_.forget(process);
+    edition_++;
     for (size_t i = 0; i < first_processes_.size(); i++)
         if (first_processes_[i] == process)
             rendered_.forget(first_stack + i);

@@ -7,7 +7,7 @@
 // between containers and some file systems. The runtime asks the kernel for it (codegen/rtlib/ask.bpf.c). Each known
 // file stays mapped in this process, so that the kernel cannot reuse its inode for another file.
 //
-// Processes are identified by their PID in the initial PID namespace, unless a comment says otherwise.
+// Processes are identified as in symbolizer.h.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,18 @@
 #include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/shared_stacks.h"
+#include "runtime/symbols/symbolizer.h"
 
 namespace sonde {
 
 // Returns the path of a mapped file relative to its file system. Empty if the path did not fit into the record.
 std::string join_names(const sonde_new_mapping& mapping);
 
-// One object for each session. All functions except the constructor and begin() also work for processes that have
-// ended.
-class Symbols {
+// One object for each session.
+class Symbols final : public Symbolizer {
   public:
     Symbols();
-    ~Symbols();
+    ~Symbols() override;
 
     // Compiles the tables that handlers use: for the programs in `plan` and `programs`, for their libraries, and for
     // files that `process` has mapped (0: no process). Tables for other files follow when handlers report them. Does
@@ -53,22 +53,16 @@ class Symbols {
     // (join_names).
     void add_mapping(const sonde_mapping& mapping, const std::string& inner_path);
 
-    // For a stack that processes share as a key: returns a number to pass to the functions below as `process`. It
-    // stands for the process where the stack occurred first, with the mappings of that time. Returns 0 if the text is
-    // not a shared stack.
-    uint64_t process_of_stack(const std::string& text);
+    uint64_t process_of_stack(const std::string& text) override;
+    std::string text(uint64_t process, uint64_t address, uint64_t style) override;
+    std::string source(uint64_t process, uint64_t address) override;
+    std::optional<InterpretedFrame> interpreted_frame(uint64_t word) override { return interpreted_.describe(word); }
+    std::vector<InlinedCall> inlined(uint64_t process, uint64_t address) override;
+    Rendered& rendered() override;
 
-    // Returns the text for an address in a sonde_symbol_style. If `process` is 0, searches all processes, the most
-    // recent first. Addresses in the upper half belong to the kernel.
-    std::string text(uint64_t process, uint64_t address, uint64_t style);
-    // Returns "file.c:12"; "" if unknown.
-    std::string source(uint64_t process, uint64_t address);
-    // Returns a frame of an interpreter; nothing for an address.
-    std::optional<InterpretedFrame> interpreted_frame(uint64_t word) { return interpreted_.describe(word); }
-    // Returns the inlined functions at a user address, innermost first.
-    std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
-    // The cache of lines made from these functions. Call this before each use: it drops lines that are outdated.
-    Rendered& rendered();
+    // Grows whenever answers may have changed, because a process has mapped a file or a JIT compiler has named
+    // functions.
+    uint64_t edition() const { return edition_; }
 
   private:
     // An open file with its symbols, and a file with an address as linked in this file.
@@ -108,6 +102,7 @@ class Symbols {
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;
+    uint64_t edition_ = 0;
     Rendered rendered_;
     KernelSymbols kernel_symbols_;
     uint8_t tables_ = 0;

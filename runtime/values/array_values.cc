@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "runtime/processes/process_numbers.h"
-#include "runtime/symbols/symbols.h"
+#include "runtime/symbols/symbolizer.h"
 
 namespace sonde {
 
@@ -42,7 +42,7 @@ uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key
 }
 
 // The first address is where the hit happened. All others are return addresses.
-std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source) {
+std::vector<Frame> frames_of(Symbolizer& symbols, uint64_t process, const KeyValue& stack, bool with_source) {
     std::vector<Frame> out;
     bool after_call = false;
     if (process == 0)

@@ -12,7 +12,7 @@
 namespace sonde {
 
 class ProcessNumbers;
-class Symbols;
+class Symbolizer;
 
 // One component of a key.
 struct KeyValue {
@@ -25,11 +25,11 @@ std::vector<KeyValue> key_values(const plan::Plan& plan, const plan::Global& glo
 KeyValue key_value(const plan::Plan& plan, const plan::KeyPart& part, const ArrayElement& element);
 
 // Returns the process that the user stacks in the key belong to: the key's component with the role Process. Returns 0
-// if the key has no such component; Symbols then searches all processes. The number is a PID in the initial PID
+// if the key has no such component; a Symbolizer then searches all processes. The number is a PID in the initial PID
 // namespace.
 uint64_t process_of(const plan::Global& global, const std::vector<KeyValue>& key, const ProcessNumbers& numbers);
 // Returns the frames of a component that is a stack, innermost first. `with_source` reads line tables.
-std::vector<Frame> frames_of(Symbols& symbols, uint64_t process, const KeyValue& stack, bool with_source = false);
+std::vector<Frame> frames_of(Symbolizer& symbols, uint64_t process, const KeyValue& stack, bool with_source = false);
 
 inline bool is_stack(plan::KeyRole role) {
     return role == plan::KeyRole::KernelStack || role == plan::KeyRole::UserStack;

@@ -16,7 +16,7 @@
 #include "runtime/plan/stack.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/no_stacks.h"
-#include "runtime/symbols/symbols.h"
+#include "runtime/symbols/symbolizer.h"
 #include "runtime/values/histogram.h"
 #include "runtime/values/printed_values.h"
 #include "runtime/values/shown_value.h"
@@ -80,7 +80,7 @@ std::string character(const Directive& d, int64_t value) {
 std::string at_place(const std::string& place) { return place.empty() ? "" : " at " + place; }
 
 // Returns the line for an address in the function that contains it. `place` is the source line, or "".
-std::string render_function(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+std::string render_function(Symbolizer& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                             uint64_t behind, const std::string& place) {
     if (style == plan::BriefStack)
         return symbols.text(process, address, SONDE_SYMBOL_BRIEF | behind) + "\n";
@@ -92,7 +92,7 @@ std::string render_function(Symbols& symbols, uint64_t process, uint64_t address
 
 // Returns the lines for an address: first those of inlined functions, innermost first, then that of the function that
 // contains the address. For a return address, the source line is that of the call.
-std::string render_address(Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+std::string render_address(Symbolizer& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
     std::string out;
     if (sonde_is_interpreted_frame(address))
@@ -109,7 +109,7 @@ std::string render_address(Symbols& symbols, uint64_t process, uint64_t address,
 }
 
 // Like render_address(), but with a cache. Kernel addresses are not cached, because modules may be unloaded and loaded.
-void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
+void add_address(std::string& out, Symbolizer& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                  bool behind_call) {
     auto make = [&] { return render_address(symbols, process, address, style, behind_call); };
     if (static_cast<int64_t>(address) < 0)
@@ -119,7 +119,7 @@ void add_address(std::string& out, Symbols& symbols, uint64_t process, uint64_t 
 }
 
 // A stack that is incomplete ends with the reason, because it otherwise looks like a complete one.
-std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::StackStyle style) {
+std::string render_stack(Symbolizer& symbols, const PrintedValue& stack, plan::StackStyle style) {
     std::string out;
     if (stack.state == SONDE_STACK_NO_PYTHON)
         return fmt::format(" (no Python stack: {})\n", why_no_stack(stack.state));
@@ -141,7 +141,7 @@ std::string render_stack(Symbols& symbols, const PrintedValue& stack, plan::Stac
 
 // Returns a line for each address in a string of the script. Unlike in a stack, an address is not a return address, and
 // inlined functions are not shown.
-std::string render_addresses(Symbols& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
+std::string render_addresses(Symbolizer& symbols, uint64_t process, const std::string& text, plan::StackStyle style) {
     std::string out;
     if (process == 0)
         process = symbols.process_of_stack(text);
@@ -161,7 +161,7 @@ std::string render_addresses(Symbols& symbols, uint64_t process, const std::stri
 
 } // namespace
 
-std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbols* symbols,
+std::string render_print(const plan::Format& format, std::span<const uint8_t> bytes, Symbolizer* symbols,
                          bool for_terminal) {
     auto shown = [&](const std::string& text) { return for_terminal ? terminal_text(text) : text; };
     std::string out;

@@ -14,7 +14,7 @@
 #include "runtime/plan/stack.h"
 #include "runtime/processes/process_numbers.h"
 #include "runtime/symbols/no_stacks.h"
-#include "runtime/symbols/symbols.h"
+#include "runtime/symbols/symbolizer.h"
 #include "runtime/text/json.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/format.h"
@@ -97,7 +97,7 @@ Json number_json(const Directive& d, int64_t number) {
     }
 }
 
-Json value_json(const PrintedValue& value, Symbols& symbols) {
+Json value_json(const PrintedValue& value, Symbolizer& symbols) {
     const Directive& d = *value.directive;
     switch (d.kind) {
     case Directive::Literal:

@@ -14,12 +14,12 @@
 namespace sonde {
 
 class ProcessNumbers;
-class Symbols;
+class Symbolizer;
 
 // Each function returns one line with its newline. In strings, U+FFFD replaces bytes that are not valid UTF-8.
 class JsonLines {
   public:
-    JsonLines(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers)
+    JsonLines(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers)
         : plan_(plan), symbols_(symbols), numbers_(numbers) {}
 
     // The sum of all changes of the system clock since the session began. Records are stamped without them, so this
@@ -41,7 +41,7 @@ class JsonLines {
 
   private:
     const plan::Plan& plan_;
-    Symbols& symbols_;
+    Symbolizer& symbols_;
     const ProcessNumbers& numbers_;
 };
 

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "runtime/load/load.h"
 #include "runtime/plan/plan.h"
 #include "runtime/processes/process_numbers.h"
+#include "runtime/symbols/symbolizer.h"
 #include "runtime/symbols/symbols.h"
 #include "runtime/values/hit_report.h"
 #include "runtime/values/host_arrays.h"
@@ -33,6 +36,7 @@ struct SessionData {
     std::unique_ptr<KernelObject> kernel;               // null: the script has no kernel handlers
     std::vector<uint64_t> own_memory;                   // the data area if `kernel` is null
     Symbols symbols;                                    // the code of the traced processes
+    std::unique_ptr<Symbolizer> kept_symbols;           // in a replay: the answers that the recording has kept
     char* memory = nullptr;                             // the data area: SessionWords, then the scalars
     plan::SessionWords* words = nullptr;                // the begin of `memory`
     std::vector<std::unique_ptr<HostArray>> arrays;     // by global; null for scalars
@@ -41,7 +45,12 @@ struct SessionData {
     std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers; of kernel handlers only the first message
     bool aborted = false;      // after abort(): no end handlers run, and no globals are printed
     std::set<size_t> pictured; // indexes of globals that pictures show; the end of the session does not print them
+    // Clocks (base/clock.h). In a replay, they show the times of the recording.
+    std::function<int64_t()> real_time = real_time_ns, kernel_time = kernel_now_ns;
 
+    bool is_replay() const { return kept_symbols != nullptr; }
+    // What sinks ask for the names of addresses.
+    Symbolizer& symbolizer() { return kept_symbols ? *kept_symbols : static_cast<Symbolizer&>(symbols); }
     // A scalar's bytes in the data area.
     char* scalar(const plan::Global& global) const { return memory + global.offset; }
 };

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/processes/process_numbers.h"
-#include "runtime/symbols/symbols.h"
+#include "runtime/symbols/symbolizer.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/format.h"
 #include "runtime/values/histogram.h"
@@ -57,8 +57,9 @@ std::string table_line(const TableForm& form, const std::vector<std::string>& fi
 
 const TableForm csv_form{",", csv_field};
 
-std::string render_table(const TableForm& form, const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
-                         const plan::Global& global, const std::vector<ArrayElement>& elements) {
+std::string render_table(const TableForm& form, const plan::Plan& plan, Symbolizer& symbols,
+                         const ProcessNumbers& numbers, const plan::Global& global,
+                         const std::vector<ArrayElement>& elements) {
     std::vector<std::string> fields;
     for (size_t i = 0; i < global.keys.size(); i++)
         fields.push_back(name_of_key(global, i));

@@ -10,7 +10,7 @@
 namespace sonde {
 
 class ProcessNumbers;
-class Symbols;
+class Symbolizer;
 
 struct TableForm {
     const char* separator;
@@ -21,7 +21,8 @@ extern const TableForm csv_form;
 
 // Returns an array as a table with a heading. A statistic has one column for each of its numbers. A stack is a list of
 // function names, outermost first, separated by `;`.
-std::string render_table(const TableForm& form, const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
-                         const plan::Global& global, const std::vector<ArrayElement>& elements);
+std::string render_table(const TableForm& form, const plan::Plan& plan, Symbolizer& symbols,
+                         const ProcessNumbers& numbers, const plan::Global& global,
+                         const std::vector<ArrayElement>& elements);
 
 } // namespace sonde

@@ -91,7 +91,7 @@ Result<std::string> new_file(const std::string& name, const std::string& suffix)
 } // namespace
 
 Live::Live(SessionData& data, Output& output, const LiveSettings& settings, std::unique_ptr<Terminal> terminal)
-    : data_(data), output_(output), settings_(settings), json_lines_(data.plan, data.symbols, data.numbers),
+    : data_(data), output_(output), settings_(settings), json_lines_(data.plan, data.symbolizer(), data.numbers),
       terminal_(std::move(terminal)), tables_(data),
       view_(
           data.plan.script,
@@ -205,11 +205,10 @@ std::string Live::save(size_t index) {
     if (!path)
         return path.error().message;
     const std::vector<ArrayElement> elements = table->elements();
-    const Result<void> written =
-        is_flame
-            ? draw_picture(data_.plan, data_.symbols, data_.numbers, index, elements,
-                           {PictureRequest::Flame, global.name, *path}, nullptr)
-            : write_file(*path, render_table(csv_form, data_.plan, data_.symbols, data_.numbers, global, elements));
+    const Result<void> written = is_flame ? draw_picture(data_.plan, data_.symbolizer(), data_.numbers, index, elements,
+                                                         {PictureRequest::Flame, global.name, *path}, nullptr)
+                                          : write_file(*path, render_table(csv_form, data_.plan, data_.symbolizer(),
+                                                                           data_.numbers, global, elements));
     return written ? fmt::format("wrote {}", *path) : written.error().message;
 }
 
@@ -223,7 +222,7 @@ std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row
         const std::vector<std::string> wanted = others(data_.plan, global, row.key);
         std::erase_if(elements, [&](const auto& one) { return others(data_.plan, global, one.key) != wanted; });
         return flame_lines(
-            merge_stacks(weigh_stacks(data_.plan, data_.symbols, data_.numbers, table.global, elements).stacks),
+            merge_stacks(weigh_stacks(data_.plan, data_.symbolizer(), data_.numbers, table.global, elements).stacks),
             least_flame_part);
     }
     const LiveValue& value = row.value;

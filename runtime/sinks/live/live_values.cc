@@ -161,10 +161,11 @@ const std::vector<std::string>& LiveTables::describe(const LiveTable& table, con
     element.key = row.key;
     const std::vector<KeyValue> key = key_values(data_.plan, global, element);
     for (size_t i = 0; i < key.size(); i++)
-        at->second.push_back(is_stack(global.keys[i].role)
-                                 ? stack_text(frames_of(data_.symbols, process_of(global, key, data_.numbers), key[i]))
-                             : key[i].is_text ? key[i].text
-                                              : std::to_string(key[i].number));
+        at->second.push_back(
+            is_stack(global.keys[i].role)
+                ? stack_text(frames_of(data_.symbolizer(), process_of(global, key, data_.numbers), key[i]))
+            : key[i].is_text ? key[i].text
+                             : std::to_string(key[i].number));
     return at->second;
 }
 

@@ -39,9 +39,9 @@ class StackPicture final : public Sink {
         return try_file(request_);
     }
     Result<void> finish(const Hurry& hurry) override {
-        return draw_picture(data_.plan, data_.symbols, data_.numbers, global_, data_.arrays[global_]->snapshot(),
+        return draw_picture(data_.plan, data_.symbolizer(), data_.numbers, global_, data_.arrays[global_]->snapshot(),
                             request_, base_.get(),
-                            {push_, hurry, [&](const std::string& text) { output_.write(text); }});
+                            {push_, hurry, [&](const std::string& text) { output_.write(text); }, data_.real_time});
     }
 
   private:
@@ -66,11 +66,11 @@ class PushedProfiles final : public Sink {
     int64_t until_turn(int64_t now) const override { return pusher_->until_push(now); }
     bool turn(int64_t now, bool /*handlers_follow*/) override {
         if (pusher_->until_push(now) == 0)
-            pusher_->push(data_.symbols, data_.numbers, elements(), now);
+            pusher_->push(data_.symbolizer(), data_.numbers, elements(), now);
         return false;
     }
     Result<void> finish(const Hurry& hurry) override {
-        return pusher_->finish(data_.symbols, data_.numbers, elements(), hurry);
+        return pusher_->finish(data_.symbolizer(), data_.numbers, elements(), hurry);
     }
 
   private:
@@ -122,22 +122,21 @@ class HeatmapFile final : public Sink {
 // --timeline.
 class TimelineSink final : public Sink {
   public:
-    TimelineSink(SessionData& data, std::unique_ptr<Timeline> timeline) : data_(data), timeline_(std::move(timeline)) {}
+    explicit TimelineSink(std::unique_ptr<Timeline> timeline) : timeline_(std::move(timeline)) {}
 
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
-        timeline_->add(header, payload, data_.symbols);
+        timeline_->add(header, payload);
     }
     int64_t until_turn(int64_t now) const override { return timeline_->until_sample(now); }
     bool turn(int64_t now, bool /*handlers_follow*/) override {
-        timeline_->sample(now, data_.memory);
+        timeline_->sample(now);
         return false;
     }
     Result<void> close(const SessionEnd& end) override {
-        return timeline_->finish(data_.memory, end.accounting.count(Loss::Records));
+        return timeline_->finish(end.accounting.count(Loss::Records));
     }
 
   private:
-    SessionData& data_;
     const std::unique_ptr<Timeline> timeline_;
 };
 
@@ -156,10 +155,10 @@ Result<std::shared_ptr<const FoldedWeights>> read_base(const std::string& path) 
 Result<std::unique_ptr<Sink>> make_one(SessionData& data, Output& output, const PictureRequest& request,
                                        const PictureSettings& settings, std::shared_ptr<const FoldedWeights> base) {
     if (request.kind == PictureRequest::Timeline) {
-        Result<std::unique_ptr<Timeline>> timeline = Timeline::start(data.plan, request.file);
+        Result<std::unique_ptr<Timeline>> timeline = Timeline::start(data, request.file);
         if (!timeline)
             return std::move(timeline).error();
-        return std::unique_ptr<Sink>(std::make_unique<TimelineSink>(data, *std::move(timeline)));
+        return std::unique_ptr<Sink>(std::make_unique<TimelineSink>(*std::move(timeline)));
     }
     Result<size_t> global = find_pictured(data.plan, request);
     if (!global)

@@ -34,8 +34,8 @@ FrameKind kind_of(const Frame& frame) {
 
 // Other components of the key become labels below the stack. Processes do not, because the processes of one program
 // share their stacks.
-FlameStack stack_of(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, const plan::Global& global,
-                    const ArrayElement& element) {
+FlameStack stack_of(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers,
+                    const plan::Global& global, const ArrayElement& element) {
     FlameStack out;
     const std::vector<KeyValue> key = key_values(plan, global, element);
     for (size_t i = 0; i < key.size(); i++)
@@ -158,7 +158,7 @@ Result<size_t> find_pictured(const plan::Plan& plan, const PictureRequest& reque
     return last;
 }
 
-WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
+WeightedStacks weigh_stacks(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers, size_t index,
                             const std::vector<ArrayElement>& elements) {
     const plan::Global& global = plan.globals[index];
     WeightedStacks out;
@@ -173,7 +173,7 @@ WeightedStacks weigh_stacks(const plan::Plan& plan, Symbols& symbols, const Proc
     return out;
 }
 
-Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers, size_t index,
+Result<void> draw_picture(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers, size_t index,
                           const std::vector<ArrayElement>& elements, const PictureRequest& request,
                           const FoldedWeights* base, const PicturePush& push) {
     const plan::Global& global = plan.globals[index];
@@ -181,7 +181,7 @@ Result<void> draw_picture(const plan::Plan& plan, Symbols& symbols, const Proces
         warn(fmt::format("{}: `{}` has no elements, so the file is empty", facts_of(request.kind).option, global.name),
              Weight::Answer);
     if (request.kind == PictureRequest::Pprof) {
-        const Result<std::string> profile = pprof_profile(plan, symbols, numbers, global, elements, real_time_ns());
+        const Result<std::string> profile = pprof_profile(plan, symbols, numbers, global, elements, push.real_time());
         if (!profile)
             return profile.error();
         if (!request.is_pushed())

@@ -146,7 +146,7 @@ Result<std::string> gzip(const std::string& bytes) {
 }
 
 // pprof wants the innermost function first, so the kernel's part comes before the user's.
-std::vector<Frame> stack_of(const plan::Global& global, Symbols& symbols, const ProcessNumbers& numbers,
+std::vector<Frame> stack_of(const plan::Global& global, Symbolizer& symbols, const ProcessNumbers& numbers,
                             const std::vector<KeyValue>& key) {
     std::vector<Frame> out;
     for (const plan::KeyRole role : {plan::KeyRole::KernelStack, plan::KeyRole::UserStack})
@@ -162,7 +162,7 @@ std::vector<Frame> stack_of(const plan::Global& global, Symbols& symbols, const 
 // In a stack, the frames of inlined functions come just before the function that contains their code. Such a group of
 // frames has one address and becomes one location. For example, `min` inlined into `work`, which `main` calls, gives
 // two locations: the first has the lines of `min` and `work`, the second that of `main`.
-Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
+Result<std::string> pprof_profile(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
                                   int64_t time_ns, int64_t duration_ns) {
     Profile profile;

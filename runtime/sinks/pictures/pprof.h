@@ -19,11 +19,11 @@
 namespace sonde {
 
 class ProcessNumbers;
-class Symbols;
+class Symbolizer;
 
 // Returns the contents of the file. `time_ns`: when the profile was made, or when its interval began, in nanoseconds
 // since 1970. `duration_ns`: length of the interval; 0: not included. Fails if compression fails.
-Result<std::string> pprof_profile(const plan::Plan& plan, Symbols& symbols, const ProcessNumbers& numbers,
+Result<std::string> pprof_profile(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
                                   int64_t time_ns, int64_t duration_ns = 0);
 

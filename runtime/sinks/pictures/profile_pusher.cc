@@ -118,7 +118,7 @@ void ProfilePusher::note_answer() {
 
 int64_t ProfilePusher::until_push(int64_t now) const { return std::max<int64_t>(0, next_ns_ - now); }
 
-Result<std::string> ProfilePusher::profile_since(Symbols& symbols, const ProcessNumbers& numbers,
+Result<std::string> ProfilePusher::profile_since(Symbolizer& symbols, const ProcessNumbers& numbers,
                                                  const std::vector<ArrayElement>& elements, int64_t until_ns) const {
     return pprof_profile(plan_, symbols, numbers, plan_.globals[global_], elements, taken_.until_ns,
                          until_ns - taken_.until_ns);
@@ -133,7 +133,7 @@ HttpTarget ProfilePusher::target_until(int64_t until_ns) const {
 }
 
 // Does nothing while a push is in progress. The next call then pushes everything since taken_.
-void ProfilePusher::push(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements,
+void ProfilePusher::push(Symbolizer& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements,
                          int64_t now) {
     next_ns_ = now + interval_ns_;
     if (is_busy())
@@ -156,7 +156,7 @@ void ProfilePusher::push(Symbols& symbols, const ProcessNumbers& numbers, std::v
 }
 
 // Waits for a push in progress, ends the thread, and pushes the rest in this thread.
-Result<void> ProfilePusher::finish(Symbols& symbols, const ProcessNumbers& numbers,
+Result<void> ProfilePusher::finish(Symbolizer& symbols, const ProcessNumbers& numbers,
                                    const std::vector<ArrayElement>& elements, const std::function<bool()>& hurry) {
     const int64_t end = now_ns() + patience_at_end_ns;
     while (is_busy() && now_ns() < end && !hurry()) {

@@ -29,7 +29,7 @@
 namespace sonde {
 
 class ProcessNumbers;
-class Symbols;
+class Symbolizer;
 
 class ProfilePusher {
   public:
@@ -44,10 +44,10 @@ class ProfilePusher {
     // Returns the nanoseconds until the next push is due.
     int64_t until_push(int64_t now) const;
     // Pushes the growth of the array, if the last push has an answer. `elements`: the current contents.
-    void push(Symbols& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements, int64_t now);
+    void push(Symbolizer& symbols, const ProcessNumbers& numbers, std::vector<ArrayElement> elements, int64_t now);
     // Pushes the rest at the session's end. Waits at most 30 seconds, or until `hurry()` returns true. Fails if the
     // receiver does not accept the profile.
-    Result<void> finish(Symbols& symbols, const ProcessNumbers& numbers, const std::vector<ArrayElement>& elements,
+    Result<void> finish(Symbolizer& symbols, const ProcessNumbers& numbers, const std::vector<ArrayElement>& elements,
                         const std::function<bool()>& hurry);
 
   private:
@@ -66,7 +66,7 @@ class ProfilePusher {
     // Handles the answer of a push: updates taken_, or prints a warning.
     void note_answer();
     // Makes the profile for the time since taken_.
-    Result<std::string> profile_since(Symbols& symbols, const ProcessNumbers& numbers,
+    Result<std::string> profile_since(Symbolizer& symbols, const ProcessNumbers& numbers,
                                       const std::vector<ArrayElement>& elements, int64_t until_ns) const;
     // Returns the target, with the interval in its query if it has one.
     HttpTarget target_until(int64_t until_ns) const;

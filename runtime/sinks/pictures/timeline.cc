@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "runtime/sinks/pictures/perfetto_trace.h"
 #include "runtime/sinks/pictures/timeline_picture.h"
 #include "runtime/text/messages.h"
 #include "runtime/values/format.h"
+#include "runtime/values/session_data.h"
 
 namespace sonde {
 namespace {
@@ -44,7 +44,8 @@ Result<std::unique_ptr<TimelineFile>> open_timeline(const std::string& file) {
 
 } // namespace
 
-Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const std::string& file) {
+Result<std::unique_ptr<Timeline>> Timeline::start(SessionData& data, const std::string& file) {
+    const plan::Plan& plan = data.plan;
     const bool has_hits = std::ranges::any_of(plan.probes, sonde::tells_hits);
     if (!has_hits && std::ranges::none_of(plan.globals, is_counter) && std::ranges::none_of(plan.formats, is_printed))
         return Error("--timeline: the script has no probe of a program or the kernel and no number in a global, and "
@@ -53,15 +54,18 @@ Result<std::unique_ptr<Timeline>> Timeline::start(const plan::Plan& plan, const 
     if (!opened)
         return std::move(opened).error();
     if (has_hits && !plan.translate.tells_hits)
-        warn("the plan was saved without --timeline, so the file has no hits", Weight::Answer);
-    return std::unique_ptr<Timeline>(new Timeline(plan, *std::move(opened)));
+        warn(fmt::format("the {}, so the file has no hits", data.is_replay()
+                                                                ? "recording was made without --record-hits"
+                                                                : "plan was saved without --timeline"),
+             Weight::Answer);
+    return std::unique_ptr<Timeline>(new Timeline(data, *std::move(opened)));
 }
 
-Timeline::Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file)
-    : plan_(plan), file_(std::move(file)), rows_(find_hit_rows(plan)) {
+Timeline::Timeline(SessionData& data, std::unique_ptr<TimelineFile> file)
+    : data_(data), plan_(data.plan), file_(std::move(file)), rows_(find_hit_rows(data.plan)) {
     session_.track = next_track_++;
     file_->session(session_.track, "session: " + plan_.script);
-    for (const plan::Global& global : plan.globals)
+    for (const plan::Global& global : plan_.globals)
         if (is_counter(global)) {
             counters_.push_back({&global, next_track_++, 0, false});
             file_->counter(counters_.back().track, global.name);
@@ -125,18 +129,18 @@ void Timeline::hit(Thread& thread, const HitRow& row, int64_t time) {
     file_->end(thread.track, time, "");
 }
 
-void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> payload, Symbols& symbols) {
+void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> payload) {
     const plan::Format& format = plan_.formats[header.format];
     const HitTask task = task_of(format, payload);
     Thread& thread = thread_of(task);
     // The records of a thread arrive in order, but the system clock may have been set back meanwhile.
-    const int64_t time = thread.last = std::max(thread.last, task.time_ns ? task.time_ns : real_time_ns());
+    const int64_t time = thread.last = std::max(thread.last, task.time_ns ? task.time_ns : data_.real_time());
     if (format.is_hit) {
         if (header.row < rows_.size())
             hit(thread, rows_[header.row], time);
         return;
     }
-    std::string text = render_print(format, payload, &symbols);
+    std::string text = render_print(format, payload, &data_.symbolizer());
     while (text.ends_with('\n'))
         text.pop_back();
     if (!text.empty())
@@ -146,9 +150,9 @@ void Timeline::add(const plan::RecordHeader& header, std::span<const uint8_t> pa
 int64_t Timeline::until_sample(int64_t now) const { return std::max<int64_t>(0, sampled_ + sample_every_ns - now); }
 
 // Writes the value of a counter if it has changed.
-void Timeline::count(Counter& counter, int64_t time, const char* data) {
+void Timeline::count(Counter& counter, int64_t time) {
     int64_t value = 0;
-    std::memcpy(&value, data + counter.global->offset, sizeof value);
+    std::memcpy(&value, data_.memory + counter.global->offset, sizeof value);
     if (counter.told && counter.last == value)
         return;
     counter.last = value;
@@ -157,13 +161,13 @@ void Timeline::count(Counter& counter, int64_t time, const char* data) {
 }
 
 // Samples the counters 100 times a second, and writes the file once a second.
-void Timeline::sample(int64_t now, const char* data) {
+void Timeline::sample(int64_t now) {
     if (until_sample(now) > 0)
         return;
     sampled_ = now;
-    const int64_t time = real_time_ns();
+    const int64_t time = data_.real_time();
     for (Counter& counter : counters_)
-        count(counter, time, data);
+        count(counter, time);
     if (now - wrote_ >= write_every_ns) {
         wrote_ = now;
         file_->write();
@@ -171,16 +175,17 @@ void Timeline::sample(int64_t now, const char* data) {
 }
 
 // Writes the end of everything that is still open, and a mark if records were lost: a gap must not look like a pause.
-Result<void> Timeline::finish(const char* data, uint64_t lost) {
-    const int64_t time = real_time_ns();
+Result<void> Timeline::finish(uint64_t lost) {
+    const int64_t time = data_.real_time();
     for (Counter& counter : counters_) {
         counter.told = false; // write the last value again, to show that it lasted until the end
-        count(counter, time, data);
+        count(counter, time);
     }
-    // A thread that has exited is not waiting, although it left its processor and never returned.
+    // A thread that has exited is not waiting, although it left its processor and never returned. A replay cannot see
+    // that.
     for (auto& [key, thread] : threads_)
-        if (const auto& [pid, tid, idle] = key;
-            thread.is_waiting && pid && access(fmt::format("/proc/{}/task/{}", pid, tid).c_str(), F_OK) != 0)
+        if (const auto& [pid, tid, idle] = key; thread.is_waiting && pid && !data_.is_replay() &&
+                                                access(fmt::format("/proc/{}/task/{}", pid, tid).c_str(), F_OK) != 0)
             file_->end(thread.track, thread.last, "the thread has ended");
     if (lost)
         file_->moment(

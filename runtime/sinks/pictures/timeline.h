@@ -24,22 +24,23 @@
 
 namespace sonde {
 
-class Symbols;
+struct SessionData;
 
 class Timeline {
   public:
-    // Fails if the file cannot be written, or if the plan has nothing to show on a timeline.
-    static Result<std::unique_ptr<Timeline>> start(const plan::Plan& plan, const std::string& file);
+    // Fails if the file cannot be written, or if the plan has nothing to show on a timeline. `data` must outlive the
+    // timeline.
+    static Result<std::unique_ptr<Timeline>> start(SessionData& data, const std::string& file);
 
     // Processes a Print record, either of a hit or of printed values.
-    void add(const plan::RecordHeader& header, std::span<const uint8_t> payload, Symbols& symbols);
+    void add(const plan::RecordHeader& header, std::span<const uint8_t> payload);
     // Returns the nanoseconds from `now` (now_ns()) until the next sample of the counters.
     int64_t until_sample(int64_t now) const;
-    // Samples the counters if it is time. `data`: the data area.
-    void sample(int64_t now, const char* data);
+    // Samples the counters if it is time.
+    void sample(int64_t now);
     // Writes the final values and the number of lost records, and closes the file. Fails if the file could not be
     // written.
-    Result<void> finish(const char* data, uint64_t lost);
+    Result<void> finish(uint64_t lost);
 
   private:
     // A global with a number. `told` is false until its value was written once.
@@ -57,15 +58,16 @@ class Timeline {
         std::vector<uint32_t> open; // functions of open calls, the outermost first
         bool is_waiting = false;    // the innermost call is a time off the processor
     };
-    Timeline(const plan::Plan& plan, std::unique_ptr<TimelineFile> file);
+    Timeline(SessionData& data, std::unique_ptr<TimelineFile> file);
     // Return a thread, and the track of a process. Declare them on first use.
     Thread& thread_of(const HitTask& task);
     uint64_t process_track(const HitTask& task);
     // Writes a hit as the begin or end of a slice, or as an instant.
     void hit(Thread& thread, const HitRow& row, int64_t time);
     // Writes the value of a counter, if it has changed.
-    void count(Counter& counter, int64_t time, const char* data);
+    void count(Counter& counter, int64_t time);
 
+    SessionData& data_;
     const plan::Plan& plan_;
     const std::unique_ptr<TimelineFile> file_;
     int64_t sampled_ = 0, wrote_ = 0;
