@@ -44,6 +44,7 @@
 #include "driver/pass.h"
 #include "driver/plan_cache.h"
 #include "driver/progress.h"
+#include "driver/recordings.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
 #include "driver/sysroot.h"
@@ -242,6 +243,8 @@ int run(int argc, char** argv) {
     const Options& options = std::get<Options>(read);
     if (!options.driver.from.empty())
         return print_foreign(options);
+    if (!options.driver.replay.empty())
+        return show_recording(options);
     if (Result<void> enough = check_memory(); !enough)
         return fail(enough.error());
     return options.driver.saved_plan.empty() || options.driver.relink ? translate(options) : run_saved(options);

@@ -168,6 +168,8 @@ std::string describe_options() {
                       "  sonde [OPTIONS] -e SCRIPT [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -l|-L POINT\n"
                       "  sonde --why VARIABLE POINT\n"
+                      "  sonde record -o FILE [TOOL] [OPTIONS]\n"
+                      "  sonde replay FILE [OPTIONS]\n"
                       "  sonde lsp [OPTIONS]\n";
     for (const auto& [topic, title] : topics) {
         out += fmt::format("\n{}:\n", title);

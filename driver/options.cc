@@ -30,6 +30,7 @@
 #include "driver/called_as.h"
 #include "driver/option_messages.h"
 #include "driver/option_table.h"
+#include "driver/recordings.h"
 #include "driver/tools.h"
 #include "frontend/parse/parser.h"
 #include "runtime/containers/groups.h"
@@ -284,6 +285,8 @@ std::string check_machine(const Options& o) {
 std::string check_work(const Options& o) {
     const DriverOptions& driver = o.driver;
     const Translate& translate = o.translate;
+    if (!driver.replay.empty())
+        return "";
     if (std::string wrong = check_machine(o); !wrong.empty())
         return wrong;
     if (!driver.kernel.empty() && o.runs())
@@ -301,10 +304,33 @@ std::string check_work(const Options& o) {
     return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
 }
 
+// A replay has sinks, but no script and no session.
+std::string check_recordings(const Options& o, const Words& words) {
+    constexpr std::string_view fit[] = {"--replay",       "-o",        "-S",
+                                        "--format",       "--raw",     "--color",
+                                        "--flame",        "--folded",  "--flame-against",
+                                        "--timeline",     "--heatmap", "--pprof",
+                                        "--report",       "-w",        "--output-buffer",
+                                        "--pprof-header", "--tls-ca",  "--no-global-var-display"};
+    if (o.sinks.records_hits && o.sinks.record.empty())
+        return "--record-hits needs --record FILE";
+    if (o.driver.replay.empty())
+        return "";
+    if (!words.positional.empty())
+        return fmt::format("`{}`: a replay takes one recording, and no script", words.positional[0]);
+    for (const OptionRow& row : option_table())
+        if (const std::string name = row.all_names()[0];
+            words.count(name) > 0 && std::ranges::find(fit, name) == std::end(fit))
+            return fmt::format("{} has no effect on a replay, which runs no session: it takes -o, --format and "
+                               "pictures such as --flame",
+                               name);
+    return "";
+}
+
 std::string check_together(const Options& o, const Words& words) {
     for (std::string wrong :
-         {check_finding(o, words), check_session(o), check_pictures(o.sinks, o.session.output.format),
-          check_export(o.sinks, words), check_work(o)})
+         {check_recordings(o, words), check_finding(o, words), check_session(o),
+          check_pictures(o.sinks, o.session.output.format), check_export(o.sinks, words), check_work(o)})
         if (!wrong.empty())
             return wrong;
     return "";
@@ -326,10 +352,13 @@ void derive_needs(Options& o) {
     const bool exports_metrics = sinks.metrics.wanted() || sinks.otlp.wants(OtlpMetrics);
     o.session.tells_cost |= !t.tool.empty() && tool_tells_cost(t.tool);
     t.keeps_times |= t.timing || session.tells_cost || !sinks.report.empty() || exports_metrics;
-    t.tells_hits |= sinks.wants(PictureRequest::Timeline) || sinks.otlp.wants(OtlpTraces);
-    t.tells_context |= t.tells_hits || traits(session.output.format).tells_context;
+    const bool records = !sinks.record.empty();
+    t.tells_hits |= sinks.wants(PictureRequest::Timeline) || sinks.otlp.wants(OtlpTraces) || sinks.records_hits;
+    t.tells_context |= records || t.tells_hits || traits(session.output.format).tells_context;
     t.keeps_distributions |= exports_metrics;
-    t.keeps_whole_stacks |= !t.tool.empty() && tool_keeps_stacks(t.tool);
+    t.keeps_whole_stacks |= records || (!t.tool.empty() && tool_keeps_stacks(t.tool));
+    if (records) // a heatmap may be drawn of any statistic
+        t.keeps_quantiles.emplace_back();
     for (const PictureRequest& picture : sinks.pictures) {
         t.keeps_whole_stacks |= facts_of(picture.kind).of_stacks;
         if (picture.kind == PictureRequest::Heatmap &&
@@ -393,7 +422,7 @@ std::string read_script_words(const Words& words, Options& options) {
 std::variant<Options, int> read_words(std::vector<std::string> given) {
     const auto refuse = [](const std::string& problem) { return fail(problem + "\nSee sonde --help."); };
     Options options;
-    options.driver.words = given;
+    options.driver.words = options.sinks.command = given;
     Words words;
     if (std::string wrong = words.split(std::move(given)); !wrong.empty())
         return refuse(wrong);
@@ -464,6 +493,9 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
         return fail(words.error().message);
     Result<std::vector<std::string>> given =
         words_as(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    if (!given)
+        return fail(given.error().message);
+    given = expand_recording(*given);
     if (!given)
         return fail(given.error().message);
     std::variant<std::vector<std::string>, int> expanded = expand_tool(*given);

@@ -10,6 +10,7 @@
 #include "runtime/sinks/metrics/metric_sinks.h"
 #include "runtime/sinks/pictures/picture_sinks.h"
 #include "runtime/sinks/printing.h"
+#include "runtime/sinks/recording/recorder.h"
 
 namespace sonde {
 

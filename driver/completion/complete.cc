@@ -360,8 +360,13 @@ Answer complete_argument(const Request& request) {
     if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});
-        if (!asks_help && std::string_view("lsp").starts_with(request.line.word))
-            out.words.push_back({"lsp", "serve an editor (language server)", true});
+        constexpr std::pair<const char*, const char*> commands[] = {
+            {"lsp", "serve an editor (language server)"},
+            {"record", "run a tool or a script, and keep what it shows in a file"},
+            {"replay", "show a recording with other formats and pictures"}};
+        for (const auto& [name, help] : commands)
+            if (!asks_help && std::string_view(name).starts_with(request.line.word))
+                out.words.push_back({name, help, true});
         for (const ToolFile& tool : tool_files())
             if (tool.name.starts_with(request.line.word))
                 out.words.push_back({std::string(tool.name), read_tool_head(tool.text).title, true});

@@ -66,7 +66,7 @@ class TextSink : public PrintSink {
 
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
         if (const plan::Format& format = data_.plan.formats[header.format]; !format.is_hit)
-            output_.write(render_print(format, payload, &data_.symbols, escapes()));
+            output_.write(render_print(format, payload, &data_.symbolizer(), escapes()));
     }
     void text(SinkText kind, std::string_view text) override {
         if (kind == SinkText::Printed)
@@ -104,7 +104,7 @@ class TableSink final : public TextSink {
 
   protected:
     std::string array(const plan::Global& global, const std::vector<ArrayElement>& elements) override {
-        return render_table(form_, data_.plan, data_.symbols, data_.numbers, global, elements);
+        return render_table(form_, data_.plan, data_.symbolizer(), data_.numbers, global, elements);
     }
 
   private:
@@ -130,6 +130,9 @@ std::vector<ArrayElement> PrintSink::largest_first(size_t index) const {
 
 std::unique_ptr<Sink> make_text_sink(SessionData& data, Output& output, const PrintSettings& settings) {
     return std::make_unique<TextSink>(data, output, settings);
+}
+std::unique_ptr<Sink> make_no_sink(SessionData& /*data*/, Output& /*output*/, const PrintSettings& /*settings*/) {
+    return std::make_unique<Sink>();
 }
 std::unique_ptr<Sink> make_table_sink(const TableForm& form, SessionData& data, Output& output,
                                       const PrintSettings& settings) {

@@ -148,4 +148,48 @@ Json Accounting::json(const std::string& script, int status) const {
             {"sum", numbers_json(sum())}};
 }
 
+namespace {
+uint64_t number_in(const Json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
+}
+std::string text_in(const Json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+Json list_in(const Json& json, const char* name) {
+    const auto found = json.find(name);
+    return found != json.end() && found->is_array() ? *found : Json::array();
+}
+} // namespace
+
+Accounting Accounting::from_json(const Json& json) {
+    Accounting out;
+    for (const Json& loss : list_in(json, "losses")) {
+        const std::string kind = text_in(loss, "kind");
+        const auto row = std::ranges::find_if(rows, [&](const LossRow& known) { return kind == known.name; });
+        if (row != std::end(rows))
+            out.add(static_cast<Loss>(row - rows), number_in(loss, "count"), text_in(loss, "place"),
+                    text_in(loss, "detail"));
+    }
+    for (const Json& probe : list_in(json, "probes")) {
+        ProbeRow row;
+        row.point = text_in(probe, "point");
+        row.place = text_in(probe, "place");
+        row.points = number_in(probe, "points");
+        row.counted = probe.contains("hits");
+        row.handled = number_in(probe, "handled");
+        row.lost = number_in(probe, "lost");
+        row.skipped = number_in(probe, "skipped");
+        row.missed = number_in(probe, "missed");
+        row.failed = number_in(probe, "errors");
+        const Json times = probe.value("ns", Json::object());
+        row.min_ns = number_in(times, "min");
+        row.mean_ns = number_in(times, "mean");
+        row.max_ns = number_in(times, "max");
+        out.add_row(std::move(row));
+    }
+    return out;
+}
+
 } // namespace sonde

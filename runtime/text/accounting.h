@@ -71,6 +71,8 @@ class Accounting {
     void say() const;
     // Returns all losses and counts of hits as a JSON object.
     nlohmann::ordered_json json(const std::string& script, int status) const;
+    // Reads what json() has returned. Ignores what it does not know.
+    static Accounting from_json(const nlohmann::ordered_json& json);
 
   private:
     // A loss with its kind, place and detail. The same combination occurs once.

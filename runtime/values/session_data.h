@@ -46,7 +46,7 @@ struct SessionData {
     bool aborted = false;      // after abort(): no end handlers run, and no globals are printed
     std::set<size_t> pictured; // indexes of globals that pictures show; the end of the session does not print them
     // Clocks (base/clock.h). In a replay, they show the times of the recording.
-    std::function<int64_t()> real_time = real_time_ns, kernel_time = kernel_now_ns;
+    std::function<int64_t()> now = now_ns, real_time = real_time_ns, kernel_time = kernel_now_ns;
 
     bool is_replay() const { return kept_symbols != nullptr; }
     // What sinks ask for the names of addresses.

@@ -83,11 +83,11 @@ std::string seconds(double s) { return s < 10 ? fmt::format("{:.2f} s", s) : fmt
 
 } // namespace
 
-Heatmap::Heatmap(const plan::Plan& plan, size_t global)
+Heatmap::Heatmap(const plan::Plan& plan, size_t global, int64_t now)
     : plan_(plan), global_(global), needs_(plan.globals[global].stats),
       source_(needs_.histogram == plan::StatsNeeds::Linear || !needs_.quantiles ? Source::Histogram
                                                                                 : Source::Quantiles),
-      began_(now_ns()), looked_(began_), interval_(shortest_ns) {}
+      began_(now), looked_(began_), interval_(shortest_ns) {}
 
 // Numbers buckets so that 0 is the bucket of the value 0, except in linear histograms.
 int32_t Heatmap::first_bucket() const {

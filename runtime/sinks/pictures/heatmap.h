@@ -19,8 +19,8 @@ namespace sonde {
 class Heatmap {
   public:
     // `global` is the index of a statistic, or of an array of statistics. It must keep its distribution
-    // (keeps_distribution).
-    Heatmap(const plan::Plan& plan, size_t global);
+    // (keeps_distribution). The picture begins at `now`, as of look().
+    Heatmap(const plan::Plan& plan, size_t global, int64_t now);
     size_t global() const { return global_; }
 
     // Returns the nanoseconds until the current column ends.

@@ -84,7 +84,7 @@ class PushedProfiles final : public Sink {
 class HeatmapFile final : public Sink {
   public:
     HeatmapFile(SessionData& data, Output& output, size_t global, PictureRequest request)
-        : data_(data), output_(output), request_(std::move(request)), heatmap_(data.plan, global) {}
+        : data_(data), output_(output), request_(std::move(request)), heatmap_(data.plan, global, data.now()) {}
 
     Result<void> open() override { return try_file(request_); }
     int64_t until_turn(int64_t now) const override { return heatmap_.until_look(now); }

@@ -1,0 +1,73 @@
+#include "driver/recordings.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "driver/pass.h"
+#include "driver/sinks.h"
+#include "runtime/sinks/recording/replay.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+namespace {
+
+constexpr const char* record_usage =
+    "sonde record -o FILE [TOOL] [OPTIONS]  or  sonde record -o FILE [OPTIONS] -e SCRIPT";
+constexpr const char* replay_usage = "sonde replay FILE [--format=FORMAT] [-o FILE] [--flame FILE.svg ...]";
+
+// Takes `-o FILE` or `-oFILE` out of the words before `--`. Empty: there is none.
+std::string take_output(std::vector<std::string>& words) {
+    for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+        if (!word->starts_with("-o"))
+            continue;
+        const bool is_alone = word->size() == 2;
+        if (is_alone && word + 1 == words.end())
+            return "";
+        std::string file = is_alone ? *(word + 1) : word->substr(2);
+        words.erase(word, word + (is_alone ? 2 : 1));
+        return file;
+    }
+    return "";
+}
+
+} // namespace
+
+Result<std::vector<std::string>> expand_recording(const std::vector<std::string>& words) {
+    std::error_code ignored;
+    if (words.empty() || (words[0] != "record" && words[0] != "replay") || std::filesystem::exists(words[0], ignored))
+        return words;
+    const bool records = words[0] == "record";
+    std::vector<std::string> rest(words.begin() + 1, words.end());
+    const std::string file = records                                         ? take_output(rest)
+                             : rest.empty() || rest.front().starts_with('-') ? ""
+                                                                             : rest.front();
+    if (file.empty())
+        return Error(records ? fmt::format("sonde record needs -o FILE: the file to write\n  {}", record_usage)
+                             : fmt::format("sonde replay needs a recording\n  {}", replay_usage));
+    if (!records) {
+        rest.front() = "--replay=" + file;
+        return rest;
+    }
+    const bool prints = std::ranges::any_of(rest, [](const std::string& word) { return word.starts_with("--format"); });
+    // Before the script's arguments. A tool's name stays the first word.
+    std::vector<std::string> options = {"--record=" + file};
+    if (!prints)
+        options.emplace_back("--format=none");
+    const bool has_tool = !rest.empty() && !rest.front().starts_with('-');
+    rest.insert(rest.begin() + has_tool, options.begin(), options.end());
+    return rest;
+}
+
+int show_recording(const Options& options) {
+    set_warnings_off(options.translate.warnings_off);
+    const Result<int> status =
+        replay(options.driver.replay, options.session.output, options.session.raw, sink_maker(options));
+    if (!status)
+        return say_error(status.error().message), exit_failure;
+    return *status;
+}
+
+} // namespace sonde

@@ -1,0 +1,23 @@
+// `sonde record` and `sonde replay` on the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/options.h"
+
+namespace sonde {
+
+// Translates a command line that begins with `record` or `replay` to options; returns any other unchanged:
+//
+//     record -o FILE WORDS...    --record=FILE --format=none WORDS...
+//     replay FILE WORDS...       --replay=FILE WORDS...
+//
+// WORDS are a tool, or options and a script. Errors: no file is given.
+Result<std::vector<std::string>> expand_recording(const std::vector<std::string>& words);
+
+// Shows the recording of --replay, and returns the exit status.
+int show_recording(const Options& options);
+
+} // namespace sonde

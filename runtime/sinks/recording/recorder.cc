@@ -1,0 +1,264 @@
+// The recorder must come before all sinks that print: it asks for names before they do, so that none of its questions
+// is answered by a cache.
+//
+// Records and texts are kept as they come. Globals are different: sinks read them whenever they like. The recorder
+// looks at them as often as a heatmap does, and always before handlers that may delete elements. A look keeps what has
+// changed since the last one, so a large array that rests costs nothing in the file.
+#include "runtime/sinks/recording/recorder.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "arch/architecture.h"
+#include "base/clock.h"
+#include "runtime/plan/plan_file.h"
+#include "runtime/sinks/recording/kept_symbols.h"
+#include "runtime/sinks/recording/recording_file.h"
+#include "runtime/sinks/sink.h"
+#include "runtime/text/json.h"
+#include "runtime/text/messages.h"
+#include "runtime/values/array_values.h"
+#include "runtime/values/json_lines.h"
+#include "runtime/values/session_data.h"
+
+namespace sonde {
+namespace {
+
+constexpr int64_t shortest_look_ns = 20'000'000, longest_look_ns = 1'000'000'000;
+// The longest part of the time that looks take: before handlers that may delete elements, and otherwise.
+constexpr int64_t early_share_of_time = 3, share_of_time = 20;
+constexpr int64_t flush_ns = 1'000'000'000;
+
+template <typename T> void add_number(std::string& out, T number) {
+    out.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+void add_text(std::string& out, std::string_view text) {
+    add_number(out, static_cast<uint32_t>(text.size()));
+    out += text;
+}
+
+// What the last look at an array has seen, by key.
+using SeenElements = std::map<std::string, ArrayElement>;
+
+class Recorder final : public Sink {
+  public:
+    Recorder(SessionData& data, RecordingRequest request)
+        : data_(data), request_(std::move(request)),
+          symbols_(data.symbols,
+                   [this](std::string_view question, std::string_view answer) {
+                       std::string bytes;
+                       add_text(bytes, question);
+                       bytes += answer;
+                       file_->add(Event::Answer, bytes);
+                   }),
+          lines_(data.plan, symbols_, data.numbers), arrays_(data.plan.globals.size()) {}
+
+    Result<void> open() override {
+        Result<std::unique_ptr<RecordingWriter>> file = RecordingWriter::create(request_.file);
+        if (!file)
+            return std::move(file).error();
+        file_ = *std::move(file);
+        const std::vector<uint8_t> plan = plan::save(data_.plan);
+        file_->add(Event::About, json_text(about()));
+        file_->add(Event::Plan, {reinterpret_cast<const char*>(plan.data()), plan.size()});
+        file_->flush();
+        return {};
+    }
+    void start() override {
+        look(now_ns(), false);
+        file_->add(Event::Start, "");
+    }
+    void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
+        if (names_addresses(data_.plan.formats[header.format]) && is_new({header.format, payload}))
+            lines_.print(header, payload);
+        bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
+        bytes_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+        file_->add(Event::Print, bytes_);
+        events_++;
+    }
+    void text(SinkText kind, std::string_view text) override {
+        bytes_.assign(1, static_cast<char>(kind));
+        bytes_ += text;
+        file_->add(Event::Text, bytes_);
+        events_++;
+    }
+    int64_t until_turn(int64_t now) const override {
+        return std::max<int64_t>(0, std::min(look_ns_, flushed_ns_ + flush_ns) - now);
+    }
+    bool turn(int64_t now, bool handlers_follow) override {
+        if (now >= (handlers_follow ? early_look_ns_ : look_ns_))
+            look(now, handlers_follow);
+        if (now >= flushed_ns_ + flush_ns) {
+            file_->flush();
+            flushed_ns_ = now;
+        }
+        return false;
+    }
+    void stop() override { file_->add(Event::Stop, ""); }
+    void detached() override { file_->add(Event::Detached, ""); }
+    Result<void> finish(const std::function<bool()>& /*hurry*/) override {
+        look(now_ns(), false);
+        file_->add(Event::Finish, std::string(1, static_cast<char>(data_.aborted)));
+        return {};
+    }
+    Result<void> close(const SessionEnd& end) override {
+        bytes_.clear();
+        add_number(bytes_, static_cast<int32_t>(end.status));
+        add_number(bytes_, end.errors);
+        add_number(bytes_, end.skipped);
+        bytes_ += json_text(end.accounting.json(data_.plan.script, end.status));
+        file_->add(Event::End, bytes_);
+        file_->flush();
+        if (file_->failure())
+            return Error(fmt::format("the recording is incomplete: {}", file_->failure()->message));
+        say(fmt::format("{}: {} events, {:.1f} KB; `sonde replay {}` shows them", request_.file, events_,
+                        static_cast<double>(file_->bytes()) / 1024, request_.file));
+        return {};
+    }
+
+  private:
+    Json about() const {
+        utsname machine{};
+        uname(&machine);
+        return {{"time", real_time_ns()},
+                {"now", now_ns()},
+                {"host", machine.nodename},
+                {"kernel", machine.release},
+                {"machine", host_architecture().names()[0]},
+                {"command", request_.words},
+                {"script", data_.plan.script}};
+    }
+    static bool names_addresses(const plan::Format& format) {
+        return std::ranges::any_of(format.directives, [](const plan::Directive& one) {
+            return one.kind == plan::Directive::Stack || one.kind == plan::Directive::Addresses;
+        });
+    }
+    // Whether the names of this record may have been asked for already.
+    bool is_new(const std::pair<uint32_t, std::span<const uint8_t>>& record) {
+        if (std::exchange(edition_, data_.symbols.edition()) != data_.symbols.edition() || known_.size() > most_known)
+            known_.clear();
+        std::string key(reinterpret_cast<const char*>(&record.first), sizeof record.first);
+        key.append(reinterpret_cast<const char*>(record.second.data()), record.second.size());
+        return known_.insert(std::move(key)).second;
+    }
+    void look(int64_t now, bool handlers_follow);
+    void add_memory(std::string& out);
+    void add_array(std::string& out, size_t index);
+    void ask_names(size_t index, const std::vector<ArrayElement>& changed);
+
+    static constexpr size_t most_known = 1 << 16;
+    SessionData& data_;
+    const RecordingRequest request_;
+    std::unique_ptr<RecordingWriter> file_;
+    AskedSymbols symbols_;
+    JsonLines lines_; // asks whatever any format asks
+    std::string bytes_, memory_;
+    std::vector<SeenElements> arrays_; // by global
+    std::unordered_set<std::string> known_;
+    uint64_t edition_ = 0, events_ = 0;
+    int64_t early_look_ns_ = 0, look_ns_ = 0; // when to look again: before handlers, and otherwise
+    int64_t flushed_ns_ = 0;                  // when the file was flushed
+};
+
+// The runs of bytes that have changed in the data area: u64 offset, text; an offset of ~0 ends them.
+void Recorder::add_memory(std::string& out) {
+    constexpr size_t word = sizeof(uint64_t);
+    const size_t size = data_.plan.data_size / word * word;
+    memory_.resize(size);
+    for (size_t at = 0; at < size;) {
+        size_t end = at;
+        while (end < size && std::memcmp(data_.memory + end, memory_.data() + end, word) != 0)
+            end += word;
+        if (end > at) {
+            std::memcpy(memory_.data() + at, data_.memory + at, end - at);
+            add_number(out, uint64_t{at});
+            add_text(out, std::string_view(memory_).substr(at, end - at));
+        }
+        at = end + word;
+    }
+    add_number(out, ~uint64_t{0});
+}
+
+// The changes of an array: u32 number of elements that were removed, and the key of each; u32 number of elements that
+// were added or changed, and u64 insertion, key and payload of each, in the order of their insertion.
+void Recorder::add_array(std::string& out, size_t index) {
+    SeenElements& seen = arrays_[index];
+    const std::vector<ArrayElement> elements = data_.arrays[index]->snapshot();
+    std::vector<ArrayElement> changed;
+    SeenElements now;
+    for (const ArrayElement& element : elements) {
+        const auto before = seen.find(element.key);
+        if (before == seen.end() || before->second.payload != element.payload ||
+            before->second.insertion != element.insertion)
+            changed.push_back(element);
+        now.emplace(element.key, element);
+    }
+    std::string removed;
+    uint32_t count = 0;
+    for (const auto& [key, element] : seen)
+        if (!now.contains(key)) {
+            add_text(removed, key);
+            count++;
+        }
+    ask_names(index, changed);
+    add_number(out, count);
+    out += removed;
+    add_number(out, static_cast<uint32_t>(changed.size()));
+    for (const ArrayElement& element : changed) {
+        add_number(out, element.insertion);
+        add_text(out, element.key);
+        add_text(out, element.payload);
+    }
+    seen = std::move(now);
+}
+
+// Asks for the names in the keys: with source lines, as profiles do, and without, as flame graphs do.
+void Recorder::ask_names(size_t index, const std::vector<ArrayElement>& changed) {
+    const plan::Global& global = data_.plan.globals[index];
+    for (const ArrayElement& element : changed) {
+        const std::vector<KeyValue> key = key_values(data_.plan, global, element);
+        const uint64_t process = process_of(global, key, data_.numbers);
+        for (size_t i = 0; i < key.size(); i++)
+            if (global.keys[i].role == plan::KeyRole::Process)
+                symbols_.rename(process, static_cast<uint64_t>(key[i].number));
+        for (size_t i = 0; i < key.size(); i++)
+            for (const bool with_source : {false, true})
+                if (is_stack(global.keys[i].role))
+                    frames_of(symbols_, process, key[i], with_source);
+        symbols_.rename(0, 0);
+    }
+}
+
+void Recorder::look(int64_t now, bool handlers_follow) {
+    if (!data_.memory)
+        return;
+    const int64_t began = now_ns();
+    std::string bytes;
+    for (const int64_t time : {now, real_time_ns(), kernel_now_ns()})
+        add_number(bytes, time);
+    bytes += static_cast<char>(handlers_follow);
+    add_memory(bytes);
+    for (size_t i = 0; i < data_.arrays.size(); i++)
+        if (data_.arrays[i])
+            add_array(bytes, i);
+    file_->add(Event::Look, bytes);
+    const int64_t took = now_ns() - began;
+    early_look_ns_ = now + took * early_share_of_time;
+    look_ns_ = now + std::clamp(took * share_of_time, shortest_look_ns, longest_look_ns);
+}
+
+} // namespace
+
+Result<Sinks> make_recorder(SessionData& data, Output& /*output*/, const RecordingRequest& request) {
+    return request.file.empty() ? Sinks() : one_sink(std::make_unique<Recorder>(data, request));
+}
+
+} // namespace sonde
