@@ -17,7 +17,7 @@ class JsonSink final : public PrintSink {
     Result<void> open() override {
         if (!data_.plan.translate.tells_context && !data_.plan.formats.empty())
             warn("the plan was saved without --format=json, so printed lines have neither a time nor a task");
-        output_.write(lines_.start(data_.real_time()));
+        output_.write(lines_.start(data_.began_ns));
         return {};
     }
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {

@@ -47,6 +47,7 @@ std::vector<Frame> frames_at(Symbolizer& symbols, uint64_t process, uint64_t add
     const std::string file = symbols.text(process, address, SONDE_SYMBOL_PATH);
     for (FramePlace& place : places_at(symbols, process, address - after_call, with_source)) {
         Frame frame;
+        frame.process = process;
         frame.address = address;
         frame.is_kernel = static_cast<int64_t>(address) < 0;
         frame.file = file;

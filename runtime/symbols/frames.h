@@ -11,6 +11,7 @@ class Symbolizer;
 
 // An address of a stack, or one of the functions that are inlined at that address.
 struct Frame {
+    uint64_t process = 0; // as for the symbolizer
     uint64_t address = 0;
     std::string function; // empty: unknown
     int64_t offset = 0;   // of the address from the function's entry, in bytes; 0 for an inlined function

@@ -45,6 +45,7 @@ struct SessionData {
     std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers; of kernel handlers only the first message
     bool aborted = false;      // after abort(): no end handlers run, and no globals are printed
     std::set<size_t> pictured; // indexes of globals that pictures show; the end of the session does not print them
+    int64_t began_ns = real_time_ns(); // in nanoseconds since 1970
     // Clocks (base/clock.h). In a replay, they show the times of the recording.
     std::function<int64_t()> now = now_ns, real_time = real_time_ns, kernel_time = kernel_now_ns;
 

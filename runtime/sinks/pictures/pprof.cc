@@ -10,10 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "base/elf_file.h"
 #include "base/protobuf.h"
+#include "runtime/plan/stack.h"
 #include "runtime/sinks/metrics/families.h"
 #include "runtime/sinks/metrics/open_metrics.h"
+#include "runtime/symbols/symbolizer.h"
 #include "runtime/values/array_values.h"
 
 namespace sonde {
@@ -41,7 +42,7 @@ enum FunctionField : uint32_t { FunctionId = 1, Name, SystemName, SourceFile };
 // Builds a profile. Strings, mappings, functions and locations are stored once and referred to by their numbers.
 class Profile {
   public:
-    Profile() { text(""); } // index 0 must be the empty string
+    explicit Profile(Symbolizer& symbols) : symbols_(symbols) { text(""); } // index 0 must be the empty string
 
     uint64_t text(const std::string& text) {
         const auto [at, is_new] = texts_.try_emplace(text, texts_.size());
@@ -102,8 +103,7 @@ class Profile {
         ProtobufMessage out;
         out.number(MappingId, at->second).number(FileName, text(file));
         if (!frame.language && frame.file.starts_with('/'))
-            if (const Result<ElfFile> elf = ElfFile::open(frame.file); elf)
-                out.number(BuildId, text(elf->build_id()));
+            out.number(BuildId, text(symbols_.text(frame.process, frame.address, SONDE_SYMBOL_BUILD_ID)));
         for (const uint32_t has : {HasFunctions, HasFilenames, HasLines, HasInlined})
             out.number(has, 1);
         profile_.message(Mapping, out);
@@ -121,6 +121,7 @@ class Profile {
         return at->second;
     }
 
+    Symbolizer& symbols_;
     ProtobufMessage profile_;
     std::map<std::string, uint64_t> texts_, mappings_;
     std::vector<std::string> all_texts_;
@@ -165,7 +166,7 @@ std::vector<Frame> stack_of(const plan::Global& global, Symbolizer& symbols, con
 Result<std::string> pprof_profile(const plan::Plan& plan, Symbolizer& symbols, const ProcessNumbers& numbers,
                                   const plan::Global& global, const std::vector<ArrayElement>& elements,
                                   int64_t time_ns, int64_t duration_ns) {
-    Profile profile;
+    Profile profile(symbols);
     const bool is_statistic = global.type == plan::Value::Stats;
     profile.value_type(is_statistic ? global.name + "_count" : global.name, "count");
     if (is_statistic)

@@ -20,6 +20,8 @@
 #include "arch/architecture.h"
 #include "base/clock.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/sinks/pictures/pictures.h"
+#include "runtime/sinks/pictures/pprof.h"
 #include "runtime/sinks/recording/kept_symbols.h"
 #include "runtime/sinks/recording/recording_file.h"
 #include "runtime/sinks/sink.h"
@@ -45,7 +47,7 @@ void add_text(std::string& out, std::string_view text) {
     out += text;
 }
 
-// What the last look at an array has seen, by key.
+// The elements of an array at the last look, by key.
 using SeenElements = std::map<std::string, ArrayElement>;
 
 class Recorder final : public Sink {
@@ -128,7 +130,7 @@ class Recorder final : public Sink {
     Json about() const {
         utsname machine{};
         uname(&machine);
-        return {{"time", real_time_ns()},
+        return {{"time", data_.began_ns},
                 {"now", now_ns()},
                 {"host", machine.nodename},
                 {"kernel", machine.release},
@@ -187,8 +189,8 @@ void Recorder::add_memory(std::string& out) {
     add_number(out, ~uint64_t{0});
 }
 
-// The changes of an array: u32 number of elements that were removed, and the key of each; u32 number of elements that
-// were added or changed, and u64 insertion, key and payload of each, in the order of their insertion.
+// Adds the changes of an array: the number of removed elements and their keys, then the number of added or changed
+// elements in the order of their insertion. Each of these has its insertion number (u64), its key and its payload.
 void Recorder::add_array(std::string& out, size_t index) {
     SeenElements& seen = arrays_[index];
     const std::vector<ArrayElement> elements = data_.arrays[index]->snapshot();
@@ -220,21 +222,20 @@ void Recorder::add_array(std::string& out, size_t index) {
     seen = std::move(now);
 }
 
-// Asks for the names in the keys: with source lines, as profiles do, and without, as flame graphs do.
+// Asks for the names in the keys, as flame graphs and profiles do.
 void Recorder::ask_names(size_t index, const std::vector<ArrayElement>& changed) {
     const plan::Global& global = data_.plan.globals[index];
-    for (const ArrayElement& element : changed) {
+    if (std::ranges::none_of(global.keys, [](const plan::KeyPart& key) { return is_stack(key.role); }))
+        return;
+    for (const ArrayElement& element : changed) { // each may have another process in its key
         const std::vector<KeyValue> key = key_values(data_.plan, global, element);
-        const uint64_t process = process_of(global, key, data_.numbers);
         for (size_t i = 0; i < key.size(); i++)
             if (global.keys[i].role == plan::KeyRole::Process)
-                symbols_.rename(process, static_cast<uint64_t>(key[i].number));
-        for (size_t i = 0; i < key.size(); i++)
-            for (const bool with_source : {false, true})
-                if (is_stack(global.keys[i].role))
-                    frames_of(symbols_, process, key[i], with_source);
-        symbols_.rename(0, 0);
+                symbols_.rename(process_of(global, key, data_.numbers), static_cast<uint64_t>(key[i].number));
+        weigh_stacks(data_.plan, symbols_, data_.numbers, index, {element});
+        static_cast<void>(pprof_profile(data_.plan, symbols_, data_.numbers, global, {element}, 0));
     }
+    symbols_.rename(0, 0);
 }
 
 void Recorder::look(int64_t now, bool handlers_follow) {

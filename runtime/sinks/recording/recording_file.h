@@ -1,4 +1,5 @@
-// A recording as a file: what a session's sinks received, so that other sinks can receive it later (replay.h).
+// A recording as a file. It has everything that a session's sinks received, so that other sinks can receive it later
+// (replay.h).
 //
 // The file begins with `recording_magic`. Blocks follow, each compressed by zstd with a checksum. Before each block are
 // two u32: its size in the file, and its size when decompressed. A block has whole events: u32 size, u8 Event, and the

@@ -1,5 +1,5 @@
-// A recording can come from anywhere, so nothing in it is trusted: the plan is checked when it is loaded, its code is
-// never used, and each event must fit the plan.
+// A recording can come from anywhere, so nothing in it is trusted. The plan is checked when it is loaded, and its code
+// is never used. Each event must fit the plan.
 #include "runtime/sinks/recording/replay.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ uint64_t payload_size(const plan::Plan& plan, const plan::Global& global) {
                                                 : plan::stats_bytes(global.stats);
 }
 
-// What is known before the sinks exist.
+// The first two events. The sinks are created after them.
 struct Beginning {
     Json about;
     plan::Plan plan;
@@ -76,7 +76,7 @@ class Replay {
             return found != beginning.about.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
         };
         now_ns_ = time_of("now");
-        real_ns_ = time_of("time");
+        data_.began_ns = real_ns_ = time_of("time");
         data_.now = [this] { return now_ns_; };
         data_.real_time = [this] { return real_ns_; };
         data_.kernel_time = [this] { return kernel_ns_; };

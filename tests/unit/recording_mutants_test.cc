@@ -1,0 +1,120 @@
+// Recordings with changed events, whose blocks have valid checksums: a replay refuses them, or shows what fits the
+// plan. A crash ends the whole program, which tests/run_unit reports.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/fd.h"
+#include "runtime/sinks/printing.h"
+#include "runtime/sinks/recording/recording_file.h"
+#include "runtime/sinks/recording/replay.h"
+
+namespace sonde {
+namespace {
+
+class Silence {
+  public:
+    Silence() : kept_(dup(STDERR_FILENO)) { dup2(Fd(open("/dev/null", O_WRONLY | O_CLOEXEC)).get(), STDERR_FILENO); }
+    ~Silence() { dup2(kept_.get(), STDERR_FILENO); }
+    Silence(const Silence&) = delete;
+    Silence& operator=(const Silence&) = delete;
+
+  private:
+    const Fd kept_;
+};
+
+class RecordingMutants : public testing::Test {
+  protected:
+    using Events = std::vector<std::pair<Event, std::string>>;
+    ~RecordingMutants() override { std::filesystem::remove_all(folder_); }
+
+    // The events of a session of the built sonde.
+    Events record() {
+        std::filesystem::create_directories(folder_);
+        const std::string command = fmt::format(
+            "{}/../../sonde record --lossy-ok -o {} -e 'global a, s, n probe timer.ms(1) {{ a[n % 7, \"x\"] <<< n s "
+            "<<< n "
+            "printf(\"%d %s %p %5.2s\\n\", n, pp(), n, \"abc\") print(@hist_log(s)) print_ustack(\"0x1234 0x5678\") "
+            "if (n++ > 30) exit() }}' 2>/dev/null",
+            SONDE_TRIGGERS, path());
+        EXPECT_EQ(std::system(command.c_str()), 0) << command;
+        Events out;
+        Result<std::unique_ptr<RecordingReader>> reader = RecordingReader::open(path());
+        if (!reader)
+            return out;
+        while (const std::optional<RecordingReader::Item> item = (*reader)->next())
+            out.emplace_back(item->kind, item->bytes);
+        EXPECT_EQ((*reader)->damage(), "");
+        return out;
+    }
+    // Returns the statuses of replays in all formats; 1 for an error.
+    std::vector<int> show(const Events& events) {
+        {
+            Result<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::create(path());
+            EXPECT_TRUE(writer.ok());
+            for (const auto& [kind, bytes] : events)
+                (*writer)->add(kind, bytes);
+            (*writer)->flush();
+        }
+        std::vector<int> out;
+        for (const OutputFormat format : {OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv}) {
+            OutputFile output;
+            output.path = "/dev/null";
+            const Result<int> status = replay(path(), output, false, [format](SessionData& data, Output& to) {
+                PrintSettings settings;
+                settings.format = format;
+                return make_print_sinks(data, to, settings);
+            });
+            out.push_back(status ? *status : 1);
+        }
+        return out;
+    }
+
+  private:
+    std::string path() const { return folder_ + "/a.rec"; }
+    const std::string folder_ =
+        fmt::format("{}/recording_mutants.{}", std::filesystem::temp_directory_path().string(), getpid());
+};
+
+TEST_F(RecordingMutants, AreShownOrRefused) {
+    const Silence silence;
+    const Events whole = record();
+    ASSERT_GT(whole.size(), 50u);
+    ASSERT_EQ(show(whole), std::vector<int>(3, 0));
+    std::mt19937_64 random(4);
+    int refused = 0;
+    for (int i = 0; i < 100; i++) {
+        Events mutant = whole;
+        // The plan has mutants of its own (plan_mutants_test.cc).
+        auto& [kind, bytes] = mutant[2 + random() % (mutant.size() - 2)];
+        switch (random() % 4) {
+        case 0:
+            bytes.resize(random() % (bytes.size() + 1));
+            break;
+        case 1:
+            kind = static_cast<Event>(1 + random() % static_cast<uint8_t>(Event::Last));
+            break;
+        default:
+            if (!bytes.empty())
+                for (uint64_t more = random() % 3 + 1; more > 0; more--)
+                    bytes[random() % bytes.size()] = static_cast<char>(random());
+        }
+        for (const int status : show(mutant))
+            refused += status == 3;
+    }
+    EXPECT_GT(refused, 30);
+}
+
+} // namespace
+} // namespace sonde
