@@ -264,6 +264,38 @@ std::string set_rotation(OutputFile& output, const Given& given) {
     return "";
 }
 
+// 64M, 30s
+std::string flight_limit(FlightLimit& limit, const Given& given) {
+    struct Unit {
+        std::string_view name;
+        uint64_t bytes;
+        int64_t ns;
+    };
+    static constexpr Unit units[] = {{"K", 1 << 10, 0},       {"M", 1 << 20, 0},        {"G", 1 << 30, 0},
+                                     {"s", 0, 1'000'000'000}, {"m", 0, 60'000'000'000}, {"h", 0, 3'600'000'000'000}};
+    constexpr uint64_t most_bytes = 64ull << 30;
+    constexpr int64_t most_ns = 24 * 3'600'000'000'000;
+    const std::string& text = given.value();
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    std::string_view rest(end, text.data() + text.size());
+    if (rest.size() > 1 && rest.ends_with('B'))
+        rest.remove_suffix(1);
+    const auto unit = std::ranges::find(units, rest, &Unit::name);
+    const bool fits =
+        error == std::errc() && unit != std::end(units) && number > 0 &&
+        (unit->bytes ? number <= most_bytes / unit->bytes : number <= static_cast<uint64_t>(most_ns / unit->ns));
+    if (!fits)
+        return fmt::format("{} {}: expected a size up to 64G, such as 64M, or a time up to 24h, such as 30s or 5m",
+                           given.name, text);
+    limit.is_wanted = true;
+    if (unit->bytes)
+        limit.bytes = number * unit->bytes;
+    else
+        limit.ns = static_cast<int64_t>(number) * unit->ns;
+    return "";
+}
+
 std::string set_output_buffer(OutputFile& output, const Given& given) {
     uint64_t megabytes = 0;
     std::string wrong = read_number(megabytes, given, 1, 65536);

@@ -314,6 +314,10 @@ std::string check_recordings(const Options& o, const Words& words) {
                                         "--pprof-header", "--tls-ca",  "--no-global-var-display"};
     if (o.sinks.records_hits && o.sinks.record.empty())
         return "--record-hits needs --record FILE";
+    if (o.sinks.flight.is_wanted && o.sinks.record.empty())
+        return "--flight needs --record FILE: its recordings are FILE.1, FILE.2 and so on";
+    if (words.count("--flight-files") > 0 && !o.sinks.flight.is_wanted)
+        return "--flight-files needs --flight";
     if (o.driver.replay.empty())
         return "";
     if (!words.positional.empty())

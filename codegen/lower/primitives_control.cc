@@ -102,6 +102,12 @@ llvm::Value* emit_warn(Lowerer& l, const hir::Intrinsic& expr) {
     return l.e.number(0);
 }
 
+llvm::Value* emit_dump(Lowerer& l, const hir::Intrinsic& expr) {
+    Mark mark(l);
+    send_record(l, plan::Dump, 0, {}, {{lower(l, *expr.args[0])}});
+    return l.e.number(0);
+}
+
 llvm::Value* emit_file_value(Lowerer& l, const hir::Intrinsic&) {
     Emitter& e = l.e;
     llvm::Value* slot = l.new_slot();

@@ -340,6 +340,8 @@ void Run::pump() {
         session_.turn_sinks(now_ns());
         if (signals_->take_switch())
             session_.output.switch_file();
+        if (signals_->take_dump())
+            session_.dump("SIGUSR1");
         if (signals_->take_end()) {
             session_.exiting = session_.interrupted = true;
             if (signals_->was_hung_up())

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -162,6 +163,9 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::SwitchFile:
         output.switch_file();
         break;
+    case plan::Dump:
+        dump(text_of(payload));
+        break;
     case plan::TraceText:
         write_to_kernel(open_tracefs("trace_marker", O_WRONLY), "the trace", text_of(payload));
         break;
@@ -204,6 +208,18 @@ void Session::turn_sinks(int64_t now, bool handlers_follow) {
     for (const std::unique_ptr<Sink>& sink : sinks)
         if (sink->turn(now, handlers_follow))
             exiting = interrupted = true;
+}
+
+void Session::dump(std::string_view why) {
+    bool dumped = false;
+    for (const std::unique_ptr<Sink>& sink : sinks)
+        dumped = sink->dump(why) || dumped;
+    if (!dumped && !std::exchange(warned_of_dump_, true))
+        warn(fmt::format(
+                 "nothing is dumped ({}): there is no flight recorder, which `sonde record --flight=30s -o FILE` "
+                 "starts",
+                 why),
+             Weight::Answer);
 }
 
 void Session::tell_sinks(SinkText kind, std::string_view text) {

@@ -90,6 +90,8 @@ class Session {
     int64_t until_sinks(int64_t now, int64_t most) const;
     void turn_sinks(int64_t now, bool handlers_follow = false);
     void tell_sinks(SinkText kind, std::string_view text);
+    // Lets the flight recorder write a recording.
+    void dump(std::string_view why);
 
     // For the end of the session: collect losses, explain probes without hits, print the summary.
     void count_losses();
@@ -99,6 +101,7 @@ class Session {
   private:
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
     void write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text);
+    bool warned_of_dump_ = false;
     bool warned_of_kernel_ = false; // a failed write to the kernel's log or trace was reported
 };
 

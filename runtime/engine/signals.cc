@@ -18,7 +18,7 @@ namespace sonde {
 
 Signals::Signals(Interrupter& interrupter) : interrupter_(interrupter) {
     sigemptyset(&mask_);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2})
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2})
         sigaddset(&mask_, signal);
     sigprocmask(SIG_BLOCK, &mask_, &old_);
     signal(SIGPIPE, SIG_IGN);
@@ -35,6 +35,11 @@ bool Signals::take_end() {
 bool Signals::take_switch() {
     read_pending();
     return std::exchange(switches_, false);
+}
+
+bool Signals::take_dump() {
+    read_pending();
+    return std::exchange(dumps_, false);
 }
 
 // Only a signal that arrives well after the first one means that the user is impatient.
@@ -59,6 +64,8 @@ bool Signals::read_pending() {
         hung_up_ = hung_up_ || info.ssi_signo == SIGHUP;
         if (info.ssi_signo == SIGUSR2)
             switches_ = true;
+        else if (info.ssi_signo == SIGUSR1)
+            dumps_ = true;
         else
             end = end || info.ssi_signo != SIGCHLD;
     }

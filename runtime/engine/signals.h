@@ -25,6 +25,8 @@ class Signals {
     bool was_hung_up() const { return hung_up_; }
     // True once after each SIGUSR2, by which log rotation asks for a new output file.
     bool take_switch();
+    // Whether SIGUSR1 has arrived since the last call: the flight recorder shall write a recording.
+    bool take_dump();
     // True if a second signal asked for the end, at least 300 ms after the first. The session then stops waiting for
     // anything. Signals that are closer together are duplicates, as timeout(1) and shells send them.
     bool take_hurry();
@@ -40,7 +42,7 @@ class Signals {
     sigset_t mask_{}, old_{};
     Fd fd_;
     int64_t asked_at_ = 0; // now_ns(); 0: not yet
-    bool hurried_ = false, switches_ = false, hung_up_ = false;
+    bool hurried_ = false, switches_ = false, dumps_ = false, hung_up_ = false;
 };
 
 } // namespace sonde

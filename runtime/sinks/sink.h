@@ -68,6 +68,12 @@ class Sink {
     virtual void after_record() {}
     virtual void text(SinkText kind, std::string_view text) { static_cast<void>(kind), static_cast<void>(text); }
 
+    // dump() of the script, or SIGUSR1. Returns false if the sink keeps nothing that it could write.
+    virtual bool dump(std::string_view why) {
+        static_cast<void>(why);
+        return false;
+    }
+
     // Returns the nanoseconds from `now` (now_ns()) until turn() has work to do.
     virtual int64_t until_turn(int64_t now) const {
         static_cast<void>(now);

@@ -7,11 +7,17 @@
 #include "runtime/sinks/recording/recorder.h"
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -37,7 +43,8 @@ namespace {
 constexpr int64_t shortest_look_ns = 20'000'000, longest_look_ns = 1'000'000'000;
 // The longest part of the time that looks take: before handlers that may delete elements, and otherwise.
 constexpr int64_t early_share_of_time = 3, share_of_time = 20;
-constexpr int64_t flush_ns = 1'000'000'000;
+constexpr int64_t longest_block_ns = 1'000'000'000;
+constexpr int64_t between_dumps_ns = 1'000'000'000;
 
 template <typename T> void add_number(std::string& out, T number) {
     out.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -56,68 +63,69 @@ class Recorder final : public Sink {
         : data_(data), request_(std::move(request)),
           symbols_(data.symbols,
                    [this](std::string_view question, std::string_view answer) {
-                       std::string bytes;
-                       add_text(bytes, question);
-                       bytes += answer;
-                       file_->add(Event::Answer, bytes);
+                       add(Event::Answer, answer_event(question, answer));
                    }),
-          lines_(data.plan, symbols_, data.numbers), arrays_(data.plan.globals.size()) {}
+          lines_(data.plan, symbols_, data.numbers), arrays_(data.plan.globals.size()) {
+        if (request_.flight.is_wanted)
+            ring_.emplace(request_.flight);
+    }
 
     Result<void> open() override {
-        Result<std::unique_ptr<RecordingWriter>> file = RecordingWriter::create(request_.file);
+        if (ring_)
+            return check_folder();
+        Result<std::unique_ptr<RecordingWriter>> file = begin_file(request_.file, about());
         if (!file)
             return std::move(file).error();
         file_ = *std::move(file);
-        const std::vector<uint8_t> plan = plan::save(data_.plan);
-        file_->add(Event::About, json_text(about()));
-        file_->add(Event::Plan, {reinterpret_cast<const char*>(plan.data()), plan.size()});
-        file_->flush();
         return {};
     }
     void start() override {
-        look(now_ns(), false);
-        file_->add(Event::Start, "");
+        is_started_ = true;
+        begin_block(now_ns());
+        add(Event::Start, "");
     }
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
         if (names_addresses(data_.plan.formats[header.format]) && is_new({header.format, payload}))
             lines_.print(header, payload);
         bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
         bytes_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
-        file_->add(Event::Print, bytes_);
+        add(Event::Print, bytes_);
         events_++;
     }
     void text(SinkText kind, std::string_view text) override {
         bytes_.assign(1, static_cast<char>(kind));
         bytes_ += text;
-        file_->add(Event::Text, bytes_);
+        add(Event::Text, bytes_);
         events_++;
     }
     int64_t until_turn(int64_t now) const override {
-        return std::max<int64_t>(0, std::min(look_ns_, flushed_ns_ + flush_ns) - now);
+        return std::max<int64_t>(0, std::min(look_ns_, block_ns_ + longest_block_ns) - now);
     }
     bool turn(int64_t now, bool handlers_follow) override {
+        if (now >= block_ns_ + longest_block_ns)
+            begin_block(now);
         if (now >= (handlers_follow ? early_look_ns_ : look_ns_))
             look(now, handlers_follow);
-        if (now >= flushed_ns_ + flush_ns) {
-            file_->flush();
-            flushed_ns_ = now;
-        }
         return false;
     }
-    void stop() override { file_->add(Event::Stop, ""); }
-    void detached() override { file_->add(Event::Detached, ""); }
+    bool dump(std::string_view why) override;
+    void stop() override { add(Event::Stop, ""); }
+    void detached() override { add(Event::Detached, ""); }
     Result<void> finish(const std::function<bool()>& /*hurry*/) override {
         look(now_ns(), false);
-        file_->add(Event::Finish, std::string(1, static_cast<char>(data_.aborted)));
+        if (!ring_)
+            add(Event::Finish, std::string(1, static_cast<char>(data_.aborted)));
         return {};
     }
     Result<void> close(const SessionEnd& end) override {
+        if (ring_)
+            return close_flight(end);
         bytes_.clear();
         add_number(bytes_, static_cast<int32_t>(end.status));
         add_number(bytes_, end.errors);
         add_number(bytes_, end.skipped);
         bytes_ += json_text(end.accounting.json(data_.plan.script, end.status));
-        file_->add(Event::End, bytes_);
+        add(Event::End, bytes_);
         file_->flush();
         if (file_->failure())
             return Error(fmt::format("the recording is incomplete: {}", file_->failure()->message));
@@ -127,6 +135,47 @@ class Recorder final : public Sink {
     }
 
   private:
+    // Adds an event to the file or to the flight recorder.
+    void add(Event kind, std::string_view bytes) {
+        if (!ring_)
+            file_->add(kind, bytes);
+        else if (ring_->add(kind, bytes) && kind != Event::Look)
+            begin_block(now_ns());
+    }
+    // Ends the block. In a flight recorder, the next one begins with a look at all globals.
+    void begin_block(int64_t now) {
+        block_ns_ = now;
+        if (ring_) {
+            ring_->end_block(now);
+            memory_.clear();
+            arrays_.assign(arrays_.size(), {});
+        } else {
+            file_->flush();
+        }
+        look(now, false);
+    }
+    // A new file with the events that come first in each recording.
+    Result<std::unique_ptr<RecordingWriter>> begin_file(const std::string& path, const Json& about) const {
+        Result<std::unique_ptr<RecordingWriter>> out = RecordingWriter::create(path);
+        if (!out)
+            return out;
+        const std::vector<uint8_t> plan = plan::save(data_.plan);
+        (*out)->add(Event::About, json_text(about));
+        (*out)->add(Event::Plan, {reinterpret_cast<const char*>(plan.data()), plan.size()});
+        (*out)->flush();
+        return out;
+    }
+    // Recordings are written later, so an unwritable folder is reported early.
+    Result<void> check_folder() const {
+        const std::filesystem::path folder = std::filesystem::path(request_.file).parent_path();
+        return access(folder.empty() ? "." : folder.c_str(), W_OK) == 0
+                   ? Result<void>()
+                   : errno_error(fmt::format("cannot write recordings to `{}`", folder.empty() ? "." : folder.string()),
+                                 errno);
+    }
+    void write_dump(std::string_view why);
+    Result<void> close_flight(const SessionEnd& end);
+
     Json about() const {
         utsname machine{};
         uname(&machine);
@@ -159,7 +208,11 @@ class Recorder final : public Sink {
     static constexpr size_t most_known = 1 << 16;
     SessionData& data_;
     const RecordingRequest request_;
-    std::unique_ptr<RecordingWriter> file_;
+    std::unique_ptr<RecordingWriter> file_; // null with --flight
+    std::optional<FlightRing> ring_;
+    bool is_started_ = false;
+    uint64_t omitted_dumps_ = 0; // too early after another one
+    int64_t dumped_ns_ = 0;      // when the last recording was written; 0: never
     AskedSymbols symbols_;
     JsonLines lines_; // asks whatever any format asks
     std::string bytes_, memory_;
@@ -167,7 +220,7 @@ class Recorder final : public Sink {
     std::unordered_set<std::string> known_;
     uint64_t edition_ = 0, events_ = 0;
     int64_t early_look_ns_ = 0, look_ns_ = 0; // when to look again: before handlers, and otherwise
-    int64_t flushed_ns_ = 0;                  // when the file was flushed
+    int64_t block_ns_ = 0;                    // when the block began
 };
 
 // The runs of bytes that have changed in the data area: u64 offset, text; an offset of ~0 ends them.
@@ -250,10 +303,76 @@ void Recorder::look(int64_t now, bool handlers_follow) {
     for (size_t i = 0; i < data_.arrays.size(); i++)
         if (data_.arrays[i])
             add_array(bytes, i);
-    file_->add(Event::Look, bytes);
+    add(Event::Look, bytes);
     const int64_t took = now_ns() - began;
     early_look_ns_ = now + took * early_share_of_time;
     look_ns_ = now + std::clamp(took * share_of_time, shortest_look_ns, longest_look_ns);
+}
+
+// The path of the recording after the last one that exists.
+std::string next_path(const std::string& file, uint64_t keep) {
+    const std::filesystem::path path(file);
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    const std::string prefix = path.filename().string() + ".";
+    std::set<uint64_t> numbers;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        const std::string rest = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+        uint64_t number = 0;
+        const auto [end, wrong] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+        if (!rest.empty() && wrong == std::errc() && end == rest.data() + rest.size())
+            numbers.insert(number);
+    }
+    const uint64_t next = numbers.empty() ? 1 : *numbers.rbegin() + 1;
+    for (; numbers.size() >= keep; numbers.erase(numbers.begin()))
+        std::filesystem::remove(fmt::format("{}.{}", file, *numbers.begin()), ignored);
+    return fmt::format("{}.{}", file, next);
+}
+
+bool Recorder::dump(std::string_view why) {
+    if (!ring_)
+        return false;
+    if (dumped_ns_ && now_ns() - dumped_ns_ < between_dumps_ns)
+        omitted_dumps_++;
+    else
+        write_dump(why);
+    return true;
+}
+
+void Recorder::write_dump(std::string_view why) {
+    const int64_t now = dumped_ns_ = now_ns();
+    begin_block(now);
+    const std::string path = next_path(request_.file, request_.files);
+    Json facts = about();
+    facts["dumped"] = real_time_ns();
+    facts["why"] = why;
+    Result<std::unique_ptr<RecordingWriter>> file = begin_file(path, facts);
+    if (!file) {
+        warn(fmt::format("nothing is dumped ({}): {}", why, file.error().message), Weight::Answer);
+        return;
+    }
+    if (is_started_)
+        (*file)->add(Event::Start, "");
+    ring_->write(**file);
+    (*file)->add(Event::Dump, why);
+    (*file)->flush();
+    if ((*file)->failure())
+        warn(fmt::format("the recording is incomplete: {}", (*file)->failure()->message), Weight::Answer);
+    say(fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB: {}", path, ring_->events(),
+                    static_cast<double>(now - ring_->since()) / 1e9, static_cast<double>((*file)->bytes()) / 1024,
+                    why));
+    ring_->clear();
+}
+
+Result<void> Recorder::close_flight(const SessionEnd& end) {
+    if (end.status != 0)
+        write_dump(fmt::format("the session ended with status {}", end.status));
+    if (omitted_dumps_)
+        warn(fmt::format("{} calls of dump() wrote nothing: less than a second before, a recording had been written",
+                         omitted_dumps_),
+             Weight::Answer);
+    return {};
 }
 
 } // namespace

@@ -15,17 +15,16 @@ namespace sonde {
 namespace {
 
 constexpr std::string_view any_magic = "sonde recording "; // of any version
-constexpr size_t full_block = 256 << 10;                   // bytes of events that wait
 constexpr uint32_t largest_block = 1u << 30;               // when decompressed: one event can be large
-constexpr uint64_t least_ratio = 1 << 16; // zstd stores a run of equal bytes at a ratio of up to about 32,000
-constexpr size_t event_head = sizeof(uint32_t) + 1, block_head = 2 * sizeof(uint32_t);
+constexpr uint64_t most_ratio = 1 << 16; // zstd stores a run of equal bytes at a ratio of up to about 32,000
+constexpr size_t block_head = 2 * sizeof(uint32_t);
 
 void add_number(std::string& out, uint32_t number) {
     out.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
 // Compresses with a checksum of the contents (RFC 8878, section 3.1.1). Returns false without memory.
-bool pack(const std::string& block, std::string& out) {
+bool compress(const std::string& block, std::string& out) {
     const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
     if (!context || ZSTD_isError(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1)))
         return false;
@@ -50,38 +49,81 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::stri
     return out;
 }
 
+std::string answer_event(std::string_view question, std::string_view answer) {
+    std::string out;
+    add_number(out, static_cast<uint32_t>(question.size()));
+    return out.append(question).append(answer);
+}
+
+void RecordingBlock::add(Event kind, std::string_view bytes) {
+    add_number(events_, static_cast<uint32_t>(bytes.size()));
+    events_ += static_cast<char>(kind);
+    events_ += bytes;
+}
+
+Result<std::string> RecordingBlock::pack() {
+    const std::string events = std::exchange(events_, {});
+    std::string packed, out;
+    if (events.size() > largest_block)
+        return Error(fmt::format("an event has {} bytes", events.size()));
+    if (!compress(events, packed))
+        return Error("out of memory");
+    add_number(out, static_cast<uint32_t>(packed.size()));
+    add_number(out, static_cast<uint32_t>(events.size()));
+    return out + packed;
+}
+
 void RecordingWriter::add(Event kind, std::string_view bytes) {
     if (failure_)
         return;
-    if (bytes.size() > largest_block - event_head) {
-        failure_ = Error(fmt::format("cannot write `{}`: an event has {} bytes", path_, bytes.size()));
-        return;
-    }
-    if (block_.size() + event_head + bytes.size() > largest_block)
-        flush();
-    add_number(block_, static_cast<uint32_t>(bytes.size()));
-    block_ += static_cast<char>(kind);
-    block_ += bytes;
-    if (block_.size() >= full_block)
+    block_.add(kind, bytes);
+    if (block_.size() >= RecordingBlock::full_bytes)
         flush();
 }
 
 void RecordingWriter::flush() {
-    if (failure_ || block_.empty())
+    if (failure_ || block_.size() == 0)
         return;
-    if (!pack(block_, packed_)) {
-        failure_ = Error(fmt::format("cannot write `{}`: out of memory", path_));
+    if (Result<std::string> packed = block_.pack(); !packed)
+        failure_ = Error(fmt::format("cannot write `{}`: {}", path_, packed.error().message));
+    else
+        write(*packed);
+}
+
+// One write(), so that a killed session leaves whole blocks.
+void RecordingWriter::write(std::string_view packed) {
+    if (failure_)
         return;
-    }
-    std::string head;
-    add_number(head, static_cast<uint32_t>(packed_.size()));
-    add_number(head, static_cast<uint32_t>(block_.size()));
-    packed_.insert(0, head); // one write(), so that a killed session leaves whole blocks
-    if (Result<void> written = write_all(file_.get(), packed_, path_); !written)
+    if (Result<void> written = write_all(file_.get(), packed, path_); !written)
         failure_ = std::move(written).error();
     else
-        bytes_ += packed_.size();
-    block_.clear();
+        bytes_ += packed.size();
+}
+
+Result<std::string> unpack_block(std::string_view block) {
+    ByteCursor in(block);
+    const auto packed = in.take<uint32_t>(), whole = in.take<uint32_t>();
+    const std::string_view bytes = in.take_bytes(packed);
+    if (in.failed())
+        return Error("the file ends within a block");
+    if (whole > largest_block || whole / most_ratio > packed)
+        return Error("the block is damaged");
+    std::string out(whole, '\0');
+    if (ZSTD_decompress(out.data(), whole, bytes.data(), packed) != whole)
+        return Error("the block is damaged");
+    return out;
+}
+
+std::optional<EventCursor::Item> EventCursor::next() {
+    ByteCursor in(block_.substr(at_));
+    if (in.empty())
+        return std::nullopt;
+    const auto size = in.take<uint32_t>();
+    const auto kind = in.take<uint8_t>();
+    const std::string_view bytes = in.take_bytes(size);
+    failed_ = in.failed() || kind < static_cast<uint8_t>(Event::About) || kind > static_cast<uint8_t>(Event::Last);
+    at_ = failed_ ? block_.size() : at_ + in.position();
+    return failed_ ? std::nullopt : std::optional(Item{static_cast<Event>(kind), bytes});
 }
 
 Result<std::unique_ptr<RecordingReader>> RecordingReader::open(const std::string& path) {
@@ -105,47 +147,34 @@ Result<std::unique_ptr<RecordingReader>> RecordingReader::open(const std::string
 bool RecordingReader::read_block() {
     if (at_ == size_)
         return false;
-    const auto stop = [&](const char* what) {
-        damage_ = fmt::format("byte {}: {}", at_, what);
-        block_.clear();
-        in_block_ = 0;
+    uint32_t packed = 0;
+    std::string block;
+    const bool has_head = size_ - at_ >= block_head &&
+                          pread(file_.get(), &packed, sizeof packed, static_cast<off_t>(at_)) == sizeof packed;
+    block.resize(has_head ? std::min<uint64_t>(block_head + packed, size_ - at_) : 0);
+    if (pread(file_.get(), block.data(), block.size(), static_cast<off_t>(at_)) != static_cast<ssize_t>(block.size()))
+        block.clear();
+    Result<std::string> events = unpack_block(block);
+    if (!events) {
+        damage_ = fmt::format("byte {}: {}", at_, events.error().message);
         return false;
-    };
-    uint32_t head[2] = {};
-    if (size_ - at_ < block_head || pread(file_.get(), head, block_head, static_cast<off_t>(at_)) != block_head)
-        return stop("the file ends within a block");
-    const auto [packed, whole] = head;
-    if (packed > size_ - at_ - block_head)
-        return stop("the file ends within a block");
-    if (whole > largest_block || whole / least_ratio > packed)
-        return stop("the block is damaged");
-    packed_.resize(packed);
-    if (pread(file_.get(), packed_.data(), packed, static_cast<off_t>(at_ + block_head)) !=
-        static_cast<ssize_t>(packed))
-        return stop("the file cannot be read");
-    block_.resize(whole);
-    if (ZSTD_decompress(block_.data(), whole, packed_.data(), packed) != whole)
-        return stop("the block is damaged");
-    in_block_ = 0;
-    at_ += block_head + packed;
+    }
+    block_ = *std::move(events);
+    events_ = EventCursor(block_);
+    at_ += block.size();
     return true;
 }
 
 std::optional<RecordingReader::Item> RecordingReader::next() {
-    while (in_block_ == block_.size())
-        if (!damage_.empty() || !read_block())
-            return std::nullopt;
-    ByteCursor cursor(std::string_view(block_).substr(in_block_));
-    const auto size = cursor.take<uint32_t>();
-    const auto kind = cursor.take<uint8_t>();
-    const std::string_view bytes = cursor.take_bytes(size);
-    if (cursor.failed() || kind < static_cast<uint8_t>(Event::About) || kind > static_cast<uint8_t>(Event::Last)) {
-        damage_ = fmt::format("the block before byte {} is damaged", at_);
-        in_block_ = block_.size();
-        return std::nullopt;
+    while (damage_.empty()) {
+        if (const std::optional<Item> item = events_.next())
+            return item;
+        if (events_.failed())
+            damage_ = fmt::format("the block before byte {}", at_);
+        else if (!read_block())
+            break;
     }
-    in_block_ += event_head + size;
-    return Item{static_cast<Event>(kind), bytes};
+    return std::nullopt;
 }
 
 } // namespace sonde

@@ -35,7 +35,26 @@ enum class Event : uint8_t {
     Detached,  // Sink::detached()
     Finish,    // Sink::finish(): u8 aborted
     End,       // i32 exit status, u64 errors, u64 skipped, then JSON of the accounting
-    Last = End
+    Dump,      // the last event of a flight recorder: the reason
+    Last = Dump
+};
+
+// The bytes of Event::Answer.
+std::string answer_event(std::string_view question, std::string_view answer);
+
+// Events that will become a block.
+class RecordingBlock {
+  public:
+    static constexpr size_t full_bytes = 256 << 10;
+
+    void add(Event kind, std::string_view bytes);
+    size_t size() const { return events_.size(); } // in bytes
+    // Returns the block as it is in a file, and empties it. Errors: no memory, or the events are larger than a block
+    // may be.
+    Result<std::string> pack();
+
+  private:
+    std::string events_;
 };
 
 class RecordingWriter {
@@ -47,6 +66,8 @@ class RecordingWriter {
     void add(Event kind, std::string_view bytes);
     // Writes the events that wait.
     void flush();
+    // Writes a block of RecordingBlock::pack().
+    void write(std::string_view packed);
     // Why writing failed; empty while it works.
     const std::optional<Error>& failure() const { return failure_; }
     uint64_t bytes() const { return bytes_; } // in the file
@@ -54,20 +75,39 @@ class RecordingWriter {
   private:
     RecordingWriter(Fd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
     Fd file_;
-    std::string path_, block_, packed_;
+    std::string path_;
+    RecordingBlock block_;
     uint64_t bytes_ = 0;
     std::optional<Error> failure_;
 };
+
+// Reads the events of a block that is decompressed.
+class EventCursor {
+  public:
+    struct Item {
+        Event kind;
+        std::string_view bytes; // in the block
+    };
+    EventCursor() = default;
+    explicit EventCursor(std::string_view block) : block_(block) {}
+    // Returns the next event; nothing at the end, or if the block is damaged.
+    std::optional<Item> next();
+    bool failed() const { return failed_; }
+
+  private:
+    std::string_view block_;
+    size_t at_ = 0;
+    bool failed_ = false;
+};
+// Decompresses a block of RecordingBlock::pack().
+Result<std::string> unpack_block(std::string_view packed);
 
 class RecordingReader {
   public:
     // Errors: the file cannot be read, or is not a recording.
     static Result<std::unique_ptr<RecordingReader>> open(const std::string& path);
 
-    struct Item {
-        Event kind;
-        std::string_view bytes; // valid until the next call of next()
-    };
+    using Item = EventCursor::Item; // valid until the next call of next()
     // Returns the next event; nothing at the end of the file or at damage.
     std::optional<Item> next();
     // The damage at which reading ended: "byte 1234: ..."; empty: none.
@@ -78,8 +118,8 @@ class RecordingReader {
     bool read_block();
     Fd file_;
     uint64_t size_, at_ = 0; // of the file, and the position of the next block, in bytes
-    std::string block_, packed_;
-    size_t in_block_ = 0; // position of the next event
+    std::string block_;
+    EventCursor events_; // in block_
     std::string damage_;
 };
 

@@ -113,6 +113,7 @@ class Replay {
     Sinks sinks_;
     int64_t now_ns_ = 0, real_ns_ = 0, kernel_ns_ = 0; // of the last look
     bool finished_ = false, ended_ = false;
+    std::string why_;      // of a flight recorder's dump
     Result<void> failure_; // the first one of a sink
     Accounting accounting_;
     int status_ = exit_lossy;
@@ -244,6 +245,11 @@ bool Replay::apply(const RecordingReader::Item& item) {
         return finished_ = true;
     case Event::End:
         return end(item.bytes);
+    case Event::Dump:
+        why_ = item.bytes;
+        failure_ = finish();
+        status_ = 0;
+        return finished_ = ended_ = true;
     }
     return false;
 }
@@ -261,6 +267,8 @@ void Replay::say_end() {
                  "of {}",
                  file_, time),
              Weight::Answer);
+    if (!why_.empty())
+        say(fmt::format("{} was dumped at {}: {}", file_, time, why_));
     if (symbols_->missing())
         warn(fmt::format("{} addresses have no name in the recording", symbols_->missing()), Weight::Answer);
 }
