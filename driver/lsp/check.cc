@@ -18,8 +18,8 @@
 #include "base/diag.h"
 #include "driver/foreign.h"
 #include "driver/lsp/fixes.h"
-#include "driver/lsp/worker.h"
 #include "driver/memory_left.h"
+#include "driver/rpc/worker.h"
 #include "frontend/hir/hir.h"
 #include "frontend/sema/sema.h"
 
@@ -163,7 +163,7 @@ void run_passes(Script& script, Places& places, Json& out) {
 
 Json check(const Document& document, const Setting& setting) {
     Json out = {{"diagnostics", Json::array()}, {"types", Json::object()}};
-    const CapturedErrors said;
+    const rpc::CapturedErrors said;
     if (Result<void> enough = check_memory(); !enough)
         return failed_check(enough.error().message);
     Result<std::unique_ptr<Script>> script = open_script(document, setting);
