@@ -18,6 +18,7 @@ enum class ErrorCode : int {
     MethodNotFound = -32601,
     InvalidParams = -32602,
     InternalError = -32603,
+    ResourceNotFound = -32002, // of MCP
     // Of LSP.
     ServerNotInitialized = -32002,
     RequestCancelled = -32800,
