@@ -35,9 +35,11 @@
 #include "codegen/give_back.h"
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
+#include "driver/confine.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
 #include "driver/lsp/server.h"
+#include "driver/mcp/server.h"
 #include "driver/memory_left.h"
 #include "driver/options.h"
 #include "driver/origin_folder.h"
@@ -102,8 +104,8 @@ void print_trees(const Translation& t) {
         fmt::print("# file {}\n{}", t.sources.name(file->id), ast::parse_listing(*file));
 }
 
-// Runs the passes up to -p, and returns the exit status.
-int translate(const Options& options) {
+// Runs the passes up to -p, and returns the exit status. `policies` confine the script; empty: nothing does.
+int translate(const Options& options, const Policies& policies) {
     const Translate& translate = options.translate;
     const std::optional<plan::Origin>& origin = options.driver.origin;
     set_warnings_off(translate.warnings_off);
@@ -126,7 +128,7 @@ int translate(const Options& options) {
     if (Result<void> parsed = parse(t, options, *std::move(texts)); !parsed)
         return fail(parsed.error());
     if (is_listing(options))
-        return list(t, options);
+        return list(t, options, policies);
     if (t.diags.has_errors())
         return explain_foreign(t, options) ? exit_failure : (t.diags.say_held(), t.report(), say_failed(1));
     for (const ast::File* file : t.files)
@@ -148,6 +150,8 @@ int translate(const Options& options) {
     progress.reset();
     if (!t.report() || !program)
         return say_failed(2);
+    if (Result<void> permitted = confine(*program, t.sources, policies); !permitted)
+        return fail(permitted.error()), say_failed(2);
     if (options.driver.dump == "hir")
         fmt::print("{}", hir::dump(*program));
     else if (options.driver.last_pass == 2 && options.driver.dump.empty())
@@ -237,17 +241,23 @@ int run(int argc, char** argv) {
         return print_completions({argv + 2, argv + argc});
     if (argc > 1 && (std::string_view(argv[1]) == "lsp" || std::string_view(argv[1]) == "--language-server"))
         return lsp::serve({argv + 2, argv + argc});
+    if (argc > 1 && std::string_view(argv[1]) == "mcp")
+        return mcp::serve({argv + 2, argv + argc});
     std::variant<Options, int> read = read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;
     const Options& options = std::get<Options>(read);
+    const Result<Policies> policies = read_confinement(options);
+    if (!policies)
+        return fail(policies.error());
     if (!options.driver.from.empty())
         return print_foreign(options);
     if (!options.driver.replay.empty())
         return show_recording(options);
     if (Result<void> enough = check_memory(); !enough)
         return fail(enough.error());
-    return options.driver.saved_plan.empty() || options.driver.relink ? translate(options) : run_saved(options);
+    return options.driver.saved_plan.empty() || options.driver.relink ? translate(options, *policies)
+                                                                      : run_saved(options);
 }
 
 // `reason` is an errno, or 0 if the error is unknown.

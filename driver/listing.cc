@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/terminal_text.h"
+#include "driver/confine.h"
 #include "driver/discovery.h"
 #include "driver/foreign.h"
 #include "driver/pass.h"
@@ -52,7 +53,7 @@ std::vector<ast::ProbePoint*> read_points(Translation& t, const std::string& tex
 }
 
 // -l, -L
-int list_points(Translation& t, const Options& options) {
+int list_points(Translation& t, const Options& options, const Policies& policies) {
     const std::vector<ast::ProbePoint*> points = read_points(t, options.driver.list_point);
     t.diags.say_held();
     if (t.diags.has_errors() && explain_foreign_points(t, options))
@@ -64,20 +65,26 @@ int list_points(Translation& t, const Options& options) {
         sonde::list_points(points, options.driver.list_variables, t.files, *t.library, t.env, t.arena, t.diags);
     progress.reset();
     t.report();
+    if (const size_t hidden = std::erase_if(lines, [&](const auto& line) { return !is_listed(line, policies); }))
+        warn(fmt::format("{} points are hidden by the policy", hidden));
     print_lines(lines, options.session.raw);
     return lines.empty() ? exit_failure : 0;
 }
 
 // --why
-int explain_why(Translation& t, const Options& options) {
+int explain_why(Translation& t, const Options& options, const Policies& policies) {
     FileId variable_file = t.sources.add("<variable>", options.driver.why);
     FileId point_file = t.sources.add("<point>", options.translate.positional[0]);
     const ast::TargetExpr* variable = parse_target(variable_file, t.sources, t.parse_options, t.arena, t.diags);
     std::vector<ast::ProbePoint*> points = parse_probe_points(point_file, t.sources, t.parse_options, t.arena, t.diags);
     std::vector<std::string> lines;
-    if (!t.diags.has_errors())
-        lines = explain_variable(*variable, resolve_listing(points, *t.library, t.env, t.arena, t.diags), t.arena,
-                                 t.env, t.diags);
+    if (!t.diags.has_errors()) {
+        const std::vector<ResolvedPoint> resolved = resolve_listing(points, *t.library, t.env, t.arena, t.diags);
+        for (const ResolvedPoint& one : resolved)
+            if (const std::string why = why_refused(one.kind, one.point, policies); !why.empty())
+                return say_error(why), exit_failure;
+        lines = explain_variable(*variable, resolved, t.arena, t.env, t.diags);
+    }
     if (!t.report())
         return exit_failure;
     print_lines(lines, options.session.raw);
@@ -102,7 +109,7 @@ bool is_listing(const Options& options) {
     return options.driver.list || options.driver.inventory != Inventory::None || !options.driver.why.empty();
 }
 
-int list(Translation& t, const Options& options) {
+int list(Translation& t, const Options& options, const Policies& policies) {
     t.diags.say_held();
     if (options.driver.list && options.driver.list_point.starts_with('-'))
         return say_error(fmt::format(
@@ -113,9 +120,17 @@ int list(Translation& t, const Options& options) {
         warn("-o has no effect on a listing, which goes to standard output");
     if (options.session.output.format != OutputFormat::Text)
         warn("--format has no effect on a listing, which is text");
+    if (options.driver.list && is_discovery(t, options)) {
+        if (limits_points(policies))
+            return say_error("a search for a word is not possible, because the policy limits probe points; give a "
+                             "pattern, as in `process(\"/srv/shop\").function(\"*order*\")`"),
+                   exit_failure;
+        return discover(t, options);
+    }
     if (options.driver.list)
-        return is_discovery(t, options) ? discover(t, options) : list_points(t, options);
-    return options.driver.inventory != Inventory::None ? print_inventory(t, options) : explain_why(t, options);
+        return list_points(t, options, policies);
+    return options.driver.inventory != Inventory::None ? print_inventory(t, options)
+                                                       : explain_why(t, options, policies);
 }
 
 } // namespace sonde

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "driver/commands.h"
 #include "driver/option_readers.h"
 
 namespace sonde {
@@ -167,10 +168,9 @@ std::string describe_options() {
                       "  sonde [OPTIONS] FILE [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -e SCRIPT [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -l|-L POINT\n"
-                      "  sonde --why VARIABLE POINT\n"
-                      "  sonde record -o FILE [TOOL] [OPTIONS]\n"
-                      "  sonde replay FILE [OPTIONS]\n"
-                      "  sonde lsp [OPTIONS]\n";
+                      "  sonde --why VARIABLE POINT\n";
+    for (const Command& command : commands)
+        out += fmt::format("  sonde {} {}\n", command.name, command.arguments);
     for (const auto& [topic, title] : topics) {
         out += fmt::format("\n{}:\n", title);
         for (const OptionRow& row : rows)

@@ -55,6 +55,8 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     hooks.armed = [&] {
         drop_privileges(given);
         armed();
+        if (const int ready = options.driver.ready_descriptor; ready >= 0)
+            static_cast<void>(write(ready, "", 1));
         tell_manager(fmt::format("READY=1\nSTATUS=tracing: {} probe points", given.rows.size()));
     };
     Watchdog watchdog;

@@ -3,8 +3,8 @@
 //   sonde_embed OUTPUT SCRIPT...
 //
 // Each file of the tapset is stored with the names that it declares, so sonde does not have to search for names when it
-// starts. Scripts in a folder `tools` go into the table of tools. A page of the documentation becomes the reference of
-// the language.
+// starts. Scripts in a folder `tools` go into the table of tools, and pages of the documentation into that of
+// documents.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,8 +39,8 @@ std::string list(std::string name, const std::vector<std::string_view>& declared
 int main(int argc, char** argv) {
     std::vector<std::filesystem::path> paths(argv + std::min(argc, 2), argv + argc);
     std::sort(paths.begin(), paths.end());
-    std::string arrays, table, tools, reference = "\"\"";
-    size_t tool_count = 0, file_count = 0;
+    std::string arrays, table, tools, documents, reference = "\"\"";
+    size_t tool_count = 0, file_count = 0, document_count = 0;
     Sources sources;
     for (size_t i = 0; i < paths.size(); i++) {
         Result<std::string> text = read_file(paths[i]);
@@ -50,8 +50,11 @@ int main(int argc, char** argv) {
         }
         arrays += fmt::format("constexpr unsigned char text_{}[] = {{{}0}};\n", i, bytes(*text));
         std::string embedded = fmt::format("{{reinterpret_cast<const char*>(text_{}), sizeof text_{} - 1}}", i, i);
-        if (paths[i].extension() == ".md") {
-            reference = embedded;
+        if (paths[i].extension() == ".md" || paths[i].extension() == ".txt") {
+            if (paths[i].filename() == "reference.md")
+                reference = embedded;
+            documents += fmt::format("    {{\"{}\", {}}},\n", paths[i].filename().string(), embedded);
+            document_count++;
             continue;
         }
         if (paths[i].parent_path().filename() == "tools") {
@@ -76,8 +79,11 @@ int main(int argc, char** argv) {
                     "std::span<const ToolFile> tool_files() {{\n"
                     "    static const std::array<ToolFile, {}> files = {{{{\n{}    }}}};\n"
                     "    return files;\n}}\n\n"
+                    "std::span<const DocumentFile> document_files() {{\n"
+                    "    static const std::array<DocumentFile, {}> files = {{{{\n{}    }}}};\n"
+                    "    return files;\n}}\n\n"
                     "std::string_view reference_text() {{ return {}; }}\n\n}} // namespace sonde\n",
-                    arrays, file_count, table, tool_count, tools, reference);
+                    arrays, file_count, table, tool_count, tools, document_count, documents, reference);
     Result<void> written = argc > 1 ? write_file(argv[1], out) : Error("usage: sonde_embed OUTPUT SCRIPT...");
     if (!written)
         fmt::print(stderr, "sonde_embed: {}\n", written.error().message);

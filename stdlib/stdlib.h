@@ -1,5 +1,5 @@
-// The tapset and the tools that are built into the binary: scripts in sonde's own language (stdlib/*.stp,
-// stdlib/tools/*.stp).
+// The files that are built into the binary: the tapset and the tools, which are scripts in sonde's own language
+// (stdlib/*.stp, stdlib/tools/*.stp), and pages of the documentation.
 #pragma once
 
 #include <span>
@@ -25,6 +25,15 @@ struct ToolFile {
 
 // All tools, sorted by name.
 std::span<const ToolFile> tool_files();
+
+// A page of the documentation, docs/NAME.
+struct DocumentFile {
+    std::string_view name; // "reference.md"
+    std::string_view text;
+};
+
+// The pages about using sonde, sorted by name.
+std::span<const DocumentFile> document_files();
 
 // docs/reference.md: the language on one page.
 std::string_view reference_text();

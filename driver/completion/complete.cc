@@ -20,6 +20,7 @@
 
 #include "arch/architecture.h"
 #include "base/processes.h"
+#include "driver/commands.h"
 #include "driver/completion/point_completions.h"
 #include "driver/completion/shell_line.h"
 #include "driver/option_table.h"
@@ -360,13 +361,9 @@ Answer complete_argument(const Request& request) {
     if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});
-        constexpr std::pair<const char*, const char*> commands[] = {
-            {"lsp", "serve an editor (language server)"},
-            {"record", "run a tool or a script, and keep what it shows in a file"},
-            {"replay", "show a recording with other formats and pictures"}};
-        for (const auto& [name, help] : commands)
-            if (!asks_help && std::string_view(name).starts_with(request.line.word))
-                out.words.push_back({name, help, true});
+        for (const Command& command : commands)
+            if (!asks_help && std::string_view(command.name).starts_with(request.line.word))
+                out.words.push_back({command.name, command.help, true});
         for (const ToolFile& tool : tool_files())
             if (tool.name.starts_with(request.line.word))
                 out.words.push_back({std::string(tool.name), read_tool_head(tool.text).title, true});

@@ -16,10 +16,11 @@
 #include <fmt/ranges.h>
 
 #include "base/diag.h"
+#include "driver/confine.h"
 #include "driver/foreign.h"
 #include "driver/lsp/fixes.h"
-#include "driver/lsp/worker.h"
 #include "driver/memory_left.h"
+#include "driver/rpc/worker.h"
 #include "frontend/hir/hir.h"
 #include "frontend/sema/sema.h"
 
@@ -128,6 +129,34 @@ Json types_of(const hir::Program& program, const Script& script) {
     return out;
 }
 
+constexpr size_t most_points = 100;
+
+void add_points(const hir::Program& program, Json& out) {
+    size_t count = 0;
+    out["points"] = Json::array();
+    for (const hir::Handler* handler : program.handlers)
+        for (const plan::Point& point : handler->points)
+            if (count++ < most_points)
+                out["points"].push_back(point.pp);
+    out["point_count"] = count;
+}
+
+// --confine
+void add_refusals(const hir::Program& program, const Script& script, Places& places, Json& diagnostics) {
+    const Result<Policies> policies = read_confinement(script.options);
+    if (!policies)
+        return diagnostics.push_back(plain_message(error_severity, policies.error().message));
+    if (policies->empty())
+        return;
+    for (const Refusal& refusal : find_refusals(program, script.t.sources, *policies)) {
+        Json one = plain_message(error_severity, refusal.message);
+        one["code"] = "not-permitted";
+        if (places.is_in_document(refusal.range))
+            one["range"] = places.range(refusal.range);
+        diagnostics.push_back(std::move(one));
+    }
+}
+
 // Passes 1 and 2, as main() runs them.
 void run_passes(Script& script, Places& places, Json& out) {
     Translation& t = script.t;
@@ -152,8 +181,11 @@ void run_passes(Script& script, Places& places, Json& out) {
     }
     t.diags.say_held();
     if (!t.diags.has_errors())
-        if (const hir::Program* program = analyze(t.files, *t.library, t.env, options.translate, t.arena, t.diags))
+        if (const hir::Program* program = analyze(t.files, *t.library, t.env, options.translate, t.arena, t.diags)) {
             out["types"] = types_of(*program, script);
+            add_points(*program, out);
+            add_refusals(*program, script, places, diagnostics);
+        }
     report(t.diags);
     for (const std::string& refused : t.env.refused_debug_information())
         diagnostics.push_back(plain_message(warning_severity, refused));
@@ -163,7 +195,7 @@ void run_passes(Script& script, Places& places, Json& out) {
 
 Json check(const Document& document, const Setting& setting) {
     Json out = {{"diagnostics", Json::array()}, {"types", Json::object()}};
-    const CapturedErrors said;
+    const rpc::CapturedErrors said;
     if (Result<void> enough = check_memory(); !enough)
         return failed_check(enough.error().message);
     Result<std::unique_ptr<Script>> script = open_script(document, setting);

@@ -1,39 +1,8 @@
 #include "driver/lsp/protocol.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace sonde::lsp {
-
-Json make_response(const Json& id, const Answer& answer) {
-    Json out = {{"jsonrpc", "2.0"}, {"id", id}};
-    if (const Failure* failure = std::get_if<Failure>(&answer))
-        out["error"] = {{"code", static_cast<int>(failure->code)}, {"message", failure->message}};
-    else
-        out["result"] = std::get<Json>(answer);
-    return out;
-}
-
-Json make_notification(std::string_view method, Json params) {
-    return {{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}};
-}
-
-const Json* find_member(const Json& value, std::string_view name) {
-    if (!value.is_object())
-        return nullptr;
-    const auto found = value.find(std::string(name));
-    return found == value.end() ? nullptr : &*found;
-}
-
-std::optional<std::string> text_member(const Json& value, std::string_view name) {
-    const Json* member = find_member(value, name);
-    return member && member->is_string() ? std::optional(member->get<std::string>()) : std::nullopt;
-}
-
-std::optional<int64_t> number_member(const Json& value, std::string_view name) {
-    const Json* member = find_member(value, name);
-    return member && member->is_number_integer() ? std::optional(member->get<int64_t>()) : std::nullopt;
-}
 
 std::optional<Position> read_position(const Json& value) {
     const std::optional<int64_t> line = number_member(value, "line"), character = number_member(value, "character");

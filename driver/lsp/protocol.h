@@ -1,43 +1,21 @@
-// JSON-RPC messages, and the reading of their members. A client can send anything, so no function here assumes the type
-// of a value.
+// The positions of the protocol, and the names of JSON-RPC that all files here use.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <variant>
 
 #include "driver/lsp/text.h"
-#include "runtime/text/json.h"
+#include "driver/rpc/message.h"
 
 namespace sonde::lsp {
 
-enum class ErrorCode : int {
-    ParseError = -32700,
-    InvalidRequest = -32600,
-    MethodNotFound = -32601,
-    InvalidParams = -32602,
-    InternalError = -32603,
-    ServerNotInitialized = -32002,
-    RequestCancelled = -32800,
-    RequestFailed = -32803,
-};
-
-struct Failure {
-    ErrorCode code;
-    std::string message;
-};
-// The answer to a request: its result, or why it has none.
-using Answer = std::variant<Json, Failure>;
-
-Json make_response(const Json& id, const Answer& answer);
-Json make_notification(std::string_view method, Json params);
-
-// Returns the member of an object. Null: there is none, or the value is not an object.
-const Json* find_member(const Json& value, std::string_view name);
-std::optional<std::string> text_member(const Json& value, std::string_view name);
-std::optional<int64_t> number_member(const Json& value, std::string_view name);
+using rpc::Answer;
+using rpc::ErrorCode;
+using rpc::Failure;
+using rpc::find_member;
+using rpc::make_notification;
+using rpc::make_response;
+using rpc::number_member;
+using rpc::text_member;
 
 std::optional<Position> read_position(const Json& value);
 struct Span {

@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "base/fd.h"
-#include "driver/lsp/worker.h"
+#include "driver/rpc/worker.h"
 #include "frontend/parse/parser.h"
 #include "frontend/sema/sema.h"
 #include "runtime/text/messages.h"
@@ -67,7 +67,7 @@ Result<Options> read_options(const std::vector<std::string>& words, const std::s
     std::vector<char*> argv;
     for (std::string& word : line)
         argv.push_back(word.data());
-    const CapturedErrors said;
+    const rpc::CapturedErrors said;
     std::variant<Options, int> read = read_command_line(static_cast<int>(argv.size()), argv.data());
     Options* options = std::get_if<Options>(&read);
     if (!options) {

@@ -35,8 +35,9 @@
 #include "driver/lsp/frames.h"
 #include "driver/lsp/protocol.h"
 #include "driver/lsp/script.h"
-#include "driver/lsp/worker.h"
 #include "driver/pass.h"
+#include "driver/rpc/message.h"
+#include "driver/rpc/worker.h"
 
 namespace sonde::lsp {
 namespace {
@@ -56,13 +57,13 @@ struct Job {
     const Feature* feature;
     std::string uri;
     Json params;
-    std::optional<Worker> worker;
+    std::optional<rpc::Worker> worker;
 };
 
 // The checks of a document.
 struct Checks {
     std::optional<Clock::time_point> due;
-    std::optional<Worker> worker;
+    std::optional<rpc::Worker> worker;
     Clock::time_point begin;
     uint64_t edits = 0; // of the text that the worker checks
 };
@@ -114,7 +115,7 @@ class Server {
     Documents documents_;
     std::map<std::string, Checks> checks_;
     std::list<Job> jobs_;
-    std::optional<Worker> inventory_; // reads the names of the library
+    std::optional<rpc::Worker> inventory_; // reads the names of the library
 };
 
 // ---- input ----------------------------------------------------------------------------------------------------------
@@ -144,19 +145,15 @@ void Server::handle_message(const std::string& body) {
     const Json message = Json::parse(body, nullptr, false);
     if (message.is_discarded())
         return fail(nullptr, ErrorCode::ParseError, "expected JSON");
-    const std::optional<std::string> method = text_member(message, "method");
-    const Json* id = find_member(message, "id");
-    const bool is_id_valid = !id || id->is_string() || id->is_number_integer();
-    if (!method && id && (find_member(message, "result") || find_member(message, "error")))
-        return; // a response: the server has asked nothing
-    if (!method || !is_id_valid)
-        return fail(id && is_id_valid ? *id : Json(), ErrorCode::InvalidRequest,
-                    "expected an object with a `method`, and an `id` that is a number or a string");
-    const Json* params = find_member(message, "params");
-    if (id)
-        handle_request(*id, *method, params ? *params : Json());
-    else
-        handle_notification(*method, params ? *params : Json());
+    const auto read = rpc::read_message(message);
+    if (const auto* bad = std::get_if<rpc::BadMessage>(&read))
+        return send(make_response(bad->id, bad->failure));
+    if (const auto* call = std::get_if<rpc::Call>(&read)) {
+        if (call->is_request())
+            handle_request(call->id, call->method, call->params);
+        else
+            handle_notification(call->method, call->params);
+    }
 }
 
 void Server::handle_request(const Json& id, const std::string& method, const Json& params) {
@@ -213,7 +210,7 @@ void Server::handle_notification(const std::string& method, const Json& params) 
 // Reads the options in a worker, because some of them, such as limits, have an effect at once. Returns the error, or
 // "".
 std::string find_wrong_options(const std::vector<std::string>& words) {
-    Result<Worker> worker = Worker::start([&] {
+    Result<rpc::Worker> worker = rpc::Worker::start([&] {
         const Result<Options> options = read_options(words, "/script.stp");
         return options ? std::string() : options.error().message;
     });
@@ -248,7 +245,7 @@ Answer Server::initialize(const Json& params) {
         std::filesystem::current_path(path, ignored);
     parent_ = number_member(params, "processId").value_or(0);
     state_ = State::Ready;
-    if (Result<Worker> worker = Worker::start([&] { return json_text(read_inventory(setting_)); }))
+    if (Result<rpc::Worker> worker = rpc::Worker::start([&] { return json_text(read_inventory(setting_)); }))
         inventory_.emplace(*std::move(worker));
     return Json{{"capabilities", capabilities()}, {"serverInfo", {{"name", "sonde"}, {"version", SONDE_VERSION}}}};
 }
@@ -301,7 +298,7 @@ void Server::begin_checks() {
         const Document& document = *documents_.find(uri);
         checks.edits = document.edits;
         checks.begin = now;
-        Result<Worker> worker = Worker::start([&] { return json_text(check(document, setting_)); });
+        Result<rpc::Worker> worker = rpc::Worker::start([&] { return json_text(check(document, setting_)); });
         if (worker)
             checks.worker.emplace(*std::move(worker));
         else
@@ -333,9 +330,10 @@ void Server::begin_jobs() {
         const auto next = std::next(job);
         if (!job->worker) {
             const Document* document = documents_.find(job->uri);
-            Result<Worker> worker = !document ? Result<Worker>(Error("the document was closed")) : Worker::start([&] {
-                return json_text(make_response(job->id, job->feature->answer({*document, job->params, setting_})));
-            });
+            Result<rpc::Worker> worker =
+                !document ? Result<rpc::Worker>(Error("the document was closed")) : rpc::Worker::start([&] {
+                    return json_text(make_response(job->id, job->feature->answer({*document, job->params, setting_})));
+                });
             if (worker) {
                 job->worker.emplace(*std::move(worker));
             } else {

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-namespace sonde::lsp {
+namespace sonde::rpc {
 
 class Worker {
   public:
@@ -51,4 +51,4 @@ class CapturedErrors {
     Fd file_, before_;
 };
 
-} // namespace sonde::lsp
+} // namespace sonde::rpc

@@ -1,4 +1,4 @@
-#include "driver/lsp/worker.h"
+#include "driver/rpc/worker.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-namespace sonde::lsp {
+namespace sonde::rpc {
 namespace {
 
 // Out of memory, the kernel should end the child, not the server.
@@ -108,4 +108,4 @@ std::string CapturedErrors::text() const {
     return all ? *std::move(all) : "";
 }
 
-} // namespace sonde::lsp
+} // namespace sonde::rpc
