@@ -306,12 +306,25 @@ std::string check_work(const Options& o) {
 
 // A replay has sinks, but no script and no session.
 std::string check_recordings(const Options& o, const Words& words) {
-    constexpr std::string_view fit[] = {"--replay",       "-o",        "-S",
-                                        "--format",       "--raw",     "--color",
-                                        "--flame",        "--folded",  "--flame-against",
-                                        "--timeline",     "--heatmap", "--pprof",
-                                        "--report",       "-w",        "--output-buffer",
-                                        "--pprof-header", "--tls-ca",  "--no-global-var-display"};
+    constexpr std::string_view fit[] = {"--live",
+                                        "--replay",
+                                        "-o",
+                                        "-S",
+                                        "--format",
+                                        "--raw",
+                                        "--color",
+                                        "--flame",
+                                        "--folded",
+                                        "--flame-against",
+                                        "--timeline",
+                                        "--heatmap",
+                                        "--pprof",
+                                        "--report",
+                                        "-w",
+                                        "--output-buffer",
+                                        "--pprof-header",
+                                        "--tls-ca",
+                                        "--no-global-var-display"};
     if (o.sinks.records_hits && o.sinks.record.empty())
         return "--record-hits needs --record FILE";
     if (o.sinks.flight.is_wanted && o.sinks.record.empty())

@@ -63,8 +63,9 @@ Result<std::vector<std::string>> expand_recording(const std::vector<std::string>
 
 int show_recording(const Options& options) {
     set_warnings_off(options.translate.warnings_off);
-    const Result<int> status =
-        replay(options.driver.replay, options.session.output, options.session.raw, sink_maker(options));
+    const ReplayOptions how{options.session.output, options.session.raw,
+                            options.sinks.live_s ? Pace::Live : Pace::Fast};
+    const Result<int> status = replay(options.driver.replay, how, sink_maker(options));
     if (!status)
         return say_error(status.error().message), exit_failure;
     return *status;

@@ -79,9 +79,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         (*file)->flush();
     }
     for (const OutputFormat format : {OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv}) {
-        OutputFile output;
-        output.path = "/dev/null";
-        static_cast<void>(replay(path, output, false, [format](SessionData& session, Output& out) {
+        ReplayOptions options;
+        options.output.path = "/dev/null";
+        static_cast<void>(replay(path, options, [format](SessionData& session, Output& out) {
             PrintSettings settings;
             settings.format = format;
             return make_print_sinks(session, out, settings);

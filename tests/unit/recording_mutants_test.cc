@@ -69,9 +69,9 @@ class RecordingMutants : public testing::Test {
         }
         std::vector<int> out;
         for (const OutputFormat format : {OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv}) {
-            OutputFile output;
-            output.path = "/dev/null";
-            const Result<int> status = replay(path(), output, false, [format](SessionData& data, Output& to) {
+            ReplayOptions options;
+            options.output.path = "/dev/null";
+            const Result<int> status = replay(path(), options, [format](SessionData& data, Output& to) {
                 PrintSettings settings;
                 settings.format = format;
                 return make_print_sinks(data, to, settings);

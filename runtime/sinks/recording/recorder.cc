@@ -35,6 +35,7 @@
 #include "runtime/text/messages.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/json_lines.h"
+#include "runtime/values/printed_values.h"
 #include "runtime/values/session_data.h"
 
 namespace sonde {
@@ -85,7 +86,8 @@ class Recorder final : public Sink {
         add(Event::Start, "");
     }
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
-        if (names_addresses(data_.plan.formats[header.format]) && is_new({header.format, payload}))
+        if (const plan::Format& format = data_.plan.formats[header.format];
+            has_stacks(format) && has_new_stack(format, payload))
             lines_.print(header, payload);
         bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
         bytes_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
@@ -187,25 +189,35 @@ class Recorder final : public Sink {
                 {"command", request_.words},
                 {"script", data_.plan.script}};
     }
-    static bool names_addresses(const plan::Format& format) {
+    static bool has_stacks(const plan::Format& format) {
         return std::ranges::any_of(format.directives, [](const plan::Directive& one) {
             return one.kind == plan::Directive::Stack || one.kind == plan::Directive::Addresses;
         });
     }
-    // Whether the names of this record may have been asked for already.
-    bool is_new(const std::pair<uint32_t, std::span<const uint8_t>>& record) {
+    // Whether the record has a stack whose names may not have been asked for yet.
+    bool has_new_stack(const plan::Format& format, std::span<const uint8_t> payload) {
         if (std::exchange(edition_, data_.symbols.edition()) != data_.symbols.edition() || known_.size() > most_known)
             known_.clear();
-        std::string key(reinterpret_cast<const char*>(&record.first), sizeof record.first);
-        key.append(reinterpret_cast<const char*>(record.second.data()), record.second.size());
-        return known_.insert(std::move(key)).second;
+        bool out = false;
+        read_values(format, payload, [&](PrintedValue& value) {
+            const plan::Directive& d = *value.directive;
+            if (d.kind != plan::Directive::Stack && d.kind != plan::Directive::Addresses)
+                return;
+            std::string stack(1, d.conversion);
+            add_number(stack, value.process);
+            stack += value.text;
+            for (const uint64_t word : value.words)
+                add_number(stack, word);
+            out = known_.insert(std::move(stack)).second || out;
+        });
+        return out;
     }
     void look(int64_t now, bool handlers_follow);
     void add_memory(std::string& out);
     void add_array(std::string& out, size_t index);
     void ask_names(size_t index, const std::vector<ArrayElement>& changed);
 
-    static constexpr size_t most_known = 1 << 16;
+    static constexpr size_t most_known = 1 << 14;
     SessionData& data_;
     const RecordingRequest request_;
     std::unique_ptr<RecordingWriter> file_; // null with --flight
@@ -216,8 +228,8 @@ class Recorder final : public Sink {
     AskedSymbols symbols_;
     JsonLines lines_; // asks whatever any format asks
     std::string bytes_, memory_;
-    std::vector<SeenElements> arrays_; // by global
-    std::unordered_set<std::string> known_;
+    std::vector<SeenElements> arrays_;      // by global
+    std::unordered_set<std::string> known_; // stacks
     uint64_t edition_ = 0, events_ = 0;
     int64_t early_look_ns_ = 0, look_ns_ = 0; // when to look again: before handlers, and otherwise
     int64_t block_ns_ = 0;                    // when the block began

@@ -2,18 +2,25 @@
 // is never used. Each event must fit the plan.
 #include "runtime/sinks/recording/replay.h"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "arch/architecture.h"
 #include "base/byte_cursor.h"
+#include "base/clock.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/sinks/recording/kept_symbols.h"
 #include "runtime/sinks/recording/recording_file.h"
@@ -55,6 +62,29 @@ class RecordedArray final : public HostArray {
     std::map<std::string, ArrayElement> elements_; // by key
 };
 
+// Notes SIGINT and SIGTERM, so that a sink can restore the terminal.
+class UntilSignal {
+  public:
+    UntilSignal() {
+        struct sigaction note{};
+        note.sa_handler = [](int) { came = 1; };
+        for (size_t i = 0; i < std::size(signals); i++)
+            sigaction(signals[i], &note, &old_[i]);
+    }
+    ~UntilSignal() {
+        for (size_t i = 0; i < std::size(signals); i++)
+            sigaction(signals[i], &old_[i], nullptr);
+    }
+    UntilSignal(const UntilSignal&) = delete;
+    UntilSignal& operator=(const UntilSignal&) = delete;
+    static bool has_come() { return came; }
+
+  private:
+    static constexpr int signals[] = {SIGINT, SIGTERM};
+    static inline volatile sig_atomic_t came = 0;
+    struct sigaction old_[std::size(signals)]{};
+};
+
 uint64_t payload_size(const plan::Plan& plan, const plan::Global& global) {
     return global.type == plan::Value::Long     ? sizeof(int64_t)
            : global.type == plan::Value::String ? plan.max_string
@@ -91,13 +121,15 @@ class Replay {
         for (const plan::Global& global : plan_.globals)
             data_.arrays.push_back(global.keys.empty() ? nullptr : std::make_unique<RecordedArray>());
     }
-    Result<int> run(const OutputFile& output, bool raw, const SinkMaker& make_sinks);
+    Result<int> run(const ReplayOptions& options, const SinkMaker& make_sinks);
 
   private:
     bool apply(const RecordingReader::Item& item);
     bool print(std::string_view bytes);
     bool text(std::string_view bytes);
     bool look(std::string_view bytes);
+    void pause(int64_t until);
+    void stop();
     bool change_array(ByteCursor& in, size_t index);
     bool end(std::string_view bytes);
     Result<void> finish();
@@ -112,7 +144,9 @@ class Replay {
     std::unique_ptr<Messages> messages_;
     Sinks sinks_;
     int64_t now_ns_ = 0, real_ns_ = 0, kernel_ns_ = 0; // of the last look
-    bool finished_ = false, ended_ = false;
+    std::optional<int64_t> offset_ns_; // now_ns() minus the recording's clock, if the pace is that of the session
+    bool is_ending_ = false;           // a sink or a signal ends the replay
+    bool is_stopped_ = false, finished_ = false, ended_ = false;
     std::string why_;      // of a flight recorder's dump
     Result<void> failure_; // the first one of a sink
     Accounting accounting_;
@@ -185,9 +219,40 @@ bool Replay::look(std::string_view bytes) {
             return false;
     if (in.failed())
         return false;
+    if (offset_ns_)
+        pause(now_ns_);
     for (const std::unique_ptr<Sink>& sink : sinks_)
-        sink->turn(now_ns_, handlers_follow);
+        is_ending_ = sink->turn(now_ns_, handlers_follow) || is_ending_;
     return true;
+}
+
+void Replay::stop() {
+    is_stopped_ = true;
+    for (const std::unique_ptr<Sink>& sink : sinks_)
+        sink->stop();
+}
+
+// Lets sinks work until a time of the recording, or until one of them or a signal ends the replay.
+void Replay::pause(int64_t until) {
+    while (!is_ending_) {
+        const int64_t now = now_ns() - *offset_ns_;
+        if (now >= until)
+            return;
+        int64_t wait = std::min<int64_t>(until - now, 50'000'000);
+        std::vector<pollfd> fds;
+        for (const std::unique_ptr<Sink>& sink : sinks_) {
+            fds.push_back({sink->fd(), POLLIN, 0});
+            wait = std::min(wait, sink->until_turn(now));
+        }
+        const timespec timeout{0, static_cast<long>(wait)};
+        ppoll(fds.data(), fds.size(), &timeout, nullptr);
+        for (size_t i = 0; i < sinks_.size(); i++)
+            if (fds[i].revents)
+                sinks_[i]->serve();
+        for (const std::unique_ptr<Sink>& sink : sinks_)
+            is_ending_ = sink->turn(now, false) || is_ending_;
+        is_ending_ = is_ending_ || UntilSignal::has_come();
+    }
 }
 
 bool Replay::end(std::string_view bytes) {
@@ -236,7 +301,8 @@ bool Replay::apply(const RecordingReader::Item& item) {
     case Event::Look:
         return look(item.bytes);
     case Event::Stop:
-        return all(&Sink::stop);
+        stop();
+        return true;
     case Event::Detached:
         return all(&Sink::detached);
     case Event::Finish:
@@ -261,7 +327,7 @@ void Replay::say_end() {
         warn(fmt::format("{} is damaged at {}: only what was recorded before is shown, up to about {}", file_,
                          reader_->damage(), time),
              Weight::Answer);
-    else if (!ended_)
+    else if (!ended_ && !is_ending_)
         warn(fmt::format(
                  "{} ends before the end of its session: sonde was killed, or could not write. Globals are those "
                  "of {}",
@@ -273,29 +339,43 @@ void Replay::say_end() {
         warn(fmt::format("{} addresses have no name in the recording", symbols_->missing()), Weight::Answer);
 }
 
-Result<int> Replay::run(const OutputFile& output, bool raw, const SinkMaker& make_sinks) {
+Result<int> Replay::run(const ReplayOptions& options, const SinkMaker& make_sinks) {
     Result<Sinks> sinks = make_sinks(data_, output_);
     if (!sinks)
         return std::move(sinks).error();
     sinks_ = *std::move(sinks);
-    if (Result<void> opened = output_.open(output); !opened)
+    if (Result<void> opened = output_.open(options.output); !opened)
         return std::move(opened).error();
     Result<std::unique_ptr<Messages>> messages =
-        Messages::start(output_.writer(), output_.is_same_file_as(STDERR_FILENO), raw);
+        Messages::start(output_.writer(), output_.is_same_file_as(STDERR_FILENO), options.raw);
     if (!messages)
         return std::move(messages).error();
     messages_ = *std::move(messages);
     for (const std::unique_ptr<Sink>& sink : sinks_)
         if (Result<void> opened = sink->open(); !opened)
             return std::move(opened).error();
-    bool fits = true;
-    while (fits && !output_.failure()) {
+    std::optional<UntilSignal> until_signal;
+    if (options.pace == Pace::Live) {
+        until_signal.emplace();
+        offset_ns_ = now_ns() - now_ns_;
+    }
+    bool fits = true, was_stopped = false;
+    while (fits && !is_ending_ && !output_.failure()) {
         const std::optional<RecordingReader::Item> item = reader_->next();
+        const bool is_last =
+            !item || item->kind == Event::Stop || item->kind == Event::Finish || item->kind == Event::Dump;
+        if (offset_ns_ && is_last && !was_stopped) {
+            pause(INT64_MAX);
+            was_stopped = true;
+            is_ending_ = false; // the end itself is shown
+        }
         if (!item)
             break;
         fits = apply(*item);
         output_.flush();
     }
+    if (!is_stopped_)
+        stop();
     if (!fits)
         warn(fmt::format("{} contradicts itself: only what was recorded before that is shown", file_), Weight::Answer);
     if (!finished_)
@@ -314,7 +394,7 @@ Result<int> Replay::run(const OutputFile& output, bool raw, const SinkMaker& mak
     messages_->finish([] { return false; });
     if (!failure_)
         return std::move(failure_).error();
-    return ended_ && fits ? status_ : exit_lossy;
+    return is_ending_ ? 0 : ended_ && fits ? status_ : exit_lossy;
 }
 
 Result<Beginning> read_beginning(RecordingReader& reader, const std::string& file) {
@@ -341,14 +421,14 @@ Result<Beginning> read_beginning(RecordingReader& reader, const std::string& fil
 
 } // namespace
 
-Result<int> replay(const std::string& file, const OutputFile& output, bool raw, const SinkMaker& make_sinks) {
+Result<int> replay(const std::string& file, const ReplayOptions& options, const SinkMaker& make_sinks) {
     Result<std::unique_ptr<RecordingReader>> reader = RecordingReader::open(file);
     if (!reader)
         return std::move(reader).error();
     Result<Beginning> beginning = read_beginning(**reader, file);
     if (!beginning)
         return std::move(beginning).error();
-    return Replay(file, *std::move(reader), *std::move(beginning)).run(output, raw, make_sinks);
+    return Replay(file, *std::move(reader), *std::move(beginning)).run(options, make_sinks);
 }
 
 } // namespace sonde
