@@ -1,8 +1,10 @@
 // The requests about a document, one file each. Each runs in a worker.
 #pragma once
 
-#include <span>
+#include <cstddef>
+#include <memory>
 #include <string_view>
+#include <variant>
 
 #include "driver/lsp/documents.h"
 #include "driver/lsp/protocol.h"
@@ -39,8 +41,14 @@ Answer answer_rename(const Request& request);
 Answer answer_semantic_tokens(const Request& request);
 Json semantic_tokens_option();
 
-// Returns the offset of `params.position`; nullopt: it is missing or wrong.
-std::optional<size_t> offset_in(const Request& request);
 Failure wrong_params(std::string_view expected);
+
+// The script of a request, and the offset of its `params.position`.
+struct ScriptPosition {
+    std::unique_ptr<Script> script;
+    size_t offset;
+};
+// Failures: the position is missing or wrong, or those of open_script().
+std::variant<ScriptPosition, Failure> open_at_position(const Request& request);
 
 } // namespace sonde::lsp
