@@ -3,8 +3,8 @@
 //
 // The author's line breaks stay, with these exceptions:
 //
-// * A block or macro body that is not on one line has its brackets on lines of their own: the closing one always, and
-//   the opening one of a declaration. After a head, `{` is at the end of the line, and `else` and `catch` follow `}`.
+// * If a block or macro body is not on one line, its closing bracket begins a line. The `{` of a declaration also does;
+//   other ones are at the end of a line. `else` and `catch` follow the `}`.
 // * Declarations begin lines.
 // * No break before `;`, the parenthesis of a call, or an operand of a unary operator.
 //

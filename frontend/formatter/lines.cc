@@ -32,7 +32,7 @@ void Lines::add_comment(std::string_view text, size_t column, size_t blanks) {
     line.old_blanks = blanks;
 }
 
-// Returns the index behind the lines from `first` on whose comments were in the same column of the old text.
+// Returns the end of the lines, from `first` on, that had their comments in one column of the old text.
 size_t Lines::end_of_run(size_t first) const {
     size_t end = first + 1;
     while (end < lines_.size() && !lines_[end].comment.empty() && !lines_[end].after_empty &&

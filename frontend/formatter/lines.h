@@ -13,8 +13,8 @@ class Lines {
     // Begins a line, which may follow an empty one. The first line of the script needs no call.
     void begin(size_t indent, bool after_empty);
     void add(size_t spaces, std::string_view text);
-    // Adds the comment that ends the line. `column` and `blanks`: where it was in the old text, and the columns before
-    // it.
+    // Adds the comment that ends the line. `column` and `blanks`: its column in the old text, and the blanks before
+    // the comment there.
     void add_comment(std::string_view text, size_t column, size_t blanks);
 
     bool is_empty() const { return lines_.size() == 1 && lines_[0].code.empty() && lines_[0].comment.empty(); }

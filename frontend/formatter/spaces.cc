@@ -19,10 +19,6 @@ bool would_merge(const Piece& left, const Piece& right) {
     return std::ranges::any_of(long_operators, [&](std::string_view one) { return one.starts_with(both); });
 }
 
-bool is_part_of_component(const Piece& piece) {
-    return piece.is_word() || piece.kind == TokenKind::Number || piece.is("*") || piece.is("**");
-}
-
 // In probe points: `process("a").function("b*").return ?, kernel.{function("c"), trace("d")} if (e)`. Blanks between
 // the parts of a component separate them, so they stay as they are.
 size_t count_spaces_in_points(const Piece& left, const Piece& right, bool is_condition) {
@@ -76,9 +72,8 @@ size_t count_spaces_in_code(const std::vector<Piece>& pieces, size_t piece, cons
     return structure.starts_item(piece) && right.blanks > 1 && in.item != Item::None ? 2 : 1;
 }
 
-} // namespace
-
-size_t count_spaces(const std::vector<Piece>& pieces, size_t piece, const Structure& structure) {
+// The same without regard to tokens that would become one.
+size_t wanted_spaces(const std::vector<Piece>& pieces, size_t piece, const Structure& structure) {
     const Piece &right = pieces[piece], &before = pieces[piece - 1], &left = structure.last_piece();
     const bool is_in_brackets = before.is("(") || before.is("[");
     if (right.is_comment())
@@ -87,15 +82,19 @@ size_t count_spaces(const std::vector<Piece>& pieces, size_t piece, const Struct
         return 0;
     if (before.is_comment())
         return 1;
-    const bool is_block = structure.frame().scope == Scope::Block;
-    if ((left.is("{") || right.is("}")) && is_block)
+    if ((left.is("{") || right.is("}")) && structure.frame().scope == Scope::Block)
         return 1;
     // `if` also is the name of a component.
     const bool is_condition = left.is_keyword("if") && !(piece >= 2 && pieces[piece - 2].is("."));
-    const size_t spaces = structure.is_in_points() && !structure.opens_block(piece)
-                              ? count_spaces_in_points(left, right, is_condition)
-                              : count_spaces_in_code(pieces, piece, structure);
-    return spaces == 0 && !right.is_glued() && would_merge(left, right) ? 1 : spaces;
+    return structure.is_in_points() && !structure.opens_block(piece) ? count_spaces_in_points(left, right, is_condition)
+                                                                     : count_spaces_in_code(pieces, piece, structure);
+}
+
+} // namespace
+
+size_t count_spaces(const std::vector<Piece>& pieces, size_t piece, const Structure& structure) {
+    const size_t wanted = wanted_spaces(pieces, piece, structure);
+    return wanted == 0 && !pieces[piece].is_glued() && would_merge(pieces[piece - 1], pieces[piece]) ? 1 : wanted;
 }
 
 } // namespace sonde

@@ -106,7 +106,7 @@ bool Structure::begins_declaration(size_t token) const {
     if (before.is_keyword("private") || before.is_keyword("function") || before.is_keyword("probe"))
         return false;
     return !is_one_of(before.kind == TokenKind::Operator ? before.text : "", {".", "->", ",", "=", "+="}) &&
-           !(is_in_points() && pieces_[token].is_glued());
+           !(is_in_points() && pieces_[token].is_glued() && is_part_of_component(before));
 }
 
 // Whether a statement ends before the token. `;` is optional, so this is the case where an operand ends and the token
@@ -240,7 +240,8 @@ size_t Structure::indent(size_t token, bool is_comment, size_t source_indent) co
 size_t Structure::group_indent(size_t source_indent) const {
     const Frame& in = frame();
     if (in.is_deep && source_indent < in.source_indent)
-        return in.line_indent + std::max(source_indent, in.line_source_indent + step) - in.line_source_indent;
+        return std::min(in.indent,
+                        in.line_indent + std::max(source_indent, in.line_source_indent + step) - in.line_source_indent);
     const bool is_argument = last_piece().is(",") || last_piece().is("(") || last_piece().is("[");
     return in.indent + (is_argument ? 0 : std::max(source_indent, in.source_indent) - in.source_indent);
 }

@@ -1,5 +1,6 @@
-// What the formatter knows at each token: the open brackets, the statement or declaration that the token belongs to,
-// and the heads (`if (...)`, `else`) whose bodies have no braces.
+// The state of the formatter at a token: the open brackets, the statement or declaration around the token, and the
+// heads
+// (`if (...)`, `else`) whose bodies have no braces.
 //
 // This is not the parser. It sees the text before the preprocessor, with macros and all branches of conditionals. So it
 // must accept any sequence of tokens, and where it is wrong about the meaning, only the layout suffers. It has no
@@ -94,7 +95,7 @@ class Structure {
     // A conditional around whole statements or declarations. Its `%(`, `%:` and `%)` begin lines at column 0.
     bool is_directive(size_t token) const;
 
-    // Takes the next token. `line_indent`: of the line where it now is; `column`: behind the token; `is_hanging`: the
+    // Takes the next token. `line_indent`: of its line in the result; `column`: behind the token; `is_hanging`: the
     // next piece begins a line.
     void take(size_t token, size_t line_indent, size_t column, bool is_hanging);
 
