@@ -35,6 +35,7 @@
 #include "codegen/give_back.h"
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
+#include "driver/fmt_command.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
 #include "driver/lsp/server.h"
@@ -236,6 +237,8 @@ int run(int argc, char** argv) {
         return print_completions({argv + 2, argv + argc});
     if (argc > 1 && (std::string_view(argv[1]) == "lsp" || std::string_view(argv[1]) == "--language-server"))
         return lsp::serve({argv + 2, argv + argc});
+    if (argc > 1 && std::string_view(argv[1]) == "fmt")
+        return run_fmt({argv + 2, argv + argc});
     std::variant<Options, int> read = read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;

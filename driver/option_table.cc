@@ -168,6 +168,7 @@ std::string describe_options() {
                       "  sonde [OPTIONS] -e SCRIPT [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -l|-L POINT\n"
                       "  sonde --why VARIABLE POINT\n"
+                      "  sonde fmt [--check] [FILE...]\n"
                       "  sonde lsp [OPTIONS]\n";
     for (const auto& [topic, title] : topics) {
         out += fmt::format("\n{}:\n", title);

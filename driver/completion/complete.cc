@@ -311,6 +311,11 @@ Answer complete_option(const Request& request) {
     };
     if (const size_t equals = text.find('='); text.starts_with("--") && equals != std::string::npos)
         return complete_joined_value(request, equals);
+    if (!request.words.empty() && request.words[0] == "fmt") {
+        offer("--check", "change nothing, and print the names of files that are not formatted");
+        offer("--help", "explain the command");
+        return out;
+    }
     if (!request.tool.empty()) {
         const ToolHead head = read_tool_head(find_tool(request.tool));
         for (const ToolOption& option : head.options) {
@@ -360,6 +365,8 @@ Answer complete_argument(const Request& request) {
     if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});
+        if (!asks_help && std::string_view("fmt").starts_with(request.line.word))
+            out.words.push_back({"fmt", "format scripts", true});
         if (!asks_help && std::string_view("lsp").starts_with(request.line.word))
             out.words.push_back({"lsp", "serve an editor (language server)", true});
         for (const ToolFile& tool : tool_files())
