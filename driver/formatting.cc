@@ -1,8 +1,8 @@
 // A script is parsed before its formatting, because the formatter knows no grammar. It is also parsed after it, because
 // some blanks have a meaning: `foo*bar` is one component of a probe point, and `foo *bar` is not.
 //
-// The arguments of the script are unknown. `$1` can be a number, as in `timer.ms($1)`, or a name, as in `probe $1`. So
-// both are tried.
+// The arguments of the script are unknown. `$1` can be a number, as in `timer.ms($1)`, a name, as in `probe $1`, or a
+// string, as in `printf($1)`. So all of these are tried.
 #include "driver/formatting.h"
 
 #include <sys/utsname.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr size_t max_tried_arguments = 16;
 constexpr size_t max_argument = 999;
-constexpr const char *number_argument = "1", *name_argument = "x";
+constexpr const char* tried_arguments[] = {"1", "x", "\"x\""};
 
 class Checker {
   public:
@@ -98,16 +98,20 @@ void Checker::choose_arguments(FileId file) {
                 used.insert(token.missing);
         }
     }
-    options_.args.assign(last, number_argument);
+    options_.args.assign(last, tried_arguments[0]);
     size_t mistakes = used.empty() ? 0 : count_mistakes(file), tried = 0;
     for (const size_t number : used) {
         if (mistakes == 0 || ++tried > max_tried_arguments)
             return;
-        options_.args[number - 1] = name_argument;
-        if (const size_t now = count_mistakes(file); now < mistakes)
-            mistakes = now;
-        else
-            options_.args[number - 1] = number_argument;
+        std::string best = options_.args[number - 1];
+        for (const char* argument : tried_arguments) {
+            options_.args[number - 1] = argument;
+            if (const size_t now = count_mistakes(file); now < mistakes) {
+                mistakes = now;
+                best = argument;
+            }
+        }
+        options_.args[number - 1] = best;
     }
 }
 

@@ -132,7 +132,7 @@ bool Formatter::must_join(size_t i) const {
     const LastToken& last = structure_.last();
     const Frame& in = structure_.frame();
     if (structure_.closes_frame(i))
-        return false;
+        return piece.partner == i - 1 && !piece.is("%)");
     if (piece.is(";") || last.is_prefix || structure_.is_postfix(i))
         return true;
     if (piece.is("{") && structure_.opens_block(i))

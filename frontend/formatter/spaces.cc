@@ -21,14 +21,15 @@ bool would_merge(const Piece& left, const Piece& right) {
 
 // In probe points: `process("a").function("b*").return ?, kernel.{function("c"), trace("d")} if (e)`. Blanks between
 // the parts of a component separate them, so they stay as they are.
-size_t count_spaces_in_points(const Piece& left, const Piece& right, bool is_condition) {
+size_t count_spaces_in_points(const Piece& left, const Piece& right, bool is_condition, bool is_in_braces) {
     if (left.is(".") || right.is(".") || left.is("{"))
         return 0;
     if (right.is("}"))
         return 0;
     if (right.is("("))
         return is_condition || !is_part_of_component(left) ? 1 : 0;
-    if (right.is("%(") || left.is("%)") || left.is(",") || (is_part_of_component(left) && is_part_of_component(right)))
+    if (right.is("%(") || left.is("%)") || (left.is(",") && is_in_braces) ||
+        (is_part_of_component(left) && is_part_of_component(right)))
         return right.is_glued() ? 0 : 1;
     return 1;
 }
@@ -86,8 +87,9 @@ size_t wanted_spaces(const std::vector<Piece>& pieces, size_t piece, const Struc
         return 1;
     // `if` also is the name of a component.
     const bool is_condition = left.is_keyword("if") && !(piece >= 2 && pieces[piece - 2].is("."));
-    return structure.is_in_points() && !structure.opens_block(piece) ? count_spaces_in_points(left, right, is_condition)
-                                                                     : count_spaces_in_code(pieces, piece, structure);
+    return structure.is_in_points() && !structure.opens_block(piece)
+               ? count_spaces_in_points(left, right, is_condition, structure.frame().scope == Scope::Alternatives)
+               : count_spaces_in_code(pieces, piece, structure);
 }
 
 } // namespace

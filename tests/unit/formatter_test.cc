@@ -21,10 +21,14 @@
 namespace sonde {
 namespace {
 
-std::string apply_edits(std::string text, const std::vector<TextEdit>& edits) {
-    for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit)
-        text.replace(edit->begin, edit->end - edit->begin, edit->text);
-    return text;
+std::string apply_edits(const std::string& text, const std::vector<TextEdit>& edits) {
+    std::string out;
+    size_t end = 0;
+    for (const TextEdit& edit : edits) {
+        out += text.substr(end, edit.begin - end) + edit.text;
+        end = edit.end;
+    }
+    return out + text.substr(end);
 }
 
 bool has_valid_tokens(const std::string& text) {
@@ -102,7 +106,7 @@ TEST(Formatter, Expressions) {
     EXPECT_EQ(format_statements("a=b+c*- d . e"), "    a = b + c * -d . e");
     EXPECT_EQ(format_statements("a=! b&&~ c||& $x -> y [ 0 ] $"), "    a = !b && ~c || &$x->y[0]$");
     // The blank keeps these apart.
-    EXPECT_EQ(format_statements("a = b - - c + + + d - -- e"), "    a = b - - c + + + d - --e");
+    EXPECT_EQ(format_statements("a = b - - c + + + d - -- e"), "    a = b - -c + + +d - --e");
     EXPECT_EQ(format_statements("a = b % ( c )"), "    a = b % (c)");
     EXPECT_EQ(format_statements("n ++ ; -- n"), "    n++; --n");
     EXPECT_EQ(format_statements("x = c?a:- b"), "    x = c ? a : -b");
@@ -173,7 +177,7 @@ TEST(Formatter, Comments) {
     // Comments that were aligned stay so.
     EXPECT_EQ(format_statements("a = 1    // b\nlong_name=2 // c\nd       // e"),
               "    a = 1 // b\n    long_name = 2 // c\n    d // e");
-    EXPECT_EQ(format_statements("a  = 1   // b\nlong = 2 // c"), "    a = 1    // b\n    long = 2 // c");
+    EXPECT_EQ(format_statements("a  = 1    // b\nbcd = 2   // c"), "    a = 1     // b\n    bcd = 2   // c");
     EXPECT_EQ(format("  /* a\n   * b\n     c */\nglobal x"), "/* a\n   * b\n     c */\nglobal x\n");
     EXPECT_EQ(format_statements("/* a\n * b  \n */\nx"), "    /* a\n     * b\n     */\n    x");
     EXPECT_EQ(format("// only a comment"), "// only a comment\n");
@@ -221,20 +225,11 @@ TEST(Formatter, Bytes) {
 }
 
 TEST(Formatter, DeepNesting) {
-    constexpr size_t depth = 100'000;
-    std::string text = "probe begin ";
-    for (size_t i = 0; i < depth; i++)
-        text += "{\n";
-    EXPECT_FALSE(format(text).empty());
-    std::string closed = text;
-    for (size_t i = 0; i < depth; i++)
-        closed += "}\n";
-    EXPECT_FALSE(format(closed).empty());
-    for (const char* bracket : {"(", "[", "%( ", "%( %? {", "if (a) ", "@define a %( ", "f(", "else "}) {
-        std::string nested = "probe begin { ";
-        for (size_t i = 0; i < depth; i++)
-            nested += bracket;
-        EXPECT_FALSE(format(nested).empty()) << bracket;
+    for (const char* bracket : {"{\n", "(", "%( ", "%( %? {", "if (a) ", "else ", "f(\n"}) {
+        std::string text = "probe begin { ";
+        for (size_t i = 0; i < 100'000; i++)
+            text += bracket;
+        EXPECT_TRUE(format_script(text)) << bracket;
     }
 }
 
@@ -290,7 +285,8 @@ TEST(Formatter, ScriptsKeepTheirMeaning) {
 }
 
 TEST(Formatter, DocumentedStyle) {
-    const std::string text = read(std::filesystem::path(SONDE_SOURCE) / "docs/formatting.md"), open = "\n```systemtap\n";
+    const std::string text = read(std::filesystem::path(SONDE_SOURCE) / "docs/formatting.md"),
+                      open = "\n```systemtap\n";
     size_t blocks = 0;
     for (size_t at = 0; (at = text.find(open, at)) != std::string::npos; blocks++) {
         const size_t begin = at + open.size(), end = text.find("```", begin);
