@@ -110,17 +110,18 @@ bool Formatter::breaks_line(size_t i) const {
 
 bool Formatter::must_break(size_t i) const {
     const Piece &piece = pieces_[i], &last = structure_.last_piece();
-    const Frame& in = structure_.frame();
+    const Enclosure& in = structure_.innermost();
     if (last.kind == TokenKind::End) // only comments so far
         return false;
     const bool is_after_opening =
         (last.is("{") && in.scope == Scope::Block) || (last.is("%(") && in.scope == Scope::MacroBody);
-    const bool is_closing = structure_.closes_frame(i) && (in.scope == Scope::Block || in.scope == Scope::MacroBody);
+    const bool is_closing =
+        structure_.closes_innermost(i) && (in.scope == Scope::Block || in.scope == Scope::MacroBody);
     if ((is_after_opening && structure_.is_broken(structure_.last().index)) || (is_closing && structure_.is_broken(i)))
         return true;
     if (structure_.opens_declaration_block(i) && structure_.is_broken(i))
         return true;
-    if (structure_.last().ends_block && structure_.is_in_list() && !structure_.closes_frame(i) &&
+    if (structure_.last().ends_block && structure_.is_in_list() && !structure_.closes_innermost(i) &&
         !(piece.is_keyword("else") && structure_.is_else_of_block()) && !piece.is_keyword("catch") && !piece.is(";") &&
         !piece.is(",") && !piece.text.starts_with('@'))
         return true;
@@ -130,8 +131,8 @@ bool Formatter::must_break(size_t i) const {
 bool Formatter::must_join(size_t i) const {
     const Piece &piece = pieces_[i], &left = structure_.last_piece();
     const LastToken& last = structure_.last();
-    const Frame& in = structure_.frame();
-    if (structure_.closes_frame(i))
+    const Enclosure& in = structure_.innermost();
+    if (structure_.closes_innermost(i))
         return piece.partner == i - 1 && !piece.is("%)");
     if (piece.is(";") || last.is_prefix || structure_.is_postfix(i))
         return true;
@@ -147,7 +148,7 @@ bool Formatter::must_join(size_t i) const {
         return !structure_.starts_item(i) &&
                (last.is_name || last.is_operand || in.awaits_head || structure_.is_in_points());
     const bool is_head =
-        structure_.is_in_list() && !in.has_body && !structure_.starts_item(i) && !structure_.closes_frame(i);
+        structure_.is_in_list() && !in.has_body && !structure_.starts_item(i) && !structure_.closes_innermost(i);
     if (is_head && (in.item == Item::Signature || in.item == Item::Definition))
         return piece.kind != TokenKind::Embedded;
     return left.is_keyword("probe") || left.is_keyword("global") || left.is_keyword("private");
@@ -157,14 +158,14 @@ bool Formatter::must_join(size_t i) const {
 bool Formatter::keeps_empty_line(size_t i) const {
     const Piece &piece = pieces_[i], &before = pieces_[i - 1];
     const size_t token = next_token_[i];
-    const Frame& in = structure_.frame();
+    const Enclosure& in = structure_.innermost();
     if (piece.newlines < 2 || !structure_.is_in_list() || piece.is_keyword("else"))
         return false;
-    if (before.is("{") || before.is("%(") || before.is("%?") || before.is("%:") || structure_.closes_frame(i))
+    if (before.is("{") || before.is("%(") || before.is("%?") || before.is("%:") || structure_.closes_innermost(i))
         return false;
     if (in.item == Item::None)
         return in.heads.empty();
-    return structure_.starts_item(token) || structure_.closes_frame(token);
+    return structure_.starts_item(token) || structure_.closes_innermost(token);
 }
 
 // Comments may move, and lose blanks at the ends of their lines.

@@ -46,7 +46,7 @@ bool is_fraction(const std::vector<Piece>& pieces, size_t piece) {
 size_t count_spaces_in_code(const std::vector<Piece>& pieces, size_t piece, const Structure& structure) {
     const Piece &right = pieces[piece], &left = structure.last_piece();
     const LastToken& last = structure.last();
-    const Frame& in = structure.frame();
+    const Enclosure& in = structure.innermost();
     const bool is_signature = in.is_signature || (structure.is_in_list() && in.item == Item::Signature);
     if (left.is("->") || right.is("->") || last.is_prefix || structure.is_postfix(piece))
         return 0;
@@ -83,12 +83,12 @@ size_t wanted_spaces(const std::vector<Piece>& pieces, size_t piece, const Struc
         return 0;
     if (before.is_comment())
         return 1;
-    if ((left.is("{") || right.is("}")) && structure.frame().scope == Scope::Block)
+    if ((left.is("{") || right.is("}")) && structure.innermost().scope == Scope::Block)
         return 1;
     // `if` also is the name of a component.
     const bool is_condition = left.is_keyword("if") && !(piece >= 2 && pieces[piece - 2].is("."));
     return structure.is_in_points() && !structure.opens_block(piece)
-               ? count_spaces_in_points(left, right, is_condition, structure.frame().scope == Scope::Alternatives)
+               ? count_spaces_in_points(left, right, is_condition, structure.innermost().scope == Scope::Alternatives)
                : count_spaces_in_code(pieces, piece, structure);
 }
 

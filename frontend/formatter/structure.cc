@@ -36,11 +36,12 @@ const Piece& Structure::last_piece() const {
 }
 
 bool Structure::is_in_list() const {
-    return frame().scope != Scope::Group && frame().scope != Scope::Alternatives && !frame().in_condition;
+    return innermost().scope != Scope::Group && innermost().scope != Scope::Alternatives && !innermost().in_condition;
 }
 
 bool Structure::is_in_points() const {
-    return frame().scope == Scope::Alternatives || (is_in_list() && frame().item == Item::Points && !frame().has_body);
+    return innermost().scope == Scope::Alternatives ||
+           (is_in_list() && innermost().item == Item::Points && !innermost().has_body);
 }
 
 // A bracket without a partner counts as broken.
@@ -52,9 +53,9 @@ bool Structure::is_broken(size_t bracket) const {
     return close > open + 1 && pieces_[open].line != pieces_[close].line;
 }
 
-bool Structure::closes_frame(size_t token) const {
+bool Structure::closes_innermost(size_t token) const {
     const Piece& piece = pieces_[token];
-    switch (frame().scope) {
+    switch (innermost().scope) {
     case Scope::File:
         return piece.kind == TokenKind::End;
     case Scope::Block:
@@ -91,7 +92,7 @@ bool Structure::is_postfix(size_t token) const {
     if (piece.text == "++" || piece.text == "--")
         return true;
     const Piece& next = pieces_[std::min(token + 1, pieces_.size() - 1)];
-    return frame().scope == Scope::Group && (piece.text == "-" || piece.text == "+") &&
+    return innermost().scope == Scope::Group && (piece.text == "-" || piece.text == "+") &&
            (next.is(")") || next.is("]") || next.is(",") || next.is("=") || next.is_keyword("in") ||
             next.is_keyword("limit"));
 }
@@ -140,7 +141,7 @@ bool Structure::ends_statement(size_t token) const {
     if (piece.is("[") || piece.is("++") || piece.is("--"))
         return last_.is_postfix;
     if (piece.is("{"))
-        return !frame().awaits_block;
+        return !innermost().awaits_block;
     return piece.is("!") || piece.is("~") || (piece.is("%(") && piece.newlines > 0);
 }
 
@@ -150,15 +151,15 @@ bool Structure::ends_item(size_t token) const {
         return false;
     if (before.is(";"))
         return true;
-    switch (frame().item) {
+    switch (innermost().item) {
     case Item::None:
         return true;
     case Item::Statement:
         return ends_statement(token);
     case Item::Points:
-        return frame().has_body ? before.is("}") : begins_declaration(token);
+        return innermost().has_body ? before.is("}") : begins_declaration(token);
     case Item::Signature:
-        return frame().has_body || begins_declaration(token);
+        return innermost().has_body || begins_declaration(token);
     case Item::Globals:
         return (last_.is_operand || before.is("%")) &&
                (begins_declaration(token) || piece.is_word() || piece.kind == TokenKind::Embedded ||
@@ -166,17 +167,17 @@ bool Structure::ends_item(size_t token) const {
     case Item::Definition:
         break;
     }
-    return frame().has_body;
+    return innermost().has_body;
 }
 
 bool Structure::starts_item(size_t token) const {
-    return is_in_list() && !closes_frame(token) && (frame().item == Item::None || ends_item(token));
+    return is_in_list() && !closes_innermost(token) && (innermost().item == Item::None || ends_item(token));
 }
 
 bool Structure::opens_block(size_t token) const {
     if (!pieces_[token].is("{") || !is_in_list())
         return false;
-    const Frame& in = frame();
+    const Enclosure& in = innermost();
     if (in.item != Item::Points)
         return true;
     const Piece& before = last_piece();
@@ -185,11 +186,12 @@ bool Structure::opens_block(size_t token) const {
 }
 
 bool Structure::opens_declaration_block(size_t token) const {
-    return opens_block(token) && (frame().item == Item::Points || frame().item == Item::Signature) && !ends_item(token);
+    return opens_block(token) && (innermost().item == Item::Points || innermost().item == Item::Signature) &&
+           !ends_item(token);
 }
 
 bool Structure::opens_macro_body(size_t token) const {
-    return pieces_[token].is("%(") && is_in_list() && frame().item == Item::Definition && !frame().has_body;
+    return pieces_[token].is("%(") && is_in_list() && innermost().item == Item::Definition && !innermost().has_body;
 }
 
 // Its `%)` begins a line.
@@ -199,23 +201,24 @@ bool Structure::has_line_at_end(size_t token) const {
 }
 
 bool Structure::is_directive(size_t token) const {
-    return has_line_at_end(token) && starts_item(token) && !(frame().item == Item::None && !frame().heads.empty());
+    return has_line_at_end(token) && starts_item(token) &&
+           !(innermost().item == Item::None && !innermost().heads.empty());
 }
 
 // ---- indentation ------------------------------------------------------------------------------------------------
 
 const Head* Structure::matching_if() const {
-    const auto found = std::ranges::find_if(frame().heads.rbegin(), frame().heads.rend(), &Head::is_if);
-    return found == frame().heads.rend() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(innermost().heads.rbegin(), innermost().heads.rend(), &Head::is_if);
+    return found == innermost().heads.rend() ? nullptr : &*found;
 }
 
 size_t Structure::indent(size_t token, bool is_comment, size_t source_indent) const {
-    const Frame& in = frame();
+    const Enclosure& in = innermost();
     const Piece& piece = pieces_[token];
-    if (!is_comment && closes_frame(token))
+    if (!is_comment && closes_innermost(token))
         return in.outside;
     if (!is_comment && (piece.is("%)") || piece.is("%:")))
-        for (auto outer = frames_.rbegin(); outer != frames_.rend(); ++outer)
+        for (auto outer = enclosures_.rbegin(); outer != enclosures_.rend(); ++outer)
             if (outer->scope == Scope::Branches || outer->scope == Scope::MacroBody)
                 return outer->outside;
     if (!is_in_list())
@@ -231,14 +234,14 @@ size_t Structure::indent(size_t token, bool is_comment, size_t source_indent) co
         const Head* head = matching_if();
         return head ? head->indent : in.indent;
     }
-    if (starts_item(token) || closes_frame(token))
+    if (starts_item(token) || closes_innermost(token))
         return in.indent;
     return continuation_indent(token, source_indent);
 }
 
 // Arguments are below the first one. If that is far to the right, the author may have chosen another column.
 size_t Structure::group_indent(size_t source_indent) const {
-    const Frame& in = frame();
+    const Enclosure& in = innermost();
     if (in.is_deep && source_indent < in.source_indent)
         return std::min(in.indent,
                         in.line_indent + std::max(source_indent, in.line_source_indent + step) - in.line_source_indent);
@@ -249,7 +252,7 @@ size_t Structure::group_indent(size_t source_indent) const {
 // Authors often align further lines of an expression by hand, such as the operands of `? :`. So these lines keep their
 // distance from the beginning of the statement, or of the argument.
 size_t Structure::continuation_indent(size_t token, size_t source_indent) const {
-    const Frame& in = frame();
+    const Enclosure& in = innermost();
     if (pieces_[token].is("{") || pieces_[token].is_keyword("catch"))
         return in.item_indent;
     switch (in.item) {
@@ -275,7 +278,7 @@ void Structure::take(size_t token, size_t line_indent, size_t column, bool is_ha
     const bool is_member = last_piece().is("->");
     if (starts_item(token))
         begin_item(token, line_indent);
-    Frame& in = frames_.back();
+    Enclosure& in = enclosures_.back();
     switch (piece.kind) {
     case TokenKind::Identifier:
     case TokenKind::Keyword:
@@ -301,7 +304,7 @@ void Structure::take(size_t token, size_t line_indent, size_t column, bool is_ha
         next.is_postfix = is_postfix(token);
         next.is_operand =
             next.is_postfix || piece.is(")") || piece.is("]") || piece.is("%)") || (piece.is("*") && !last_.is_operand);
-        next.ends_block = piece.is("}") && frame().scope == Scope::Block && is_broken(token);
+        next.ends_block = piece.is("}") && innermost().scope == Scope::Block && is_broken(token);
         in.has_sign = in.has_sign || (is_in_points() && (piece.is("=") || piece.is("+=")));
         in.has_body = in.has_body || (in.item == Item::Signature && piece.is(";"));
         if (piece.is(")") && in.is_head)
@@ -322,7 +325,7 @@ void Structure::take(size_t token, size_t line_indent, size_t column, bool is_ha
 }
 
 void Structure::begin_item(size_t token, size_t line_indent) {
-    Frame& in = frames_.back();
+    Enclosure& in = enclosures_.back();
     const Piece& piece = pieces_[token];
     if (in.item != Item::None) { // the one before is complete, and with it the bodies that end with it
         if (!piece.is_keyword("else"))
@@ -353,7 +356,7 @@ void Structure::begin_item(size_t token, size_t line_indent) {
 }
 
 void Structure::take_word(size_t token, size_t line_indent) {
-    Frame& in = frames_.back();
+    Enclosure& in = enclosures_.back();
     const Piece& piece = pieces_[token];
     if (piece.kind != TokenKind::Keyword || in.item != Item::Statement || !is_in_list())
         return;
@@ -379,8 +382,8 @@ void Structure::open(size_t token, size_t line_indent, size_t column, bool is_ha
         return open_brace(token, line_indent, column);
     if (piece.is("%("))
         return open_percent(token, line_indent, column);
-    Frame& in = frames_.back();
-    Frame group;
+    Enclosure& in = enclosures_.back();
+    Enclosure group;
     group.scope = Scope::Group;
     group.indent = is_hanging ? line_indent + step : column;
     group.outside = line_indent;
@@ -391,12 +394,12 @@ void Structure::open(size_t token, size_t line_indent, size_t column, bool is_ha
     group.is_head = std::exchange(in.awaits_head, false);
     group.is_if = in.awaits_if;
     group.is_signature = is_in_list() && in.item == Item::Signature;
-    frames_.push_back(std::move(group));
+    enclosures_.push_back(std::move(group));
 }
 
 void Structure::open_brace(size_t token, size_t line_indent, size_t column) {
-    Frame& in = frames_.back();
-    Frame inner;
+    Enclosure& in = enclosures_.back();
+    Enclosure inner;
     if (!opens_block(token)) {
         inner.scope = Scope::Alternatives;
         inner.indent = column;
@@ -408,35 +411,35 @@ void Structure::open_brace(size_t token, size_t line_indent, size_t column) {
         in.has_body = true;
         in.awaits_block = false;
     }
-    frames_.push_back(std::move(inner));
+    enclosures_.push_back(std::move(inner));
 }
 
 void Structure::open_percent(size_t token, size_t line_indent, size_t column) {
-    Frame& in = frames_.back();
-    Frame inner;
+    Enclosure& in = enclosures_.back();
+    Enclosure inner;
     const bool is_directive = in.item == Item::Statement && is_in_list() && has_line_at_end(token) && column == 2;
     inner.scope = opens_macro_body(token) ? Scope::MacroBody : Scope::Branches;
     inner.in_condition = inner.scope == Scope::Branches;
     inner.outside = inner.scope == Scope::MacroBody ? in.item_indent : line_indent;
     inner.indent = is_directive ? in.indent : inner.outside + step;
     in.has_body = in.has_body || inner.scope == Scope::MacroBody;
-    frames_.push_back(std::move(inner));
+    enclosures_.push_back(std::move(inner));
 }
 
-Frame Structure::pop() {
-    Frame out = std::move(frames_.back());
-    frames_.pop_back();
+Enclosure Structure::pop() {
+    Enclosure out = std::move(enclosures_.back());
+    enclosures_.pop_back();
     return out;
 }
 
 void Structure::close(size_t token) {
-    if (!closes_frame(token)) {
-        if (frame().scope == Scope::Branches && !frame().saw_else)
-            frames_.back().extra_closes++;
+    if (!closes_innermost(token)) {
+        if (innermost().scope == Scope::Branches && !innermost().saw_else)
+            enclosures_.back().extra_closes++;
         return;
     }
-    const Frame closed = pop();
-    Frame& in = frames_.back();
+    const Enclosure closed = pop();
+    Enclosure& in = enclosures_.back();
     if (closed.is_head) {
         in.heads.push_back({closed.is_if, in.item_indent});
         in.item = Item::None;
@@ -445,21 +448,22 @@ void Structure::close(size_t token) {
 
 // At `%?` and `%:`. The second branch begins where the first one did.
 void Structure::begin_branch(size_t token) {
-    size_t depth = frames_.size();
-    while (depth > 0 && frames_[depth - 1].scope != Scope::Branches && frames_[depth - 1].scope != Scope::MacroBody)
+    size_t depth = enclosures_.size();
+    while (depth > 0 && enclosures_[depth - 1].scope != Scope::Branches &&
+           enclosures_[depth - 1].scope != Scope::MacroBody)
         depth--;
-    if (depth == 0 || frames_[depth - 1].scope == Scope::MacroBody)
+    if (depth == 0 || enclosures_[depth - 1].scope == Scope::MacroBody)
         return;
-    Frame& branches = frames_[depth - 1];
-    if (!branches.saw_else && !branches.in_condition && frames_.size() - depth <= max_unclosed)
-        branches.unclosed.assign(std::make_move_iterator(frames_.begin() + static_cast<ptrdiff_t>(depth)),
-                                 std::make_move_iterator(frames_.end()));
-    frames_.resize(depth);
-    Frame& in = frames_.back();
+    Enclosure& branches = enclosures_[depth - 1];
+    if (!branches.saw_else && !branches.in_condition && enclosures_.size() - depth <= max_unclosed)
+        branches.unclosed.assign(std::make_move_iterator(enclosures_.begin() + static_cast<ptrdiff_t>(depth)),
+                                 std::make_move_iterator(enclosures_.end()));
+    enclosures_.resize(depth);
+    Enclosure& in = enclosures_.back();
     in.saw_else = in.saw_else || pieces_[token].is("%:");
     in.in_condition = false;
     in.heads.clear();
-    const Frame& around = depth > 1 ? frames_[depth - 2] : in;
+    const Enclosure& around = depth > 1 ? enclosures_[depth - 2] : in;
     const bool is_in_points = around.item == Item::Points && !around.has_body;
     in.item = is_in_points ? Item::Points : Item::None;
     in.item_indent = around.item_indent;
@@ -467,21 +471,22 @@ void Structure::begin_branch(size_t token) {
 }
 
 void Structure::close_percent() {
-    size_t depth = frames_.size();
-    while (depth > 0 && frames_[depth - 1].scope != Scope::Branches && frames_[depth - 1].scope != Scope::MacroBody)
+    size_t depth = enclosures_.size();
+    while (depth > 0 && enclosures_[depth - 1].scope != Scope::Branches &&
+           enclosures_[depth - 1].scope != Scope::MacroBody)
         depth--;
     if (depth == 0)
         return;
-    std::vector<Frame> unclosed = std::move(frames_[depth - 1].unclosed);
-    if (!frames_[depth - 1].saw_else && frames_[depth - 1].scope == Scope::Branches &&
-        frames_.size() - depth <= max_unclosed)
-        unclosed.assign(std::make_move_iterator(frames_.begin() + static_cast<ptrdiff_t>(depth)),
-                        std::make_move_iterator(frames_.end()));
-    const size_t extra_closes = frames_[depth - 1].extra_closes;
-    frames_.resize(depth - 1);
-    for (size_t i = 0; i < extra_closes && frames_.size() > 1 && frames_.back().scope != Scope::Branches; i++)
-        frames_.pop_back();
-    std::ranges::move(unclosed, std::back_inserter(frames_));
+    std::vector<Enclosure> unclosed = std::move(enclosures_[depth - 1].unclosed);
+    if (!enclosures_[depth - 1].saw_else && enclosures_[depth - 1].scope == Scope::Branches &&
+        enclosures_.size() - depth <= max_unclosed)
+        unclosed.assign(std::make_move_iterator(enclosures_.begin() + static_cast<ptrdiff_t>(depth)),
+                        std::make_move_iterator(enclosures_.end()));
+    const size_t extra_closes = enclosures_[depth - 1].extra_closes;
+    enclosures_.resize(depth - 1);
+    for (size_t i = 0; i < extra_closes && enclosures_.size() > 1 && enclosures_.back().scope != Scope::Branches; i++)
+        enclosures_.pop_back();
+    std::ranges::move(unclosed, std::back_inserter(enclosures_));
 }
 
 } // namespace sonde

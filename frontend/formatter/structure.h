@@ -34,7 +34,7 @@ struct Head {
     size_t indent; // of its line
 };
 
-struct Frame {
+struct Enclosure {
     Scope scope = Scope::File;
     size_t indent = 0;                              // of lines in the brackets
     size_t outside = 0;                             // of the line of a closing bracket
@@ -46,8 +46,8 @@ struct Frame {
     bool is_signature = false;                      // a Group: the parameters of a function
     bool in_condition = false;                      // Branches: before the `%?`
     bool saw_else = false;                          // Branches: after the `%:`
-    size_t extra_closes = 0;     // Branches: brackets that the first branch closes, but does not open
-    std::vector<Frame> unclosed; // Branches: brackets that the first branch opens, but does not close
+    size_t extra_closes = 0;         // Branches: brackets that the first branch closes, but does not open
+    std::vector<Enclosure> unclosed; // Branches: brackets that the first branch opens, but does not close
 
     // The current item, in all scopes except Group and Alternatives.
     Item item = Item::None;
@@ -87,11 +87,11 @@ class Structure {
     // The block of a declaration, whose brace begins a line.
     bool opens_declaration_block(size_t token) const;
     // Whether an `else` here belongs to the `if` whose body is the last block.
-    bool is_else_of_block() const { return !frame().heads.empty() && frame().heads.back().is_if; }
+    bool is_else_of_block() const { return !innermost().heads.empty() && innermost().heads.back().is_if; }
     bool opens_macro_body(size_t token) const;
     bool is_prefix(size_t token) const;
     bool is_postfix(size_t token) const;
-    bool closes_frame(size_t token) const;
+    bool closes_innermost(size_t token) const;
     // A conditional around whole statements or declarations. Its `%(`, `%:` and `%)` begin lines at column 0.
     bool is_directive(size_t token) const;
 
@@ -99,8 +99,8 @@ class Structure {
     // next piece begins a line.
     void take(size_t token, size_t line_indent, size_t column, bool is_hanging);
 
-    const Frame& frame() const { return frames_.back(); }
-    bool is_in_file() const { return frames_.size() == 1; }
+    const Enclosure& innermost() const { return enclosures_.back(); }
+    bool is_in_file() const { return enclosures_.size() == 1; }
     bool is_in_list() const;   // statements or declarations, not an expression in brackets
     bool is_in_points() const; // probe points outside of parentheses
     const LastToken& last() const { return last_; }
@@ -126,10 +126,10 @@ class Structure {
     void close(size_t token);
     void begin_branch(size_t token);
     void close_percent();
-    Frame pop();
+    Enclosure pop();
 
     const std::vector<Piece>& pieces_;
-    std::vector<Frame> frames_{Frame()};
+    std::vector<Enclosure> enclosures_{Enclosure()};
     LastToken last_;
 };
 
