@@ -36,6 +36,7 @@
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
 #include "driver/confine.h"
+#include "driver/fmt_command.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
 #include "driver/lsp/server.h"
@@ -243,6 +244,8 @@ int run(int argc, char** argv) {
         return lsp::serve({argv + 2, argv + argc});
     if (argc > 1 && std::string_view(argv[1]) == "mcp")
         return mcp::serve({argv + 2, argv + argc});
+    if (argc > 1 && std::string_view(argv[1]) == "fmt")
+        return run_fmt({argv + 2, argv + argc});
     std::variant<Options, int> read = read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;

@@ -10,6 +10,7 @@ struct Command {
 constexpr Command commands[] = {
     {"record", "-o FILE [TOOL] [OPTIONS]", "run a tool or a script, and keep what it shows in a file"},
     {"replay", "FILE [OPTIONS]", "show a recording with other formats and pictures"},
+    {"fmt", "[--check] [FILE...]", "format scripts"},
     {"lsp", "[OPTIONS]", "serve an editor (language server)"},
     {"mcp", "[--policy FILE]", "serve an agent (Model Context Protocol)"},
 };

@@ -312,6 +312,11 @@ Answer complete_option(const Request& request) {
     };
     if (const size_t equals = text.find('='); text.starts_with("--") && equals != std::string::npos)
         return complete_joined_value(request, equals);
+    if (!request.words.empty() && request.words[0] == "fmt") {
+        offer("--check", "change nothing, and print the names of files that are not formatted");
+        offer("--help", "explain the command");
+        return out;
+    }
     if (!request.tool.empty()) {
         const ToolHead head = read_tool_head(find_tool(request.tool));
         for (const ToolOption& option : head.options) {

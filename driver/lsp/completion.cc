@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -135,20 +135,18 @@ Json read_inventory(const Setting& setting) {
 }
 
 Answer answer_completion(const Request& request) {
-    const std::optional<size_t> offset = offset_in(request);
-    if (!offset)
-        return wrong_params("a position");
-    Result<std::unique_ptr<Script>> opened = open_script(request.document, request.setting);
-    if (!opened)
-        return Failure{ErrorCode::RequestFailed, opened.error().message};
-    Script& script = **opened;
+    std::variant<ScriptPosition, Failure> opened = open_at_position(request);
+    if (const Failure* failure = std::get_if<Failure>(&opened))
+        return *failure;
+    const auto& [owner, offset] = std::get<ScriptPosition>(opened);
+    Script& script = *owner;
     const Json inventory =
         request.setting.inventory.is_object() ? request.setting.inventory : read_inventory(request.setting);
     PointSources sources = make_sources(request, inventory);
     for (const ast::Alias* alias : script.tree->aliases)
         for (const ast::ProbePoint* name : alias->names)
             sources.aliases.push_back(ast::to_source(*name));
-    const std::string before = request.document.text.bytes().substr(0, *offset);
+    const std::string before = request.document.text.bytes().substr(0, offset);
     ScriptCompletions found = complete_script_end(before, sources);
     std::vector<Item> items;
     for (Completion& one : found.words) {
@@ -157,11 +155,11 @@ Answer answer_completion(const Request& request) {
     }
     if (found.place == ScriptPlace::Body ||
         (found.place == ScriptPlace::Top && before.substr(found.begin).starts_with('@')))
-        add_own_names(items, script, *offset, found.place, before.substr(found.begin));
+        add_own_names(items, script, offset, found.place, before.substr(found.begin));
     // An edit must not contain a line break, but a point can. Keep the lines before the last one.
     const size_t line = before.rfind('\n') + 1; // 0 if there is none
     const size_t begin = std::max(found.begin, line), kept = begin - found.begin;
-    const Json range = to_json(request.document.text.position(begin), request.document.text.position(*offset));
+    const Json range = to_json(request.document.text.position(begin), request.document.text.position(offset));
     Json list = Json::array();
     for (const Item& item : items) {
         if (item.text.compare(0, kept, before, found.begin, kept) != 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,8 +20,10 @@ constexpr Feature features[] = {
     {"textDocument/completion", answer_completion, "completionProvider", triggers},
     {"textDocument/definition", answer_definition, "definitionProvider", yes},
     {"textDocument/documentSymbol", answer_document_symbols, "documentSymbolProvider", yes},
+    {"textDocument/formatting", answer_formatting, "documentFormattingProvider", yes},
     {"textDocument/hover", answer_hover, "hoverProvider", yes},
     {"textDocument/prepareRename", answer_prepare_rename, "", nullptr},
+    {"textDocument/rangeFormatting", answer_range_formatting, "documentRangeFormattingProvider", yes},
     {"textDocument/references", answer_references, "referencesProvider", yes},
     {"textDocument/rename", answer_rename, "renameProvider", prepare},
     {"textDocument/semanticTokens/full", answer_semantic_tokens, "semanticTokensProvider", semantic_tokens_option},
@@ -42,14 +45,19 @@ Json capabilities() {
     return out;
 }
 
-std::optional<size_t> offset_in(const Request& request) {
-    const Json* member = find_member(request.params, "position");
-    const std::optional<Position> position = member ? read_position(*member) : std::nullopt;
-    return position ? std::optional(request.document.text.offset(*position)) : std::nullopt;
-}
-
 Failure wrong_params(std::string_view expected) {
     return {ErrorCode::InvalidParams, fmt::format("expected {} in the parameters", expected)};
+}
+
+std::variant<ScriptPosition, Failure> open_at_position(const Request& request) {
+    const Json* member = find_member(request.params, "position");
+    const std::optional<Position> position = member ? read_position(*member) : std::nullopt;
+    if (!position)
+        return wrong_params("a position");
+    Result<std::unique_ptr<Script>> script = open_script(request.document, request.setting);
+    if (!script)
+        return Failure{ErrorCode::RequestFailed, script.error().message};
+    return ScriptPosition{*std::move(script), request.document.text.offset(*position)};
 }
 
 } // namespace sonde::lsp

@@ -1,8 +1,10 @@
 // The requests about a document, one file each. Each runs in a worker.
 #pragma once
 
-#include <span>
+#include <cstddef>
+#include <memory>
 #include <string_view>
+#include <variant>
 
 #include "driver/lsp/documents.h"
 #include "driver/lsp/protocol.h"
@@ -32,15 +34,23 @@ Answer answer_code_actions(const Request& request);
 Answer answer_completion(const Request& request);
 Answer answer_definition(const Request& request);
 Answer answer_document_symbols(const Request& request);
+Answer answer_formatting(const Request& request);
 Answer answer_hover(const Request& request);
 Answer answer_prepare_rename(const Request& request);
+Answer answer_range_formatting(const Request& request);
 Answer answer_references(const Request& request);
 Answer answer_rename(const Request& request);
 Answer answer_semantic_tokens(const Request& request);
 Json semantic_tokens_option();
 
-// Returns the offset of `params.position`; nullopt: it is missing or wrong.
-std::optional<size_t> offset_in(const Request& request);
 Failure wrong_params(std::string_view expected);
+
+// The script of a request, and the offset of its `params.position`.
+struct ScriptPosition {
+    std::unique_ptr<Script> script;
+    size_t offset;
+};
+// Failures: the position is missing or wrong, or those of open_script().
+std::variant<ScriptPosition, Failure> open_at_position(const Request& request);
 
 } // namespace sonde::lsp

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -92,28 +93,26 @@ std::string explain_word(const std::string& word) {
 } // namespace
 
 Answer answer_hover(const Request& request) {
-    const std::optional<size_t> offset = offset_in(request);
-    if (!offset)
-        return wrong_params("a position");
-    Result<std::unique_ptr<Script>> opened = open_script(request.document, request.setting);
-    if (!opened)
-        return Failure{ErrorCode::RequestFailed, opened.error().message};
-    Script& script = **opened;
+    std::variant<ScriptPosition, Failure> opened = open_at_position(request);
+    if (const Failure* failure = std::get_if<Failure>(&opened))
+        return *failure;
+    const auto& [owner, offset] = std::get<ScriptPosition>(opened);
+    Script& script = *owner;
     Places places(script, request.document, request.setting);
     const NameIndex index(script);
     std::string text;
     Range range;
-    if (const Occurrence* one = index.occurrence_at(*offset)) {
+    if (const Occurrence* one = index.occurrence_at(offset)) {
         range = one->range;
-        text = describe(*index.at(*offset), request.document);
+        text = describe(*index.at(offset), request.document);
     } else {
         const auto token = std::ranges::find_if(
-            script.tokens, [&](const Token& one) { return one.range.begin <= *offset && *offset < one.range.end; });
+            script.tokens, [&](const Token& one) { return one.range.begin <= offset && offset < one.range.end; });
         if (token == script.tokens.end() || (token->kind != TokenKind::Identifier && token->kind != TokenKind::Keyword))
             return Json();
         range = token->range;
         if (token->text.starts_with('$') && !token->text.starts_with("$$"))
-            text = describe_variable(token->text, points_at(*script.tree, *offset), request);
+            text = describe_variable(token->text, points_at(*script.tree, offset), request);
         text = text.empty() ? explain_word(token->text) : code_block(text);
     }
     if (text.empty())

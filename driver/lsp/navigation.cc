@@ -1,7 +1,6 @@
 // textDocument/definition and textDocument/references.
-#include <memory>
-#include <optional>
 #include <utility>
+#include <variant>
 
 #include "driver/lsp/features.h"
 #include "driver/lsp/names.h"
@@ -11,15 +10,13 @@ namespace {
 
 // Calls `answer` with the name at the request's position. The result is null where no name is.
 template <typename Function> Answer with_name(const Request& request, Function&& answer) {
-    const std::optional<size_t> offset = offset_in(request);
-    if (!offset)
-        return wrong_params("a position");
-    Result<std::unique_ptr<Script>> script = open_script(request.document, request.setting);
-    if (!script)
-        return Failure{ErrorCode::RequestFailed, script.error().message};
-    const NameIndex index(**script);
-    const Name* name = index.at(*offset);
-    Places places(**script, request.document, request.setting);
+    std::variant<ScriptPosition, Failure> opened = open_at_position(request);
+    if (const Failure* failure = std::get_if<Failure>(&opened))
+        return *failure;
+    const auto& [script, offset] = std::get<ScriptPosition>(opened);
+    const NameIndex index(*script);
+    const Name* name = index.at(offset);
+    Places places(*script, request.document, request.setting);
     return name ? answer(*name, places) : Json();
 }
 

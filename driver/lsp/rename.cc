@@ -37,22 +37,20 @@ struct Target {
 };
 
 std::variant<Target, Failure> find_target(const Request& request) {
-    const std::optional<size_t> offset = offset_in(request);
-    if (!offset)
-        return wrong_params("a position");
-    Result<std::unique_ptr<Script>> script = open_script(request.document, request.setting);
-    if (!script)
-        return refuse(script.error().message);
-    auto index = std::make_unique<NameIndex>(**script);
-    const Occurrence* occurrence = index->occurrence_at(*offset);
+    std::variant<ScriptPosition, Failure> opened = open_at_position(request);
+    if (const Failure* failure = std::get_if<Failure>(&opened))
+        return *failure;
+    auto& [script, offset] = std::get<ScriptPosition>(opened);
+    auto index = std::make_unique<NameIndex>(*script);
+    const Occurrence* occurrence = index->occurrence_at(offset);
     if (!occurrence)
         return refuse("expected the position of a name that the script declares");
-    const Name* name = index->at(*offset);
-    if (name->is_elsewhere || (*script)->is_library)
+    const Name* name = index->at(offset);
+    if (name->is_elsewhere || script->is_library)
         return refuse(fmt::format("cannot rename `{}`: {}", name->name,
                                   name->kind == NameKind::Local ? "an alias of the library sets it"
                                                                 : "another file declares it"));
-    return Target{*std::move(script), std::move(index), name, occurrence->range};
+    return Target{std::move(script), std::move(index), name, occurrence->range};
 }
 
 // Whether the text is one name: `a`, or for an alias `a.b`.

@@ -150,6 +150,7 @@ std::vector<Colored> find_colors(Script& script) {
             break;
         }
         case TokenKind::Embedded:
+        case TokenKind::Comment:
         case TokenKind::End:
             break;
         }

@@ -87,8 +87,8 @@ size_t utf8_length(const unsigned char* at, const unsigned char* end) {
 class Lexer {
   public:
     Lexer(FileId file, std::string_view text, const std::vector<std::string>& args, Diagnostics& diags,
-          bool hex_escapes)
-        : file_(file), args_(args), diags_(diags), hex_escapes_(hex_escapes), text_(text),
+          bool hex_escapes, bool as_written = false)
+        : file_(file), args_(args), diags_(diags), hex_escapes_(hex_escapes), as_written_(as_written), text_(text),
           begin_(reinterpret_cast<const unsigned char*>(text.data())), end_(begin_ + text.size()), cursor_(begin_) {}
 
     std::vector<Token> run() {
@@ -126,9 +126,9 @@ class Lexer {
         return token;
     }
 
-    // Adds a string literal. Adjacent literals become one token.
+    // Adds a string literal. Adjacent literals become one token, except in a text as written.
     void add_string(const unsigned char* start, std::string value) {
-        if (!tokens_.empty() && tokens_.back().kind == TokenKind::String) {
+        if (!as_written_ && !tokens_.empty() && tokens_.back().kind == TokenKind::String) {
             tokens_.back().text += value;
             tokens_.back().range = Range::join(tokens_.back().range, range(start, cursor_));
             last_end_ = cursor_;
@@ -147,7 +147,7 @@ class Lexer {
         // clang-format off
         /*!re2c
             blank        { cursor_ = cursor; return blank(start); }
-            "//" | "#"   { return line_comment(); }
+            "//" | "#"   { return line_comment(start); }
             "/*"         { cursor_ = cursor; return block_comment(start); }
             "%{"         { cursor_ = cursor; return embedded(start); }
             keyword      { cursor_ = cursor; add(TokenKind::Keyword, start, spelled(start)); return true; }
@@ -170,8 +170,14 @@ class Lexer {
         return true;
     }
 
-    bool line_comment() {
+    bool line_comment(const unsigned char* start) {
         cursor_ = std::find(cursor_, end_, '\n');
+        return add_comment(start);
+    }
+
+    bool add_comment(const unsigned char* start) {
+        if (as_written_)
+            add(TokenKind::Comment, start, "");
         return true;
     }
 
@@ -180,7 +186,7 @@ class Lexer {
         skip_to("*" "/");
         if (cursor_ == end_ && (end_ - inside < 2 || end_[-2] != '*' || end_[-1] != '/'))
             diags_.report(DiagId::UnclosedComment, range(start, inside), "`/*` has no `*/`: the rest of the script is a comment");
-        return true;
+        return add_comment(start);
     }
 
     void skip_to(std::string_view close) {
@@ -370,6 +376,7 @@ class Lexer {
     const std::vector<std::string>& args_;
     Diagnostics& diags_;
     bool hex_escapes_;
+    bool as_written_; // lex_as_written()
     std::string_view text_;
     const unsigned char *begin_, *end_, *cursor_;
     const unsigned char* last_end_ = nullptr; // end of the last token
@@ -381,15 +388,27 @@ class Lexer {
 
 } // namespace
 
-std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags,
-                       bool hex_escapes) {
-    Lexer lexer(file, sources.text(file), args, diags, hex_escapes);
+namespace {
+
+std::vector<Token> run(Lexer lexer) {
     Token end;
     end.range = lexer.end_range();
     end.on_line = true;
     std::vector<Token> tokens = lexer.run();
     tokens.push_back(std::move(end));
     return tokens;
+}
+
+} // namespace
+
+std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags,
+                       bool hex_escapes) {
+    return run(Lexer(file, sources.text(file), args, diags, hex_escapes));
+}
+
+std::vector<Token> lex_as_written(FileId file, const Sources& sources, Diagnostics& diags) {
+    const std::vector<std::string> no_arguments;
+    return run(Lexer(file, sources.text(file), no_arguments, diags, true, true));
 }
 
 Range range_in_string(Range literal, size_t begin, size_t end, const Sources& sources) {

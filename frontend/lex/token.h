@@ -19,6 +19,7 @@ enum class TokenKind : uint8_t {
     String,
     Operator, // also punctuation; `text` is the operator
     Embedded, // %{ ... %}
+    Comment,  // only of lex_as_written(): `// ...`, `# ...` or `/* ... */`
     End,
 };
 
@@ -43,6 +44,10 @@ struct Token {
 // errors to `diags` and goes on.
 std::vector<Token> lex(FileId file, const Sources& sources, const std::vector<std::string>& args, Diagnostics& diags,
                        bool hex_escapes = true);
+
+// The same without any change: comments are tokens, too, adjacent string literals stay apart, and `$1` is a token. The
+// text of a token is decoded all the same; its range has the spelling.
+std::vector<Token> lex_as_written(FileId file, const Sources& sources, Diagnostics& diags);
 
 // Returns the source range of the bytes [begin, end) of a decoded string whose literals are at `literal`. Returns
 // `literal` itself if these bytes were not written there, but came from a script argument or a macro.

@@ -1,0 +1,123 @@
+#include "driver/fmt_command.h"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "base/diag.h"
+#include "base/replace_file.h"
+#include "base/result.h"
+#include "base/source.h"
+#include "base/suggest.h"
+#include "base/terminal_text.h"
+#include "driver/formatting.h"
+#include "driver/pass.h"
+#include "driver/translation.h"
+#include "runtime/text/messages.h"
+
+namespace sonde {
+namespace {
+
+constexpr const char* usage =
+    "Usage: sonde fmt [--check] [FILE...]\n"
+    "  Formats scripts in place. Without FILE, or for `-`: from standard input to standard output.\n"
+    "  --check  Change nothing. Print the names of files that are not formatted, and then exit with 1\n"
+    "  A file that does not parse stays as it is: sonde prints the mistake and exits with 1.\n";
+constexpr const char* options[] = {"--check", "--help"};
+constexpr size_t max_bytes = 1U << 30; // positions in texts have 32 bits
+
+struct Request {
+    bool is_check = false;
+    std::vector<std::string> files;
+};
+
+// Returns an exit status instead after help or a message.
+std::variant<Request, int> read_request(const std::vector<std::string>& words) {
+    Request out;
+    bool is_option = true;
+    for (const std::string& word : words) {
+        if (is_option && (word == "-h" || word == "--help"))
+            return fmt::print("{}", usage), 0;
+        if (is_option && word == "--") {
+            is_option = false;
+        } else if (is_option && word == "--check") {
+            out.is_check = true;
+        } else if (is_option && word.size() > 1 && word.starts_with('-')) {
+            const std::string near = nearest_name(word, {options[0], options[1]});
+            say_error(fmt::format("fmt: unknown option `{}`{}", word,
+                                  near.empty() ? "; `sonde fmt --help` explains the command"
+                                               : fmt::format("; did you mean `{}`?", near)));
+            return exit_failure;
+        } else {
+            out.files.push_back(word);
+        }
+    }
+    if (out.files.empty())
+        out.files.emplace_back("-");
+    return out;
+}
+
+int fail(const Error& error) {
+    say_error(error.message);
+    return exit_failure;
+}
+
+// Formats a text. Prints the reason if that is not possible.
+Result<std::string> format_text(const std::string& name, const std::string& text) {
+    Sources sources;
+    const FileId script = sources.add(name == "-" ? "<input>" : name, text);
+    Diagnostics diags(sources);
+    Result<std::string> out = format_checked(sources, script, diags);
+    if (diags.has_errors())
+        fmt::print(stderr, "{}", diags.render(is_capable_terminal(STDERR_FILENO)));
+    else if (!out)
+        say_error(fmt::format("{}: {}", sources.name(script), out.error().message));
+    return out;
+}
+
+int format_file(const std::string& file, bool is_check) {
+    const Result<std::string> text = read_script(file);
+    if (!text)
+        return fail(text.error());
+    if (text->size() > max_bytes)
+        return fail(
+            Error(fmt::format("{}: a script can have at most {} bytes, not {}", file, max_bytes, text->size())));
+    const Result<std::string> formatted = format_text(file, *text);
+    if (!formatted)
+        return exit_failure;
+    const bool differs = *formatted != *text;
+    if (is_check) {
+        if (differs)
+            fmt::print("{}\n", file);
+        return differs ? exit_failure : 0;
+    }
+    if (file == "-") {
+        fmt::print("{}", *formatted);
+        return 0;
+    }
+    if (differs)
+        if (Result<void> written = rewrite_file(file, *formatted); !written)
+            return fail(written.error());
+    return 0;
+}
+
+} // namespace
+
+int run_fmt(const std::vector<std::string>& words) {
+    const std::variant<Request, int> request = read_request(words);
+    if (const int* status = std::get_if<int>(&request))
+        return *status;
+    const auto& [is_check, files] = std::get<Request>(request);
+    int out = 0;
+    for (const std::string& file : files)
+        if (const int status = format_file(file, is_check); status != 0)
+            out = status;
+    return out;
+}
+
+} // namespace sonde
