@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "runtime/symbols/kernel_symbols.h"
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/shared_stacks.h"
+#include "runtime/symbols/thread_stacks.h"
 
 namespace sonde {
 
@@ -67,6 +69,16 @@ class Symbols {
     std::optional<InterpretedFrame> interpreted_frame(uint64_t word) { return interpreted_.describe(word); }
     // Returns the inlined functions at a user address, innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
+    // Returns the stack of a thread that a handler has visited (SONDE_STACK_VISITED), with at most `most` addresses. Both
+    // numbers are those of the initial PID namespace.
+    ThreadStack thread_stack(uint64_t process, uint64_t thread, uint64_t most);
+    // Returns the arguments of the functions at an address of such a stack, in the order of places_at(): "(a=1, b=?)".
+    // Empty for functions without debug information.
+    std::vector<std::string> arguments(const ThreadStack& stack, const ThreadFrame& frame, bool after_call);
+    // For walks: reads the mappings of a process again; returns the file that is mapped at an address, and its table.
+    void read_mappings(uint64_t process);
+    uint64_t file_at(uint64_t process, uint64_t address) const;
+    std::span<const uint64_t> table_of(uint64_t inode) const;
     // The cache of lines made from these functions. Call this before each use: it drops lines that are outdated.
     Rendered& rendered();
 
@@ -108,6 +120,7 @@ class Symbols {
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;
+    bool keeps_tables_ = false;
     Rendered rendered_;
     KernelSymbols kernel_symbols_;
     uint8_t tables_ = 0;
@@ -120,6 +133,7 @@ class Symbols {
     std::map<uint64_t, JitNames> jit_; // by process
     SharedStacks shared_;
     InterpretedFrames interpreted_;
+    std::unique_ptr<ThreadStacks> thread_stacks_; // only if handlers visit threads
     std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
     std::vector<uint64_t> first_processes_;             // the process of each stack
     std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file
