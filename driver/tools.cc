@@ -135,8 +135,7 @@ class Reader {
             if (ended || word.size() < 2 || word[0] != '-') {
                 if (Result<void> taken = take_argument(word); !taken)
                     return std::move(taken).error();
-            }
-            else if (Result<void> read = word[1] == '-' ? read_long(word) : read_short(word); !read)
+            } else if (Result<void> read = word[1] == '-' ? read_long(word) : read_short(word); !read)
                 return std::move(read).error();
             if (wanted_ != Wanted::Session)
                 return std::vector<std::string>();

@@ -122,8 +122,7 @@ static void copy_structures(const struct sonde_thread* thread)
     __builtin_memcpy(auxiliary, thread->auxiliary, sizeof thread->auxiliary);
 }
 
-/* Puts the registers of functions where the merge has put their addresses. From the last one, because no function moves
- * to a smaller index, unless the merge has removed one before it. */
+/* Puts the registers of functions where the merge has put their addresses. */
 static void move_functions(struct sonde_thread_walk* walk)
 {
     static struct sonde_walked_function native[SONDE_STACK_MOST];
@@ -143,6 +142,7 @@ void sonde_walk_thread(struct sonde_thread_walk* walk)
     stacks->user.from = SONDE_FROM_ENTRY;
     stacks->user.pc = stacks->user.sp = stacks->user.fp = stacks->user.depth = stacks->left = 0;
     stacks->user.state = stacks->interpreted.state = SONDE_STACK_FRESH;
+    stacks->walk.is_followed = 0;
     sonde_rt_unwind(stacks, walk->most);
     sonde_rt_note_registers(stacks, walk->functions);
     if ((stacks->walk.loops[0] | stacks->walk.loops[1]) == 0)

@@ -80,7 +80,8 @@ __attribute__((section("raw_tracepoint"), used)) int sonde_ask_thread(u64* conte
     to->thread = (u32)number;
     READ(own_stack, ((struct task_struct___scheduled*)self)->stack);
     READ(stack, ((struct task_struct___scheduled*)task)->stack);
-    stack += (u64)bpf_task_pt_regs(self) - own_stack;
+    /* Through memory, because the verifier rejects the difference of a pointer and a number. */
+    stack += opaque(&to->registers[0], (u64)bpf_task_pt_regs(self)) - own_stack;
     /* Word by word: their number depends on the architecture, and after the last one the stack ends. */
     for (u32 i = 0; i < SONDE_THREAD_WORDS; i++)
         bpf_probe_read_kernel(&to->registers[i], 8, (void*)(stack + 8 * i));

@@ -3,8 +3,8 @@
 //     DW_OP_fbreg(-20), the frame base is DW_OP_call_frame_cfa     in the function's frame: the unwinder knows the CFA
 //     DW_OP_breg7(16)                                              the same by the stack pointer
 //     DW_OP_reg3                                                   in a register that called functions preserve
-//     DW_OP_reg5                                                   in another register: called functions have changed it
-//     DW_OP_entry_value(DW_OP_reg5)                                lost, unless the caller still has the value
+//     DW_OP_reg5                                                   in another register: called functions have changed
+//     it DW_OP_entry_value(DW_OP_reg5)                                lost, unless the caller still has the value
 //
 // The last two are `?`: a wrong value would be worse than none.
 #include "runtime/symbols/arguments.h"
@@ -100,8 +100,9 @@ std::optional<Place> evaluate(const State& state, const Dwarf_Op* ops, size_t co
         else if (atom == DW_OP_call_frame_cfa)
             good = state.function.cfa && push(state.function.cfa);
         else if (atom == DW_OP_fbreg) {
-            const std::optional<Place> base =
-                is_frame_base || state.is_before_body ? std::nullopt : evaluate(state, *state.subprogram, DW_AT_frame_base, true);
+            const std::optional<Place> base = is_frame_base || state.is_before_body
+                                                  ? std::nullopt
+                                                  : evaluate(state, *state.subprogram, DW_AT_frame_base, true);
             good = base && push(base->number, op.number);
         } else if (atom == DW_OP_plus_uconst && !words.empty())
             words.back() += op.number;
@@ -211,10 +212,9 @@ std::string value_text(const State& state, Dwarf_Die& parameter) {
     if (!is_pointer && tag != DW_TAG_base_type && tag != DW_TAG_enumeration_type)
         return "{...}";
     const uint64_t size = number_attribute(*type, DW_AT_byte_size).value_or(is_pointer ? 8 : 0);
-    const std::optional<uint64_t> value =
-        size == 0 || size > 8 ? std::nullopt
-        : place->is_value     ? std::optional(place->number)
-                              : state.word_at(place->number, size);
+    const std::optional<uint64_t> value = size == 0 || size > 8 ? std::nullopt
+                                          : place->is_value     ? std::optional(place->number)
+                                                                : state.word_at(place->number, size);
     if (!value)
         return "?";
     if (tag == DW_TAG_enumeration_type)

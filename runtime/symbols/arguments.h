@@ -25,8 +25,8 @@ class ArgumentFinder {
 
     // Returns a text for each function at an address: first those that are inlined there, innermost first, then the one
     // that contains the address. `(count=3, name=0x4006f4 "tea", rest=?)`; `?` stands for a value that is in no known
-    // register and in no memory. Empty if no debug information exists. The address is one as linked; `moved` is the
-    // distance of the loaded file from it.
+    // register and in no memory. Empty if no debug information exists. `address` is as linked; `moved` is added to it
+    // in the process. `is_innermost`: no function was called at the address.
     std::vector<std::string> find(uint64_t address, uint64_t moved, bool is_innermost,
                                   const sonde_walked_function& function, const ReadProcess& read);
 

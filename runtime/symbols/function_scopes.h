@@ -53,8 +53,8 @@ template <typename Add> void add_ranges(Dwarf_Die& die, Add add) {
 struct FunctionScopes : DebugInfo {
     // Returns the unit that contains an address as linked.
     std::optional<Dwarf_Die> unit_at(uint64_t address);
-    // Returns the functions at the address: the one that contains it, then those that are inlined there, innermost last.
-    // Empty if none is known.
+    // Returns the functions at the address: the one that contains it, then those that are inlined there, innermost
+    // last. Empty if none is known.
     std::vector<Dwarf_Die> functions_at(Dwarf_Die unit, uint64_t address);
 
   private:

@@ -163,7 +163,7 @@ struct Symbols::File {
     std::optional<LineFinder> lines;
     std::optional<InlineFinder> inlined;
     std::optional<ArgumentFinder> arguments;
-    std::vector<uint64_t> table; // only if threads are visited
+    std::vector<uint64_t> table;     // only if threads are visited
     std::set<std::string> told = {}; // messages about debug information that were printed
 
     // Calls `use(problems)` to read debug information, and prints each problem once.
@@ -546,7 +546,8 @@ std::vector<std::string> Symbols::arguments(const ThreadStack& stack, const Thre
     if (!found.file->arguments)
         found.file->with_debug_information(
             [&](auto& problems) { found.file->arguments.emplace(found.file->elf, problems); });
-    return found.file->arguments->find(found.address, address - found.address, !after_call, *frame.registers, stack.read);
+    return found.file->arguments->find(found.address, address - found.address, !after_call, *frame.registers,
+                                       stack.read);
 }
 
 void Symbols::read_mappings(uint64_t process) {

@@ -69,8 +69,8 @@ class Symbols {
     std::optional<InterpretedFrame> interpreted_frame(uint64_t word) { return interpreted_.describe(word); }
     // Returns the inlined functions at a user address, innermost first.
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address);
-    // Returns the stack of a thread that a handler has visited (SONDE_STACK_VISITED), with at most `most` addresses. Both
-    // numbers are those of the initial PID namespace.
+    // Returns the stack of a thread that a handler has visited (SONDE_STACK_VISITED), with at most `most` addresses.
+    // Both numbers are those of the initial PID namespace.
     ThreadStack thread_stack(uint64_t process, uint64_t thread, uint64_t most);
     // Returns the arguments of the functions at an address of such a stack, in the order of places_at(): "(a=1, b=?)".
     // Empty for functions without debug information.
@@ -133,7 +133,7 @@ class Symbols {
     std::map<uint64_t, JitNames> jit_; // by process
     SharedStacks shared_;
     InterpretedFrames interpreted_;
-    std::unique_ptr<ThreadStacks> thread_stacks_; // only if handlers visit threads
+    std::unique_ptr<ThreadStacks> thread_stacks_;       // only if handlers visit threads
     std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
     std::vector<uint64_t> first_processes_;             // the process of each stack
     std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file

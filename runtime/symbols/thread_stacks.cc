@@ -1,4 +1,4 @@
-// What a walk reads, and from where:
+// A walk reads:
 //
 //     registers, thread pointer    the program sonde_ask_thread
 //     memory                       process_vm_readv(2), which needs CAP_SYS_PTRACE for programs of other users
@@ -6,8 +6,8 @@
 //     tables of files              those that handlers have (Symbols::table_of)
 //     facts about interpreters     the maps of handlers
 //
-// What would break this: a thread that runs while its memory is read. So the number of its switches is compared. A
-// thread that runs is on a processor, or has been switched off since.
+// A thread may run while its memory is read, and the stack would be wrong. So the number of its switches is compared. A
+// thread that has run is on a processor, or has been switched off since.
 #include "runtime/symbols/thread_stacks.h"
 
 #include <bpf/bpf.h>
@@ -191,13 +191,14 @@ ThreadStacks::ThreadStacks(Symbols& symbols, const KernelObject& kernel)
 ThreadStacks::~ThreadStacks() = default;
 
 bool ThreadStacks::ask(int folder, bool only_schedule, sonde_thread& to) {
-    const Result<uint32_t> found = kernel_.run(plan::programs::ask_thread, {static_cast<uint64_t>(folder), !only_schedule});
+    const Result<uint32_t> found =
+        kernel_.run(plan::programs::ask_thread, {static_cast<uint64_t>(folder), !only_schedule});
     const uint32_t none = 0;
     return found && *found && bpf_map_lookup_elem(kernel_.map_fd(plan::maps::thread), &none, &to) == 0 && to.is_there;
 }
 
-// The scheduler's clock is another one than CLOCK_MONOTONIC. Its value is known at one moment: when this thread has just
-// got a processor, because it has slept.
+// The scheduler's clock is another one than CLOCK_MONOTONIC. Its value is known at one moment: when this thread has
+// just got a processor, because it has slept.
 std::optional<int64_t> ThreadStacks::since_arrival(int folder, const sonde_thread& thread) {
     if (!thread.arrival || !thread.own_arrival)
         return std::nullopt;
@@ -217,10 +218,10 @@ std::string ThreadStacks::describe(int folder, const sonde_thread& thread) {
     const RegisterFile& registers = host_architecture().registers();
     const auto saved = [&](int number) { return thread.registers[registers.offset(number) / 8]; };
     const auto number = static_cast<int64_t>(saved(syscall_number_register) << 32) >> 32;
-    const bool is_narrow = registers.in_32_bit_mode.mask &&
-                           (saved(registers.in_32_bit_mode.number) & registers.in_32_bit_mode.mask) ==
-                               registers.in_32_bit_mode.value;
-    std::string out = thread.state == 0         ? "waits for a processor"
+    const bool is_narrow =
+        registers.in_32_bit_mode.mask &&
+        (saved(registers.in_32_bit_mode.number) & registers.in_32_bit_mode.mask) == registers.in_32_bit_mode.value;
+    std::string out = thread.state == 0        ? "waits for a processor"
                       : thread.state & Stopped ? "is stopped by a signal"
                       : thread.state & Traced  ? "is stopped by a debugger"
                                                : "waits";

@@ -29,7 +29,7 @@ struct ThreadFrame {
 
 // The stack of a thread. Valid until the next one is read.
 struct ThreadStack {
-    std::string none;  // the reason why there is no stack; empty: there is one
+    std::string none;  // the reason why the stack cannot be read; empty: it was read
     std::string doing; // "waits in nanosleep() for 1.5 s"; empty: unknown
     uint64_t process = 0;
     std::vector<ThreadFrame> frames; // innermost first

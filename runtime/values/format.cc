@@ -130,8 +130,7 @@ std::string with_arguments(std::string line, const std::string& arguments) {
 std::string render_frame(Symbols& symbols, const ThreadStack& stack, const ThreadFrame& frame, bool behind_call) {
     std::string out;
     const std::vector<std::string> arguments = symbols.arguments(stack, frame, behind_call);
-    const std::string lines =
-        render_address(symbols, stack.process, frame.address, plan::StackWithLines, behind_call);
+    const std::string lines = render_address(symbols, stack.process, frame.address, plan::StackWithLines, behind_call);
     size_t begin = 0;
     for (size_t i = 0; begin < lines.size(); i++) {
         const size_t end = lines.find('\n', begin) + 1;
@@ -169,7 +168,8 @@ std::string render_visited(Symbols& symbols, const PrintedValue& visited, plan::
             out += render_frame(symbols, stack, stack.frames[i], i > 0);
         else
             add_address(out, symbols, stack.process, stack.frames[i].address, style, i > 0);
-    return out + render_end(symbols, stack.process, stack.state, stack.frames.empty() ? 0 : stack.frames.back().address);
+    return out +
+           render_end(symbols, stack.process, stack.state, stack.frames.empty() ? 0 : stack.frames.back().address);
 }
 
 // A stack that is incomplete ends with the reason, because it otherwise looks like a complete one.
