@@ -735,8 +735,9 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     struct sonde_stack* stack = &stacks->user;
     struct sonde_machine* m = &stacks->machine;
     if (stack->from == SONDE_FROM_VISIT) {
+        struct task_struct* visited = (void*)stack->sp;
         s32 number = 0;
-        READ(number, ((struct task_struct*)stack->sp)->pid);
+        READ(number, visited->pid);
         stack->address[0] = (u32)number;
         stack->depth = 0;
         stack->state = SONDE_STACK_VISITED;
