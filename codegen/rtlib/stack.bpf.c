@@ -559,6 +559,10 @@ static long climb(u64 n, struct walk* w)
     m->state = m->born && (i == 0 || (i == 1 && !is_code)) ? SONDE_STACK_WHOLE : SONDE_STACK_LOST;
     if (m->execs && i == 0 && !is_code)
         return 1;
+#ifndef __bpf__
+    if (i < SONDE_STACK_MOST) /* the CFA of the function before, even if its caller is unknown */
+        m->sp[i] = w->sp;
+#endif
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
      * null pointer. */
     if (!is_code && i)
@@ -792,12 +796,12 @@ void sonde_rt_note_registers(struct sonde_stacks* stacks, struct sonde_walked_fu
     load_registers(&w);
     m->since = 0;
     for (u64 i = 0; i < stacks->user.depth; i++) {
-        const u64 has_caller = i + 1 < stacks->user.depth;
+        const u64 has_caller = i + 1 < stacks->user.depth, has_cfa = i + 1 <= m->at && i + 1 < SONDE_STACK_MOST;
         m->registers[SONDE_PC] = stacks->user.address[i];
         m->registers[SONDE_SP] = m->sp[i];
         m->registers[SONDE_FP] = m->fp[i];
         to[i].is_native = 1;
-        to[i].cfa = has_caller ? m->sp[i + 1] : 0;
+        to[i].cfa = has_cfa ? m->sp[i + 1] : 0;
         to[i].known = m->known | BASIC;
         copy_bytes((u8*)to[i].registers, sizeof to[i].registers, (const u8*)m->registers);
         if (has_caller)

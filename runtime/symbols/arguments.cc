@@ -243,6 +243,38 @@ ArgumentFinder::ArgumentFinder(ArgumentFinder&&) noexcept = default;
 
 namespace {
 
+// "count=3" for each parameter. A copy of a function, such as an inlined one, need not have all parameters, nor in order.
+// The function that it was copied from has.
+std::vector<std::string> arguments_of(const State& state, Dwarf_Die& function) {
+    std::unordered_map<Dwarf_Off, Dwarf_Die> copies; // by the offset of the original parameter
+    Dwarf_Attribute attribute;
+    Dwarf_Die original = function;
+    const bool is_copy =
+        dwarf_attr(&function, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, &original);
+    if (is_copy)
+        for_each_child_of_function(function, [&](Dwarf_Die& child) {
+            Dwarf_Die from;
+            if (dwarf_attr(&child, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, &from))
+                copies.emplace(dwarf_dieoffset(&from), child);
+            return true;
+        });
+    std::vector<std::string> out;
+    for_each_child_of_function(original, [&](Dwarf_Die& child) {
+        const int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_unspecified_parameters)
+            out.emplace_back("...");
+        // Go marks results as parameters, too.
+        if (tag != DW_TAG_formal_parameter || flag_attribute(child, DW_AT_variable_parameter))
+            return true;
+        const auto copy = copies.find(dwarf_dieoffset(&child));
+        Dwarf_Die& parameter = copy == copies.end() ? child : copy->second;
+        const char* name = string_attribute(child, DW_AT_name);
+        out.push_back((name ? fmt::format("{}=", name) : "") + value_text(state, parameter));
+        return out.size() < most_arguments;
+    });
+    return out;
+}
+
 bool is_before_body(Dwarf_Die& function, uint64_t address) {
     Dwarf_Addr* places = nullptr;
     const int count = dwarf_entry_breakpoints(&function, &places);
@@ -263,19 +295,7 @@ std::vector<std::string> ArgumentFinder::find(uint64_t address, uint64_t moved, 
     const bool before_body = is_innermost && !functions.empty() && is_before_body(functions[0], address);
     for (Dwarf_Die& die : functions) {
         const State state{address, moved, function, read, functions.data(), before_body};
-        std::vector<std::string> parts;
-        for_each_child_of_function(die, [&](Dwarf_Die& child) {
-            const int tag = dwarf_tag(&child);
-            if (tag == DW_TAG_unspecified_parameters)
-                parts.emplace_back("...");
-            // Go marks results as parameters, too.
-            if (tag != DW_TAG_formal_parameter || flag_attribute(child, DW_AT_variable_parameter))
-                return true;
-            const char* name = string_attribute(child, DW_AT_name);
-            parts.push_back((name ? fmt::format("{}=", name) : "") + value_text(state, child));
-            return parts.size() < most_arguments;
-        });
-        out.push_back(fmt::format("({})", fmt::join(parts, ", ")));
+        out.push_back(fmt::format("({})", fmt::join(arguments_of(state, die), ", ")));
     }
     std::ranges::reverse(out);
     return out;
