@@ -17,6 +17,7 @@ void* sonde_elsewhere_element(void* map, const void* key);
 #define bpf_get_current_pid_tgid() sonde_elsewhere_numbers()
 #define bpf_task_pt_regs(task) sonde_elsewhere_registers()
 #define bpf_probe_read_user(to, size, address) sonde_elsewhere_read(to, size, address)
+#define probe_read_user(to, size, address) sonde_elsewhere_read(to, size, address) /* python.h */
 #define bpf_probe_read_user_str(to, size, address) sonde_elsewhere_read_string(to, size, address)
 #define bpf_map_lookup_elem(map, key) sonde_elsewhere_element(map, key)
 #define bpf_map_update_elem(map, key, value, flags) ((void)(map), (void)(key), (void)(value))
