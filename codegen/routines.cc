@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/rtlib/rtlib.h"
+#include "runtime/plan/visited_threads.h"
 #include "runtime/plan/watched_programs.h"
 
 namespace sonde {
@@ -140,6 +141,7 @@ Result<void> link_routines(Emitter& e) {
         {e.state().plan.filter_target, routines.follow_bpf},
         {plan.names_groups || !e.state().plan.groups.empty(), routines.groups_bpf},
         {plan.tables & plan::looked_up, routines.ask_bpf},
+        {visits_threads(plan), routines.thread_bpf},
         {plan.has_subjects(), routines.tasks_bpf},
         {!plan.counters.empty(), routines.counters_bpf},
         {watches_programs(plan), routines.watch_bpf},

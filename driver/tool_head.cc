@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, ToolValue> placeholders[] = {
     {"TEXT", ToolValue::Text},           {"POINT", ToolValue::Point},       {"LIBRARY", ToolValue::Library},
     {"PROGRAM", ToolValue::Library},     {"DATABASE", ToolValue::Database}, {"CALLS", ToolValue::Calls},
     {"PLACE", ToolValue::Place},         {"FORMAT", ToolValue::Format},     {"CONDITION", ToolValue::Condition},
-    {"VARIABLES", ToolValue::Variables},
+    {"VARIABLES", ToolValue::Variables}, {"PID", ToolValue::Process},
 };
 
 ToolValue value_of(std::string_view placeholder) {

@@ -55,6 +55,7 @@ enum class ToolValue : uint8_t {
     Variables, // VARIABLES: expressions with commas between them, or `all` variables of the PLACE; statements in the
                // script
     Condition, // CONDITION: an expression (frontend/bridge/log_text.h)
+    Process,   // PID: a process, as -p; only as an argument, and not one of the script
 };
 
 struct ToolOption {

@@ -109,6 +109,8 @@ Result<std::string> convert(ToolValue type, const std::string& word, const Point
     case ToolValue::Variables:
     case ToolValue::Format:
         break; // Reader::value_of()
+    case ToolValue::Process:
+        break; // Reader::read_arguments()
     case ToolValue::Condition:
         return log_condition(word);
     }
@@ -130,9 +132,10 @@ class Reader {
                 ended = true;
                 continue;
             }
-            if (ended || word.size() < 2 || word[0] != '-')
-                arguments_.push_back(word);
-            else if (Result<void> read = word[1] == '-' ? read_long(word) : read_short(word); !read)
+            if (ended || word.size() < 2 || word[0] != '-') {
+                if (Result<void> taken = take_argument(word); !taken)
+                    return std::move(taken).error();
+            } else if (Result<void> read = word[1] == '-' ? read_long(word) : read_short(word); !read)
                 return std::move(read).error();
             if (wanted_ != Wanted::Session)
                 return std::vector<std::string>();
@@ -175,6 +178,15 @@ class Reader {
         if (option == "--source")
             wanted_ = Wanted::Source;
         return wanted_ != Wanted::Session;
+    }
+
+    // Takes a word that is not an option. A process is an option of sonde itself, which must come before `--`.
+    Result<void> take_argument(const std::string& word) {
+        const size_t index = arguments_.size();
+        arguments_.push_back(word);
+        if (index < head_.arguments.size() && head_.arguments[index].type == ToolValue::Process)
+            return take_own("-x", word, head_.arguments[index].placeholder);
+        return {};
     }
 
     // Returns the next word, which is the value of the option.
@@ -368,7 +380,8 @@ class Reader {
             Result<std::string> value = value_of(argument.type, word);
             if (!value)
                 return std::move(value).error().in(argument.placeholder);
-            out_.push_back(*std::move(value));
+            if (argument.type != ToolValue::Process)
+                out_.push_back(*std::move(value));
         }
         return read_options_as_arguments();
     }

@@ -41,6 +41,8 @@
 #include "runtime/plan/ruby.h"
 #include "runtime/plan/saved_calls.h"
 #include "runtime/plan/stack.h"
+#include "runtime/plan/thread_walk.h"
+#include "runtime/plan/visited_threads.h"
 #include "runtime/plan/watch_events.h"
 #include "runtime/plan/watched_programs.h"
 #include "runtime/plan/wrap.h"
@@ -115,6 +117,8 @@ std::string Maps::declare() {
         declare(plan::maps::known, LruHash, 8, sizeof(struct sonde_known), 1024);
         e_.zeros(sizeof(struct sonde_known));
     }
+    if (visits_threads(bpf_.state.plan))
+        declare(plan::maps::thread, Array, 4, sizeof(sonde_thread), 1);
     static_assert(+SONDE_PYTHON_MOST == +SONDE_INTERPRETERS_MOST);
     if (bpf_.state.plan.tables & plan::UnwindTable) {
 #define LANGUAGE_RUNTIME(id, name, ...)                                                                                \

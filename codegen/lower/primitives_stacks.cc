@@ -10,6 +10,7 @@
 //     probe at a function's end    those of the caller, as after the return
 //     sample (timer.profile)       those of the interrupted code, if it was in user space
 //     system call, tracepoint      those saved when the thread entered the kernel
+//     existing task                none: the runtime unwinds the stack (runtime/plan/thread_walk.h)
 //
 // The struct's fields are used for two purposes. Before unwinding, `sp` and others hold the start. After it, they hold
 // the result (runtime/plan/stack.h, struct sonde_stacks).
@@ -43,6 +44,8 @@ bool probes_kernel(const Lowerer& l) {
 sonde_stack_origin user_stack_origin(const Lowerer& l) {
     if (!l.root || !plan::is_event(l.root->kind))
         return SONDE_FROM_NOWHERE;
+    if (plan::is_about(l.root->kind, plan::Subject::ExistingTask))
+        return SONDE_FROM_VISIT;
     switch (plan::traits(l.root->kind).user) {
     case plan::UserRegisters::Nowhere:
         return SONDE_FROM_NOWHERE;

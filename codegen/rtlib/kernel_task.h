@@ -7,11 +7,17 @@
 #include "../../arch/host/pt_regs.h"
 #include "rt.h"
 
+#ifdef __bpf__
 #define READ(dst, src) bpf_probe_read_kernel(&(dst), sizeof(dst), __builtin_preserve_access_index(&(src)))
 
 /* The offset of a member in bytes, and whether this kernel has the member. */
 #define OFFSET(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 0)
 #define HAS(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 2)
+#else
+/* In the session's process, the structures are copies that the session has made (elsewhere.c). */
+#define READ(dst, src) ((dst) = (__typeof__(dst))(src), 0)
+#define HAS(type, member) 0
+#endif
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct inode {

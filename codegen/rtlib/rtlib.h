@@ -15,6 +15,7 @@ struct Routines {
     Bitcode follow_bpf;   // keeps the target's process tree
     Bitcode groups_bpf;   // keep the maps of control groups
     Bitcode ask_bpf;      // tells the runtime the inode of a file
+    Bitcode thread_bpf;   // copies a thread's registers
     Bitcode counters_bpf; // counts for threads
     Bitcode tasks_bpf;    // keep the subjects of process probes
     Bitcode watch_bpf;    // hold processes until they are watched

@@ -27,6 +27,10 @@
  * is in struct sonde_machine, in map memory, whose contents the verifier does not track. */
 #include "user_stack.h"
 
+#ifndef __bpf__
+#include "../../runtime/plan/thread_walk.h"
+#endif
+
 u64 sonde_rt_append_long(struct sonde_slot* to, u64 len, s64 value, u64 spec);
 
 /* State that would let the verifier distinguish iterations is in struct sonde_machine instead. */
@@ -555,6 +559,10 @@ static long climb(u64 n, struct walk* w)
     m->state = m->born && (i == 0 || (i == 1 && !is_code)) ? SONDE_STACK_WHOLE : SONDE_STACK_LOST;
     if (m->execs && i == 0 && !is_code)
         return 1;
+#ifndef __bpf__
+    if (i < SONDE_STACK_MOST) /* the CFA of the function before, even if its caller is unknown */
+        m->sp[i] = w->sp;
+#endif
     /* An address outside of code cannot be a return address. But the innermost one can be, after a call through a
      * null pointer. */
     if (!is_code && i)
@@ -730,6 +738,15 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
         return 0;
     struct sonde_stack* stack = &stacks->user;
     struct sonde_machine* m = &stacks->machine;
+    if (stack->from == SONDE_FROM_VISIT) {
+        struct task_struct* visited = (void*)stack->sp;
+        s32 number = 0;
+        READ(number, visited->pid);
+        stack->address[0] = (u32)number;
+        stack->depth = 0;
+        stack->state = SONDE_STACK_VISITED;
+        return 0;
+    }
     struct walk w = {stacks, stack->pc, stack->sp, stack->fp};
     m->exact_now = 1;
     m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = m->guessed_in_file = m->java_tries = 0;
@@ -767,6 +784,31 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     return 0;
 }
 
+#ifndef __bpf__
+/* Stores the registers of all functions for the session, which reads arguments of functions there. To be called right
+ * after the stack was unwound. */
+void sonde_rt_note_registers(struct sonde_stacks* stacks, struct sonde_walked_function* to)
+{
+    struct sonde_machine* m = &stacks->machine;
+    struct walk w = {stacks, 0, 0, 0};
+    if (stacks->user.depth == 0)
+        return;
+    load_registers(&w);
+    m->since = 0;
+    for (u64 i = 0; i < stacks->user.depth; i++) {
+        const u64 has_caller = i + 1 < stacks->user.depth, has_cfa = i + 1 <= m->at && i + 1 < SONDE_STACK_MOST;
+        m->registers[SONDE_PC] = stacks->user.address[i];
+        m->registers[SONDE_SP] = m->sp[i];
+        m->registers[SONDE_FP] = m->fp[i];
+        to[i].is_native = 1;
+        to[i].cfa = has_cfa ? m->sp[i + 1] : 0;
+        to[i].known = m->known | BASIC;
+        copy_bytes((u8*)to[i].registers, sizeof to[i].registers, (const u8*)m->registers);
+        if (has_caller)
+            work_out(&w);
+    }
+}
+#else
 extern u8 sonde_no_stacks; /* a map, defined by the script's module */
 
 /* Counts a missing or incomplete stack that does not appear in the output, once for each hit. Uses fp as the mark,
@@ -880,3 +922,4 @@ ONCE int sonde_rt_padded_stack_text(struct sonde_slot* slot, struct sonde_stack*
     copy_bytes(slot->text + len, sonde_rt_max, sonde_rt_zeros);
     return 0;
 }
+#endif

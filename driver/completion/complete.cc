@@ -352,6 +352,8 @@ Answer complete_argument(const Request& request) {
         case ToolValue::Library:
         case ToolValue::Database:
             return {complete_program(request.line.word), Beside::Nothing};
+        case ToolValue::Process:
+            return complete_value(request, Value::Process);
         default:
             return {};
         }

@@ -140,6 +140,7 @@ void Session::handle_record(const uint8_t* record, size_t size) {
             sink->record(header, payload);
         for (const std::unique_ptr<Sink>& sink : sinks)
             sink->after_record();
+        data.symbols.end_record();
         break;
     case plan::Batch:
         batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });

@@ -50,6 +50,8 @@ inline constexpr const char* frame_names = "sonde_frame_names";
 inline constexpr const char* frame_cache = "sonde_frame_cache";
 // One struct sonde_python_cache (likewise).
 inline constexpr const char* python_cache = "sonde_python_cache";
+// One struct sonde_thread, which programs::ask_thread fills (if visits_threads()).
+inline constexpr const char* thread = "sonde_thread";
 
 // ---- processes and control groups ----
 // Array of u64: one bit for each of `most_processes` numbers, mapped by the runtime (if Plan::filter_target).
@@ -107,6 +109,8 @@ inline constexpr const char* add_subject = "sonde_add_subject";
 inline constexpr const char* count_switch = "sonde_count_switch";
 // Finds the kernel's numbers of an open file.
 inline constexpr const char* ask_file = "sonde_ask_file";
+// Copies the registers of a thread to maps::thread (if visits_threads()).
+inline constexpr const char* ask_thread = "sonde_ask_thread";
 // They stop processes until their watchpoints exist (runtime/attach/watchpoint.h).
 inline constexpr const char* watch_begin = "sonde_watch_begin";
 inline constexpr const char* watch_fork = "sonde_watch_fork";

@@ -29,6 +29,7 @@ enum sonde_stack_state {
     SONDE_STACK_KERNEL_THREAD,
     SONDE_STACK_GONE,       /* the process has released its memory */
     SONDE_STACK_OTHER_TASK, /* the event belongs to another task than the current one */
+    SONDE_STACK_VISITED,    /* the handler visits an existing thread, whose number is the first address */
     SONDE_STACK_NO_PYTHON,  /* only for Python's stack: the thread does not run Python */
     SONDE_STACK_STATES,
 };
@@ -38,6 +39,7 @@ enum sonde_stack_origin {
     SONDE_FROM_ENTRY,   /* those saved at the kernel's entry; sp of sonde_stack is the task, or 0 for the current one */
     SONDE_FROM_END,     /* the same at a program's end; after an exec, the memory already belongs to the next program */
     SONDE_FROM_NOWHERE, /* the event does not belong to a process */
+    SONDE_FROM_VISIT,   /* an existing task, whose address is sp of sonde_stack: the runtime unwinds it */
 };
 /* A stack while it is unwound, and afterward. */
 struct sonde_stack {

@@ -22,52 +22,10 @@
 #include "base/debug/die.h"
 #include "base/demangle.h"
 #include "runtime/symbols/debug_info.h"
+#include "runtime/symbols/function_scopes.h"
 
 namespace sonde {
 namespace {
-
-constexpr int deepest = 64; // nesting limit against damaged files
-
-// DIEs that can contain functions, besides the unit itself.
-bool holds_functions(int tag) {
-    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type ||
-           tag == DW_TAG_class_type || tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type;
-}
-
-// DIEs in a function that can contain inlined functions.
-bool is_scope(int tag) {
-    return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine || tag == DW_TAG_try_block ||
-           tag == DW_TAG_catch_block;
-}
-
-// Calls `visit` for each function DIE of a unit.
-template <typename Visit> void for_each_function(Dwarf_Die& parent, int depth, Visit& visit) {
-    for_each_child(parent, [&](Dwarf_Die& child) {
-        int tag = dwarf_tag(&child);
-        if (tag == DW_TAG_subprogram)
-            visit(child);
-        else if (holds_functions(tag) && depth < deepest)
-            for_each_function(child, depth + 1, visit);
-        return true;
-    });
-}
-
-// Calls `visit` for each compilation unit of the file.
-template <typename Visit> void for_each_compile_unit(Dwarf* dwarf, Visit visit) {
-    for_each_unit(dwarf, [&](Dwarf_Die& unit, uint8_t type) {
-        if (type == DW_UT_compile)
-            visit(unit);
-    });
-}
-
-// Calls `add` with the bounds of each non-empty address range of a DIE.
-template <typename Add> void add_ranges(Dwarf_Die& die, Add add) {
-    for_each_range(die, [&](uint64_t low, uint64_t high) {
-        if (low < high)
-            add(low, high);
-        return true;
-    });
-}
 
 std::string name_of(Dwarf_Die& die) {
     if (const char* linkage = linkage_name(die))
@@ -78,44 +36,8 @@ std::string name_of(Dwarf_Die& die) {
 
 } // namespace
 
-struct InlineFinder::Debug : DebugInfo {
-    struct Range {
-        uint64_t low, high;
-        Dwarf_Die die;
-    };
-    std::optional<std::vector<Range>> units;                          // filled if the file has no .debug_aranges
-    std::unordered_map<Dwarf_Off, std::vector<Range>> unit_functions; // by unit
+struct InlineFinder::Debug : FunctionScopes {
     std::unordered_map<uint64_t, std::vector<InlinedCall>> known;
-
-    static const Dwarf_Die* covering(const std::vector<Range>& ranges, uint64_t address) {
-        for (const Range& range : ranges)
-            if (address >= range.low && address < range.high)
-                return &range.die;
-        return nullptr;
-    }
-    std::optional<Dwarf_Die> unit_at(uint64_t address) {
-        Dwarf_Die unit;
-        if (dwarf_addrdie(dwarf(), address, &unit))
-            return unit;
-        if (!units) {
-            units.emplace();
-            for_each_compile_unit(dwarf(), [&](Dwarf_Die& die) {
-                add_ranges(die, [&](uint64_t low, uint64_t high) { units->push_back({low, high, die}); });
-            });
-        }
-        const Dwarf_Die* found = covering(*units, address);
-        return found ? std::optional(*found) : std::nullopt;
-    }
-    const Dwarf_Die* function_at(Dwarf_Die unit, uint64_t address) {
-        auto [entry, fresh] = unit_functions.try_emplace(dwarf_dieoffset(&unit));
-        if (fresh) {
-            auto take = [&, &functions = entry->second](Dwarf_Die& function) {
-                add_ranges(function, [&](uint64_t low, uint64_t high) { functions.push_back({low, high, function}); });
-            };
-            for_each_function(unit, 0, take);
-        }
-        return covering(entry->second, address);
-    }
 };
 
 InlineFinder::InlineFinder(const ElfFile& file, std::vector<std::string>& problems)
@@ -127,34 +49,23 @@ InlineFinder::~InlineFinder() = default;
 InlineFinder::InlineFinder(InlineFinder&&) noexcept = default;
 
 std::vector<InlinedCall> InlineFinder::find(uint64_t address) {
-    // Descend from the function through nested scopes that contain the address, and collect those that are inlined
-    // functions.
     std::optional<Dwarf_Die> unit = debug_ ? debug_->unit_at(address) : std::nullopt;
     if (!unit)
         return {};
     auto [entry, fresh] = debug_->known.try_emplace(address);
     std::vector<InlinedCall>& out = entry->second;
-    const Dwarf_Die* function = fresh ? debug_->function_at(*unit, address) : nullptr;
-    if (!function)
+    std::vector<Dwarf_Die> functions = fresh ? debug_->functions_at(*unit, address) : std::vector<Dwarf_Die>();
+    if (functions.empty())
         return out;
     Dwarf_Files* files = nullptr;
     size_t file_count = 0;
     dwarf_getsrcfiles(&*unit, &files, &file_count);
-    std::optional<Dwarf_Die> at = *function;
-    for (int depth = 0; at && depth < deepest; depth++) {
-        std::optional<Dwarf_Die> inner;
-        for_each_child(*at, [&](Dwarf_Die& child) {
-            if (is_scope(dwarf_tag(&child)) && dwarf_haspc(&child, address) == 1)
-                inner = child;
-            return !inner;
-        });
-        if (inner && dwarf_tag(&*inner) == DW_TAG_inlined_subroutine) {
-            uint64_t file = number_attribute(*inner, DW_AT_call_file).value_or(0);
-            const char* path = files && file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
-            out.push_back({name_of(*inner), path ? path : "",
-                           static_cast<uint32_t>(number_attribute(*inner, DW_AT_call_line).value_or(0))});
-        }
-        at = inner;
+    for (size_t i = 1; i < functions.size(); i++) {
+        Dwarf_Die& inlined = functions[i];
+        const uint64_t file = number_attribute(inlined, DW_AT_call_file).value_or(0);
+        const char* path = files && file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
+        out.push_back({name_of(inlined), path ? path : "",
+                       static_cast<uint32_t>(number_attribute(inlined, DW_AT_call_line).value_or(0))});
     }
     std::reverse(out.begin(), out.end());
     return out;
@@ -169,7 +80,7 @@ class TableBuilder {
     void add(Dwarf_Die& scope, uint32_t around, int depth) {
         for_each_child(scope, [&](Dwarf_Die& child) {
             int tag = dwarf_tag(&child);
-            if (!is_scope(tag) || depth >= deepest)
+            if (!is_scope(tag) || depth >= deepest_scope)
                 return true;
             uint32_t node = around;
             if (tag == DW_TAG_inlined_subroutine) {

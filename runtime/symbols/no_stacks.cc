@@ -22,6 +22,8 @@ const char* why_no_stack(uint64_t state) {
         return "the process has already released its memory";
     case SONDE_STACK_OTHER_TASK:
         return "the handler's task does not run here, so its memory cannot be read";
+    case SONDE_STACK_VISITED:
+        return "the visited thread does not run here, so only functions that print a stack can read it";
     case SONDE_STACK_NO_PYTHON:
         return "the thread does not run Python";
     default:

@@ -15,6 +15,21 @@
 
 namespace sonde {
 
+// A function in the stack of a thread that a handler has visited.
+struct VisitedFrame {
+    uint64_t address = 0;
+    // Of the functions at the address, in the order of places_at(): "(a=1, b=?)". Empty without debug information.
+    std::vector<std::string> arguments;
+};
+// The stack of a thread that a handler has visited (SONDE_STACK_VISITED).
+struct VisitedStack {
+    std::string none;  // the reason why the stack cannot be read; empty: it was read
+    std::string doing; // "waits in nanosleep() for 1.5 s"; empty: unknown
+    uint64_t process = 0;
+    uint64_t state = 0;               // sonde_stack_state
+    std::vector<VisitedFrame> frames; // innermost first
+};
+
 // All functions also work for processes that have ended.
 class Symbolizer {
   public:
@@ -34,6 +49,9 @@ class Symbolizer {
     virtual std::optional<InterpretedFrame> interpreted_frame(uint64_t word) = 0;
     // Returns the inlined functions at a user address, innermost first.
     virtual std::vector<InlinedCall> inlined(uint64_t process, uint64_t address) = 0;
+    // Returns the stack of a visited thread, with at most `most` addresses. Both numbers are those of the initial PID
+    // namespace.
+    virtual VisitedStack visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) = 0;
     // The cache of lines made from these functions. Call this before each use: it drops lines that are outdated.
     virtual Rendered& rendered() = 0;
 };

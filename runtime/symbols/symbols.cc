@@ -34,6 +34,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,6 +46,8 @@
 #include "base/shared_libraries.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/plan/kinds.h"
+#include "runtime/plan/visited_threads.h"
+#include "runtime/symbols/arguments.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/table.h"
 #include "runtime/symbols/unwind_rows.h"
@@ -160,6 +163,8 @@ struct Symbols::File {
     std::optional<std::vector<FunctionSymbol>> functions;
     std::optional<LineFinder> lines;
     std::optional<InlineFinder> inlined;
+    std::optional<ArgumentFinder> arguments;
+    std::vector<uint64_t> table;     // only if threads are visited
     std::set<std::string> told = {}; // messages about debug information that were printed
 
     // Calls `use(problems)` to read debug information, and prints each problem once.
@@ -214,6 +219,9 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
         return;
     shared_.begin(kernel, plan.max_string);
     interpreted_.begin(kernel, static_cast<uint32_t>(plan.pythons.size()));
+    keeps_tables_ = visits_threads(plan);
+    if (keeps_tables_)
+        thread_stacks_ = std::make_unique<ThreadStacks>(*this, kernel);
     for (const ProcessMapping& row : read_own_maps())
         if (row.path == vdso_name)
             find_vdso({0, row.start, row.end, 0, vdso_file(getpid(), row.start), 0}, getpid());
@@ -319,7 +327,7 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     if (!elf) // the process that `open_path` goes through may end at any time
         return nullptr;
     auto& file = files_[inode] =
-        std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}, {}});
+        std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}, {}, {}, {}});
     without_table_.push_back(file.get());
     return file.get();
 }
@@ -344,7 +352,10 @@ Fd Symbols::make_table(File& file) {
         functions = {};
     std::vector<uint64_t> table = compile_table(
         file.elf, file.path, {&unwind, functions, &lines, &inlined, interpreter.number, interpreter.loop});
-    return map_of(table);
+    Fd map = map_of(table);
+    if (keeps_tables_)
+        file.table = std::move(table);
+    return map;
 }
 
 void Symbols::give_tables() {
@@ -450,7 +461,7 @@ bool Symbols::find_vdso(const sonde_mapping& mapping, int64_t here) {
     if (!elf)
         return false;
     auto& file = files_[mapping.inode] =
-        std::make_unique<File>(File{vdso_name, *std::move(elf), nullptr, mapping.inode, {}, {}, {}});
+        std::make_unique<File>(File{vdso_name, *std::move(elf), nullptr, mapping.inode, {}, {}, {}, {}, {}});
     without_table_.push_back(file.get());
     return true;
 }
@@ -523,6 +534,47 @@ std::vector<InlinedCall> Symbols::inlined(uint64_t process, uint64_t address) {
         found.file->with_debug_information(
             [&](auto& problems) { found.file->inlined.emplace(found.file->elf, problems); });
     return found.file->inlined->find(found.address);
+}
+
+VisitedStack Symbols::visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) {
+    if (!visited_ || visited_->process != process || visited_->thread != thread || visited_->most != most) {
+        visited_.emplace(Visited{process, thread, most, thread_stacks_->read(process, thread, most), {}});
+        const ThreadStack& stack = visited_->stack;
+        visited_->told = {stack.none, stack.doing, stack.process, stack.state, {}};
+        for (const ThreadFrame& frame : stack.frames)
+            visited_->told.frames.push_back({frame.address, {}});
+    }
+    if (with_arguments && !std::exchange(visited_->has_arguments, true))
+        for (size_t i = 0; i < visited_->stack.frames.size(); i++)
+            visited_->told.frames[i].arguments = arguments(visited_->stack, visited_->stack.frames[i], i > 0);
+    return visited_->told;
+}
+
+std::vector<std::string> Symbols::arguments(const ThreadStack& stack, const ThreadFrame& frame, bool after_call) {
+    const uint64_t address = frame.address - after_call;
+    const Found found = find(stack.process, address);
+    if (!found.file || !frame.registers)
+        return {};
+    if (!found.file->arguments)
+        found.file->with_debug_information(
+            [&](auto& problems) { found.file->arguments.emplace(found.file->elf, problems); });
+    return found.file->arguments->find(found.address, address - found.address, !after_call, *frame.registers,
+                                       stack.read);
+}
+
+void Symbols::read_mappings(uint64_t process) {
+    read_.erase(process);
+    add_process(process);
+}
+
+uint64_t Symbols::file_at(uint64_t process, uint64_t address) const {
+    const sonde_mapping* mapping = find_mapping(process, address);
+    return mapping ? mapping->inode : 0;
+}
+
+std::span<const uint64_t> Symbols::table_of(uint64_t inode) const {
+    const auto file = files_.find(inode);
+    return file == files_.end() || !file->second ? std::span<const uint64_t>() : file->second->table;
 }
 
 Rendered& Symbols::rendered() {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "runtime/symbols/rendered.h"
 #include "runtime/symbols/shared_stacks.h"
 #include "runtime/symbols/symbolizer.h"
+#include "runtime/symbols/thread_stacks.h"
 
 namespace sonde {
 
@@ -60,9 +62,18 @@ class Symbols final : public Symbolizer {
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address) override;
     Rendered& rendered() override;
 
+    VisitedStack visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) override;
+    // All sinks have received a record. Until then, they get the same reading of a visited thread.
+    void end_record() { visited_.reset(); }
+
     // Grows whenever answers may have changed, because a process has mapped a file or a JIT compiler has named
     // functions.
     uint64_t edition() const { return edition_; }
+
+    // For walks: reads the mappings of a process again; returns the file that is mapped at an address, and its table.
+    void read_mappings(uint64_t process);
+    uint64_t file_at(uint64_t process, uint64_t address) const;
+    std::span<const uint64_t> table_of(uint64_t inode) const;
 
   private:
     // An open file with its symbols, and a file with an address as linked in this file.
@@ -102,6 +113,7 @@ class Symbols final : public Symbolizer {
     uint64_t ask_inode(const void* page);
 
     const KernelObject* kernel_ = nullptr;
+    bool keeps_tables_ = false;
     uint64_t edition_ = 0;
     Rendered rendered_;
     KernelSymbols kernel_symbols_;
@@ -115,6 +127,17 @@ class Symbols final : public Symbolizer {
     std::map<uint64_t, JitNames> jit_; // by process
     SharedStacks shared_;
     InterpretedFrames interpreted_;
+    // A reading of a visited thread.
+    struct Visited {
+        uint64_t process, thread, most;
+        ThreadStack stack;
+        VisitedStack told;
+        bool has_arguments = false;
+    };
+    // Returns the arguments of the functions at an address of a stack, as VisitedFrame has them.
+    std::vector<std::string> arguments(const ThreadStack& stack, const ThreadFrame& frame, bool after_call);
+    std::unique_ptr<ThreadStacks> thread_stacks_;       // only if handlers visit threads
+    std::optional<Visited> visited_;                    // for the current record
     std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
     std::vector<uint64_t> first_processes_;             // the process of each stack
     std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file

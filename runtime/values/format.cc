@@ -118,25 +118,73 @@ void add_address(std::string& out, Symbolizer& symbols, uint64_t process, uint64
         out += symbols.rendered().line(process, address, static_cast<uint64_t>(style) * 2 + behind_call, make);
 }
 
+// Inserts the arguments behind the name of a function: "total(count=3)+0x49/0x77 [/src/orders]".
+std::string with_arguments(std::string line, const std::string& arguments) {
+    const size_t end = std::min(line.find("+0x"), line.find(" (inlined)"));
+    if (!arguments.empty() && end != std::string::npos)
+        line.insert(end, arguments);
+    return line;
+}
+
+// Returns the lines for an address in the stack of a visited thread. Their arguments differ, so they are not cached.
+std::string render_frame(Symbolizer& symbols, uint64_t process, const VisitedFrame& frame, bool behind_call) {
+    std::string out;
+    const std::vector<std::string>& arguments = frame.arguments;
+    const std::string lines = render_address(symbols, process, frame.address, plan::StackWithLines, behind_call);
+    size_t begin = 0;
+    for (size_t i = 0; begin < lines.size(); i++) {
+        const size_t end = lines.find('\n', begin) + 1;
+        out += with_arguments(lines.substr(begin, end - begin), i < arguments.size() ? arguments[i] : "");
+        begin = end;
+    }
+    return out;
+}
+
+// How an incomplete stack ends.
+std::string render_end(Symbolizer& symbols, uint64_t process, uint64_t state, uint64_t last) {
+    if (state == SONDE_STACK_CUT)
+        return fmt::format(" ... more callers follow: use -DMAXBACKTRACE={}\n", int{SONDE_STACK_MOST});
+    if (state == SONDE_STACK_EARLY)
+        return " ... callers may be missing: sonde had not read, or could not read, unwinding tables\n";
+    if (state == SONDE_STACK_GUESSED)
+        return " ... callers may be missing: code without an unwinding table may not use frame pointers\n";
+    if (state == SONDE_STACK_LOST && last)
+        return fmt::format(" ... more callers follow: sonde cannot unwind {}\n",
+                           symbols.text(process, last, SONDE_SYMBOL_OFFSET));
+    return "";
+}
+
+std::string render_visited(Symbolizer& symbols, const PrintedValue& visited, plan::StackStyle style) {
+    if (visited.words.empty()) // the record was cut
+        return "";
+    const VisitedStack stack =
+        symbols.visited_stack(visited.process, visited.words[0], visited.most, style == plan::StackWithLines);
+    if (!stack.none.empty())
+        return fmt::format(" (no user stack: {})\n", stack.none);
+    std::string out;
+    if (style == plan::StackWithLines && !stack.doing.empty())
+        out = fmt::format(" {}\n", stack.doing);
+    for (size_t i = 0; i < stack.frames.size(); i++)
+        if (style == plan::StackWithLines)
+            out += render_frame(symbols, stack.process, stack.frames[i], i > 0);
+        else
+            add_address(out, symbols, stack.process, stack.frames[i].address, style, i > 0);
+    return out +
+           render_end(symbols, stack.process, stack.state, stack.frames.empty() ? 0 : stack.frames.back().address);
+}
+
 // A stack that is incomplete ends with the reason, because it otherwise looks like a complete one.
 std::string render_stack(Symbolizer& symbols, const PrintedValue& stack, plan::StackStyle style) {
     std::string out;
+    if (stack.state == SONDE_STACK_VISITED)
+        return render_visited(symbols, stack, style);
     if (stack.state == SONDE_STACK_NO_PYTHON)
         return fmt::format(" (no Python stack: {})\n", why_no_stack(stack.state));
     if (stack.state >= SONDE_STACK_NONE)
         return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
     for (size_t i = 0; i < stack.words.size(); i++)
         add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
-    if (stack.state == SONDE_STACK_CUT)
-        out += fmt::format(" ... more callers follow: use -DMAXBACKTRACE={}\n", int{SONDE_STACK_MOST});
-    else if (stack.state == SONDE_STACK_EARLY)
-        out += " ... callers may be missing: sonde had not read, or could not read, unwinding tables\n";
-    else if (stack.state == SONDE_STACK_GUESSED)
-        out += " ... callers may be missing: code without an unwinding table may not use frame pointers\n";
-    else if (stack.state == SONDE_STACK_LOST && !stack.words.empty())
-        out += fmt::format(" ... more callers follow: sonde cannot unwind {}\n",
-                           symbols.text(stack.process, stack.words.back(), SONDE_SYMBOL_OFFSET));
-    return out;
+    return out + render_end(symbols, stack.process, stack.state, stack.words.empty() ? 0 : stack.words.back());
 }
 
 // Returns a line for each address in a string of the script. Unlike in a stack, an address is not a return address, and

@@ -97,6 +97,26 @@ Json number_json(const Directive& d, int64_t number) {
     }
 }
 
+Json visited_json(const PrintedValue& visited, Symbolizer& symbols) {
+    if (visited.words.empty()) // the record was cut
+        return {{"none", why_no_stack(visited.state)}};
+    const bool with_lines = visited.directive->conversion == plan::StackWithLines;
+    const VisitedStack stack = symbols.visited_stack(visited.process, visited.words[0], visited.most, with_lines);
+    if (!stack.none.empty())
+        return {{"none", stack.none}};
+    Json frames = Json::array();
+    for (size_t i = 0; i < stack.frames.size(); i++) {
+        const auto& [address, arguments] = stack.frames[i];
+        size_t inlined = 0;
+        for (const Frame& frame : frames_at(symbols, stack.process, address, i > 0, with_lines)) {
+            frames.push_back(frame_json(frame));
+            if (inlined < arguments.size())
+                frames.back()["arguments"] = arguments[inlined++];
+        }
+    }
+    return {{"frames", std::move(frames)}, {"whole", stack.state == SONDE_STACK_WHOLE}, {"doing", stack.doing}};
+}
+
 Json value_json(const PrintedValue& value, Symbolizer& symbols) {
     const Directive& d = *value.directive;
     switch (d.kind) {
@@ -122,6 +142,8 @@ Json value_json(const PrintedValue& value, Symbolizer& symbols) {
         return statistic_json(d.stats, block, value.words.data() + sizeof block / 8);
     }
     case Directive::Stack: {
+        if (value.state == SONDE_STACK_VISITED)
+            return visited_json(value, symbols);
         if (value.state >= SONDE_STACK_NONE)
             return {{"none", why_no_stack(value.state)}};
         Json frames = Json::array();

@@ -104,7 +104,10 @@ void read_values(const plan::Format& format, std::span<const uint8_t> bytes,
             value.process = static_cast<uint64_t>(payload.number());
             value.state = static_cast<uint64_t>(payload.number());
             const auto room = static_cast<uint64_t>(std::clamp(d.width, 0, int{SONDE_STACK_MOST}));
-            const auto depth = static_cast<uint64_t>(payload.number());
+            value.most = room;
+            auto depth = static_cast<uint64_t>(payload.number());
+            if (value.state == SONDE_STACK_VISITED)
+                depth = 1;
             value.words = words_of(payload.block(room * 8), std::min<uint64_t>(depth, SONDE_STACK_MOST));
             break;
         }

@@ -19,6 +19,7 @@ struct PrintedValue {
     std::string text;                   // String; Memory: its bytes; Addresses
     std::vector<uint64_t> words;        // Histogram: StatsBlock and buckets; Stack: the addresses
     uint64_t process = 0, state = 0;    // Stack: a sonde_stack_state; Stack and Addresses: the process
+    uint64_t most = 0;                  // Stack: the largest number of addresses
 };
 
 // Calls `visit` for each directive in order, including literals. `visit` may move the contents out of the value. In a

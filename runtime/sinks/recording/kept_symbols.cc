@@ -14,7 +14,7 @@
 namespace sonde {
 namespace {
 
-enum Kind : uint8_t { ProcessOfStack = 1, Text, Source, Frame, Inlined };
+enum Kind : uint8_t { ProcessOfStack = 1, Text, Source, Frame, Inlined, Visited };
 
 template <typename T> void add_number(std::string& out, T number) {
     out.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -90,6 +90,23 @@ std::vector<InlinedCall> AskedSymbols::inlined(uint64_t process, uint64_t addres
     return out;
 }
 
+VisitedStack AskedSymbols::visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) {
+    VisitedStack out = symbols_.visited_stack(process, thread, most, with_arguments);
+    std::string answer;
+    for (const std::string& text : {out.none, out.doing})
+        add_text(answer, text);
+    add_number(answer, out.process);
+    add_number(answer, out.state);
+    for (const VisitedFrame& frame : out.frames) {
+        add_number(answer, frame.address);
+        add_number(answer, static_cast<uint32_t>(frame.arguments.size()));
+        for (const std::string& text : frame.arguments)
+            add_text(answer, text);
+    }
+    keep(question(Visited, process, thread, most << 1 | with_arguments), answer);
+    return out;
+}
+
 // The session's own cache would hide questions from the recording.
 Rendered& AskedSymbols::rendered() {
     symbols_.rendered(); // reads new names of JIT compilers
@@ -150,6 +167,29 @@ std::vector<InlinedCall> KeptSymbols::inlined(uint64_t process, uint64_t address
         call.file = take_text(in);
         if (!in.failed())
             out.push_back(std::move(call));
+    }
+    return out;
+}
+
+VisitedStack KeptSymbols::visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) {
+    VisitedStack out;
+    const std::string* answer = find(question(Visited, process, thread, most << 1 | with_arguments));
+    if (!answer) {
+        out.none = "the recording does not have it";
+        return out;
+    }
+    ByteCursor in(*answer);
+    out.none = take_text(in);
+    out.doing = take_text(in);
+    out.process = in.take<uint64_t>();
+    out.state = in.take<uint64_t>();
+    while (!in.empty()) {
+        VisitedFrame frame;
+        frame.address = in.take<uint64_t>();
+        for (auto arguments = in.take<uint32_t>(); arguments > 0 && !in.failed(); arguments--)
+            frame.arguments.push_back(take_text(in));
+        if (!in.failed())
+            out.frames.push_back(std::move(frame));
     }
     return out;
 }

@@ -34,6 +34,7 @@ class AskedSymbols final : public Symbolizer {
     std::string source(uint64_t process, uint64_t address) override;
     std::optional<InterpretedFrame> interpreted_frame(uint64_t word) override;
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address) override;
+    VisitedStack visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) override;
     Rendered& rendered() override;
 
   private:
@@ -59,6 +60,7 @@ class KeptSymbols final : public Symbolizer {
     std::string source(uint64_t process, uint64_t address) override;
     std::optional<InterpretedFrame> interpreted_frame(uint64_t word) override;
     std::vector<InlinedCall> inlined(uint64_t process, uint64_t address) override;
+    VisitedStack visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) override;
     Rendered& rendered() override { return rendered_; }
 
   private:

@@ -26,6 +26,7 @@
 #include "arch/architecture.h"
 #include "base/clock.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/stack.h"
 #include "runtime/sinks/pictures/pictures.h"
 #include "runtime/sinks/pictures/pprof.h"
 #include "runtime/sinks/recording/kept_symbols.h"
@@ -203,6 +204,10 @@ class Recorder final : public Sink {
             const plan::Directive& d = *value.directive;
             if (d.kind != plan::Directive::Stack && d.kind != plan::Directive::Addresses)
                 return;
+            if (value.state == SONDE_STACK_VISITED) { // it differs each time
+                out = true;
+                return;
+            }
             std::string stack(1, d.conversion);
             add_number(stack, value.process);
             stack += value.text;
