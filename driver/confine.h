@@ -1,9 +1,9 @@
 // Confinement of scripts that somebody else writes, such as an agent: --confine, which `sonde mcp` passes to each
 // session. A confined script only watches, and only what the policies permit.
 //
-// The checks look at the results of the analysis, not at the text: the operations that remain after macros, aliases and
-// functions of the library are expanded, and the probe points as they were resolved. They run in the process that then
-// runs this same program.
+// The checks look at the results of the analysis, not at the text. They see the operations after macros, aliases and
+// functions of the library are expanded, and the resolved probe points. They run in the process that then runs this
+// same program.
 #pragma once
 
 #include <string>

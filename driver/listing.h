@@ -10,8 +10,8 @@ namespace sonde {
 
 // Returns whether the command line has one of these options.
 bool is_listing(const Options& options);
-// Prints the listing. Call it after pass 1. Returns the exit status, which is a failure if nothing was found. Points that
-// the policies forbid are not listed.
+// Prints the listing. Call it after pass 1. Returns the exit status, which is a failure if nothing was found. Points
+// that the policies forbid are not listed.
 int list(Translation& t, const Options& options, const Policies& policies);
 
 } // namespace sonde

@@ -168,7 +168,8 @@ std::string describe_options() {
                       "  sonde [OPTIONS] -e SCRIPT [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -l|-L POINT\n"
                       "  sonde --why VARIABLE POINT\n"
-                      "  sonde lsp [OPTIONS]\n";
+                      "  sonde lsp [OPTIONS]\n"
+                      "  sonde mcp [--policy FILE]\n";
     for (const auto& [topic, title] : topics) {
         out += fmt::format("\n{}:\n", title);
         for (const OptionRow& row : rows)

@@ -3,7 +3,8 @@
 //   sonde_embed OUTPUT SCRIPT...
 //
 // Each file of the tapset is stored with the names that it declares, so sonde does not have to search for names when it
-// starts. Scripts in a folder `tools` go into the table of tools, and pages of the documentation into that of documents.
+// starts. Scripts in a folder `tools` go into the table of tools, and pages of the documentation into that of
+// documents.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -362,6 +362,8 @@ Answer complete_argument(const Request& request) {
             out.words.push_back({"tools", "list the tools", true});
         if (!asks_help && std::string_view("lsp").starts_with(request.line.word))
             out.words.push_back({"lsp", "serve an editor (language server)", true});
+        if (!asks_help && std::string_view("mcp").starts_with(request.line.word))
+            out.words.push_back({"mcp", "serve an agent (Model Context Protocol)", true});
         for (const ToolFile& tool : tool_files())
             if (tool.name.starts_with(request.line.word))
                 out.words.push_back({std::string(tool.name), read_tool_head(tool.text).title, true});

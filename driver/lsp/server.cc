@@ -330,9 +330,10 @@ void Server::begin_jobs() {
         const auto next = std::next(job);
         if (!job->worker) {
             const Document* document = documents_.find(job->uri);
-            Result<rpc::Worker> worker = !document ? Result<rpc::Worker>(Error("the document was closed")) : rpc::Worker::start([&] {
-                return json_text(make_response(job->id, job->feature->answer({*document, job->params, setting_})));
-            });
+            Result<rpc::Worker> worker =
+                !document ? Result<rpc::Worker>(Error("the document was closed")) : rpc::Worker::start([&] {
+                    return json_text(make_response(job->id, job->feature->answer({*document, job->params, setting_})));
+                });
             if (worker) {
                 job->worker.emplace(*std::move(worker));
             } else {

@@ -85,7 +85,7 @@ Json check_result() {
     return {
         {"type", "object"},
         {"properties",
-         {{"can_run", {{"type", "boolean"}, {"description", "There is no error, and the policy permits the script"}}},
+         {{"can_run", {{"type", "boolean"}, {"description", "No error was found, and the policy permits the script"}}},
           {"diagnostics",
            {{"type", "array"},
             {"items",

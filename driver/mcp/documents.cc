@@ -44,8 +44,8 @@ std::string list_sections(const DocumentFile& page) {
 }
 
 std::string list_topics() {
-    std::string out = "A topic is a page or a section from this list, the name of a tool, an option, a function of the "
-                      "library, or a word of the language.\n\n";
+    std::string out = "A topic is a page, PAGE#SECTION, a tool, an option, a function of the library, or a word of the "
+                      "language. The pages:\n\n";
     for (const DocumentFile& page : document_files())
         out += fmt::format("{}: {} ({} bytes)\n", page.name, title_of(page), page.text.size());
     return out;

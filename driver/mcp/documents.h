@@ -12,13 +12,13 @@ namespace sonde::mcp {
 
 // The list for resources/list.
 Json list_resources();
-// The contents for resources/read; nullopt: there is no such resource.
+// The contents for resources/read; nullopt: the resource does not exist.
 std::optional<Json> read_resource(const std::string& uri);
 
 struct Section {
     int level = 0;          // the number of `#`
     std::string_view title; // without them
-    std::string_view text;  // with the heading and all sections in it
+    std::string_view text;  // with the heading and the subsections
     std::string anchor;     // as in links
 };
 // Returns the sections of a page in their order.

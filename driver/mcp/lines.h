@@ -18,7 +18,7 @@ class LineReader {
     struct Message {
         std::string body; // never empty
     };
-    // The line has more than max_message bytes. Reading goes on after it.
+    // The line has more than max_message bytes. The next line is read as usual.
     struct TooLong {};
     struct Incomplete {};
     using Next = std::variant<Incomplete, Message, TooLong>;

@@ -1,5 +1,5 @@
-// One thread waits for messages and for child processes. It never reads a program or translates a script itself: tools
-// run in children, so that a cancel request or the end of the client ends them, and a crash costs one answer.
+// One thread waits for messages and for child processes. It never reads a program or translates a script itself. Tools
+// run in children, so a cancel request or the end of the client ends them, and a crash costs one answer.
 #include "driver/mcp/server.h"
 
 #include <poll.h>
@@ -51,11 +51,11 @@ constexpr milliseconds last_write{1'000}; // when the server ends
 constexpr milliseconds last_end{3'000};   // of children, then
 
 constexpr std::string_view instructions =
-    "sonde traces running programs and the Linux kernel without changing or restarting them: which functions run, with "
-    "which values, how long they take, and where threads wait.\n"
-    "1. find_programs and find_points show what can be probed; explain_variable, where a value is.\n"
+    "sonde traces running programs and the Linux kernel without changing or restarting them. It shows functions with "
+    "their values and times, and the places where threads wait.\n"
+    "1. find_programs and find_points show what can be probed; explain_variable shows where a value is.\n"
     "2. log_point and run_tool answer most questions without a script.\n"
-    "3. For your own script, read the topic `llms.txt` with read_docs first, and use check_script until it has no "
+    "3. Before you write a script, read the topic `llms.txt` with read_docs. Repeat check_script until it reports no "
     "error.\n"
     "Each session ends by time and by the size of its output. Read `ended_by`, `losses` and `messages` before you draw "
     "conclusions: with losses, counts are lower bounds.";
@@ -76,7 +76,7 @@ struct Job {
     }
 };
 
-// Signals that end the server. Its children then end with it.
+// Signals that end the server and its children.
 volatile std::sig_atomic_t ended_by_signal = 0;
 void note_signal(int) { ended_by_signal = 1; }
 
@@ -149,7 +149,7 @@ void Server::handle_text(const std::string& text) {
         return answer(nullptr, Failure{ErrorCode::ParseError, "expected a line with one JSON object"});
     if (!message.is_array() || message.empty())
         return handle_message(message);
-    // A batch (version 2025-03-26). Each request gets a message of its own.
+    // A batch (version 2025-03-26). Each request gets a separate response.
     for (const Json& one : message)
         handle_message(one);
 }
@@ -190,9 +190,9 @@ void Server::handle_request(const rpc::Call& call) {
         const std::optional<Json> contents = read_resource(uri);
         return answer(id, contents ? Answer(Json{{"contents", *contents}})
                                    : Failure{ErrorCode::ResourceNotFound,
-                                             fmt::format("there is no resource `{}`; resources/list has all", uri)});
+                                             fmt::format("unknown resource `{}`; resources/list has all", uri)});
     }
-    answer(id, Failure{ErrorCode::MethodNotFound, fmt::format("there is no method `{}`", method)});
+    answer(id, Failure{ErrorCode::MethodNotFound, fmt::format("unknown method `{}`", method)});
 }
 
 Answer Server::initialize(const Json& params) {
@@ -231,7 +231,7 @@ void Server::call_tool(const Json& id, const Json& params) {
         std::vector<std::string> names;
         for (const Tool& one : tools())
             names.emplace_back(one.name);
-        return answer(id, Failure{ErrorCode::InvalidParams, fmt::format("there is no tool `{}`; the tools are `{}`",
+        return answer(id, Failure{ErrorCode::InvalidParams, fmt::format("unknown tool `{}`; the tools are `{}`",
                                                                         name.value_or(""), fmt::join(names, "`, `"))});
     }
     const Json* given = rpc::find_member(params, "arguments");

@@ -49,9 +49,10 @@ Json session_arguments(Json own, const Policies& policies) {
     own["output_bytes"] = whole_schema("End the session after this much output", 1,
                                        static_cast<int64_t>(lowest(policies, &Policy::output_bytes)));
     if (std::ranges::none_of(policies, [](const Policy& one) { return one.commands.empty(); }))
-        own["command"] = {{"type", "string"},
-                          {"description", "Run this command, trace it and its children, and end with it"},
-                          {"enum", policies[0].commands}};
+        own["command"] = {
+            {"type", "string"},
+            {"description", "Run this command, and trace its processes; the session ends with the command"},
+            {"enum", policies[0].commands}};
     return own;
 }
 
@@ -77,7 +78,7 @@ const char* name_of(const Outcome& outcome) {
     return "startup";
 }
 
-// Moves the line of --cost out of the messages. Returns "" if there is none.
+// Moves the line of --cost out of the messages. Returns "" if no message is this line.
 std::string take_cost(Json& messages) {
     for (size_t i = 0; i < messages.size(); i++) {
         std::string text = messages[i].get<std::string>();
@@ -188,7 +189,7 @@ Json session_result() {
           {"traced_s", about("number", "Seconds from the moment when all probes were armed to the end")},
           {"total_s", about("number", "Seconds with the translation of the script")},
           {"complete", about("boolean", "Nothing was lost, cut or refused, and no error occurred")},
-          {"output", about("string", "What the script printed: whole lines")},
+          {"output", about("string", "The printed text: whole lines")},
           {"output_bytes", about("integer", "Bytes that the script printed")},
           {"output_cut_bytes", about("integer", "Bytes at the end that are missing in `output`")},
           {"records",
@@ -256,14 +257,14 @@ bool is_permitted(std::string_view tool, const Policies& policies) {
     });
 }
 
-// Returns the word for an option, or what is wrong.
+// Returns the word for an option. Errors: the option or its value is wrong.
 Result<std::string> option_word(const ToolHead& head, const std::string& name, const Json& value) {
     const auto option = std::ranges::find(head.options, name, &ToolOption::name);
     if (option == head.options.end()) {
         std::vector<std::string> names;
         for (const ToolOption& one : head.options)
             names.push_back(one.name);
-        return Error(names.empty() ? fmt::format("`options`: the tool has no option `{}`, it has none", name)
+        return Error(names.empty() ? fmt::format("`options`: the tool has no options, so `{}` is unknown", name)
                                    : fmt::format("`options`: the tool has no option `{}`; it has `{}`", name,
                                                  fmt::join(names, "`, `")));
     }
@@ -359,19 +360,20 @@ Json log_arguments(const Policies& policies) {
 } // namespace
 
 std::vector<Tool> session_tools() {
-    return {{"run_script", "Run a script",
-             "Run a script that traces programs or the kernel, and return what it prints. It only watches: it cannot "
-             "change anything. The session ends with `exit()`, and at the latest after `seconds`; print aggregated "
-             "results in `probe end`. Read the topic `llms.txt` with read_docs before you write scripts.",
-             script_arguments, session_result, begin_script},
-            {"run_tool", "Run a tool",
-             "Run one of the ready-made tools: latencies of functions, system calls and disks, hot stacks, locks, "
-             "leaks, snapshots of variables and more. read_docs with the tool's name explains its options.",
-             tool_arguments, session_result, begin_tool},
-            {"log_point", "Log values at a line",
-             "Log the values of expressions whenever a running program executes a line or a function. The program is "
-             "not changed, stopped or restarted.",
-             log_arguments, session_result, begin_log}};
+    return {
+        {"run_script", "Run a script",
+         "Run a script that traces programs or the kernel, and return what it prints. It only watches: it cannot "
+         "change anything. The session ends with `exit()`, and at the latest after `seconds`; print aggregated "
+         "results in `probe end`. Read the topic `llms.txt` with read_docs before you write scripts.",
+         script_arguments, session_result, begin_script},
+        {"run_tool", "Run a tool",
+         "Run one of the ready-made tools. They measure latencies of functions, system calls and disks, and show hot "
+         "stacks, locks, leaks and variables. read_docs with the tool's name explains its options.",
+         tool_arguments, session_result, begin_tool},
+        {"log_point", "Log values at a line",
+         "Log the values of expressions whenever a running program executes a line or a function. The program is "
+         "not changed, stopped or restarted.",
+         log_arguments, session_result, begin_log}};
 }
 
 } // namespace sonde::mcp

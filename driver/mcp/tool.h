@@ -17,7 +17,7 @@ constexpr size_t max_script = size_t{256} << 10; // bytes
 
 // The result of tools/call.
 struct ToolResult {
-    Json content;     // structuredContent; null: there is none
+    Json content;     // structuredContent; null: only the text
     std::string text; // the same for readers
     bool is_error = false;
 };
@@ -38,7 +38,7 @@ using Started = std::variant<ToolResult, ChildTask, WorkerTask>;
 struct Tool {
     std::string_view name, title, description;
     Json (*arguments)(const Policies& policies); // their schema
-    Json (*result)();                            // the schema of ToolResult::content; null: there is none
+    Json (*result)();                            // the schema of ToolResult::content; null: it has no content
     // The arguments conform to the schema.
     Started (*begin)(const Json& arguments, const Policies& policies);
 };

@@ -29,7 +29,7 @@ struct Failure {
     ErrorCode code;
     std::string message;
 };
-// The answer to a request: its result, or why it has none.
+// The answer to a request: its result, or the error.
 using Answer = std::variant<Json, Failure>;
 
 Json make_response(const Json& id, const Answer& answer);
