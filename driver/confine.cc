@@ -28,9 +28,9 @@ std::string by(const Policy& policy) {
 
 // ---- probe points
 
-// The handler sees the processes of one file only.
+// The handler sees the processes of one program or library only.
 bool is_in_program(plan::ProbeKind kind, const plan::Point& point) {
-    return !point.path.empty() && !plan::is_file(kind) && !point.watch.is_kernel;
+    return !point.program.empty() || (!point.path.empty() && !plan::is_file(kind) && !point.watch.is_kernel);
 }
 
 // A path below /proc/PID/root keeps its `..`, which a pattern must not match.
@@ -49,10 +49,12 @@ std::string why_no_point(const Policy& policy, plan::ProbeKind kind, const plan:
         return fmt::format("`{}` sees all processes; `kernel` is false {}, so only programs can be probed", point.pp,
                            by(policy));
     // A library is seen only in the processes of the point's program.
-    if (in_program && !permits_file(policy, point.path) &&
-        (point.program.empty() || !permits_file(policy, point.program)))
-        return fmt::format("`{}` is not one of the `programs` that are permitted {}: `{}`", compared_path(point.path),
-                           by(policy), fmt::join(*policy.programs, "`, `"));
+    const bool is_permitted = (!point.path.empty() && permits_file(policy, point.path)) ||
+                              (!point.program.empty() && permits_file(policy, point.program));
+    if (in_program && !is_permitted)
+        return fmt::format("`{}` is not one of the `programs` that are permitted {}: `{}`",
+                           compared_path(point.path.empty() ? point.program : point.path), by(policy),
+                           fmt::join(*policy.programs, "`, `"));
     if (policy.points && !matches(*policy.points, point.pp))
         return fmt::format("`{}` is not one of the `points` that are permitted {}: `{}`", point.pp, by(policy),
                            fmt::join(*policy.points, "`, `"));

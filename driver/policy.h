@@ -1,6 +1,7 @@
 // Policies: JSON files that limit what the clients of `sonde mcp` may do. docs/mcp.md describes the members.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>

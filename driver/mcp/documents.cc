@@ -82,7 +82,7 @@ std::optional<std::string> search(const std::string& word) {
     }
     const auto lower = [](std::string_view text) {
         std::string all(text);
-        std::ranges::transform(all, all.begin(), [](unsigned char c) { return std::tolower(c); });
+        std::ranges::transform(all, all.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         return all;
     };
     for (const DocumentFile& page : document_files())

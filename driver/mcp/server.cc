@@ -276,8 +276,10 @@ void Server::write_some() {
     const ssize_t written = write(STDOUT_FILENO, output_.data(), std::min<size_t>(output_.size(), PIPE_BUF));
     if (written > 0)
         output_.erase(0, static_cast<size_t>(written));
-    else if (written < 0 && errno != EINTR && errno != EAGAIN)
-        is_over_ = true, output_.clear(); // nobody reads
+    if (written < 0 && errno != EINTR && errno != EAGAIN) { // nobody reads
+        is_over_ = true;
+        output_.clear();
+    }
 }
 
 void Server::write_rest() {

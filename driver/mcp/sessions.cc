@@ -61,7 +61,7 @@ Json json_schema() { return flag_schema("Return the printed values as data in `r
 // ---- the result
 
 const char* name_of(const Outcome& outcome) {
-    if (outcome.ended_by == EndedBy::Exit && !outcome.was_armed)
+    if (outcome.ended_by == EndedBy::Exit && outcome.report.empty()) // no session began
         return "error";
     switch (outcome.ended_by) {
     case EndedBy::Exit:
@@ -158,7 +158,7 @@ ToolResult finish_session(const Outcome& outcome, bool is_json) {
         messages.push_back(fmt::format("... and {} more messages", omitted));
     }
     out["messages"] = std::move(messages);
-    const bool ran = outcome.was_armed && !outcome.report.empty();
+    const bool ran = !outcome.report.empty();
     out["complete"] =
         ran && outcome.cut_bytes == 0 && out.contains("losses") && out["losses"].empty() && outcome.status == 0;
     std::string shown = outcome.output;
@@ -168,7 +168,7 @@ ToolResult finish_session(const Outcome& outcome, bool is_json) {
             shown += json_text(one) + "\n";
     }
     std::string text = text_of(out, shown);
-    return {std::move(out), std::move(text), !outcome.was_armed};
+    return {std::move(out), std::move(text), !ran};
 }
 
 Json session_result() {
