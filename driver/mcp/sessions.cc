@@ -82,7 +82,8 @@ const char* name_of(const Outcome& outcome) {
 std::string take_cost(Json& messages) {
     for (size_t i = 0; i < messages.size(); i++) {
         std::string text = messages[i].get<std::string>();
-        if (text.find(" took about ") == std::string::npos || text.starts_with("WARNING") || text.starts_with("ERROR"))
+        if (text.find(" of the program's time, ") == std::string::npos || text.starts_with("WARNING") ||
+            text.starts_with("ERROR"))
             continue;
         messages.erase(i);
         return text;
