@@ -286,7 +286,8 @@ Started begin_tool(const Json& arguments, const Policies& policies) {
     std::vector<std::string> words = {name};
     const std::vector<std::string> all = session_words(arguments, policies);
     words.insert(words.end(), all.begin(), all.end());
-    for (const auto& [option, value] : arguments.value("options", Json::object()).items()) {
+    const Json options = arguments.value("options", Json::object());
+    for (const auto& [option, value] : options.items()) {
         Result<std::string> word = option_word(head, option, value);
         if (!word)
             return failed(word.error().message);
