@@ -129,11 +129,15 @@ Json types_of(const hir::Program& program, const Script& script) {
     return out;
 }
 
+// All members exist from the beginning: adding one would move the others, and references to them would dangle.
+Json empty_result() {
+    return {{"diagnostics", Json::array()}, {"types", Json::object()}, {"points", Json::array()}, {"point_count", 0}};
+}
+
 constexpr size_t most_points = 100;
 
 void add_points(const hir::Program& program, Json& out) {
     size_t count = 0;
-    out["points"] = Json::array();
     for (const hir::Handler* handler : program.handlers)
         for (const plan::Point& point : handler->points)
             if (count++ < most_points)
@@ -194,7 +198,7 @@ void run_passes(Script& script, Places& places, Json& out) {
 } // namespace
 
 Json check(const Document& document, const Setting& setting) {
-    Json out = {{"diagnostics", Json::array()}, {"types", Json::object()}};
+    Json out = empty_result();
     const rpc::CapturedErrors said;
     if (Result<void> enough = check_memory(); !enough)
         return failed_check(enough.error().message);
@@ -211,7 +215,9 @@ Json check(const Document& document, const Setting& setting) {
 }
 
 Json failed_check(const std::string& message) {
-    return {{"diagnostics", Json::array({plain_message(error_severity, message)})}, {"types", Json::object()}};
+    Json out = empty_result();
+    out["diagnostics"].push_back(plain_message(error_severity, message));
+    return out;
 }
 
 } // namespace sonde::lsp

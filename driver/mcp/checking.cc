@@ -51,8 +51,8 @@ std::string check_script(const std::string& script, std::vector<std::string> wor
                             converted["message"].get<std::string>());
         diagnostics.push_back(std::move(converted));
     }
-    const Json points = checked.value("points", Json::array());
-    const auto total = checked.value("point_count", int64_t{0});
+    const Json& points = checked["points"];
+    const auto total = checked["point_count"].get<int64_t>();
     if (is_valid)
         text += fmt::format("the script can run; it has {} probe points\n", total);
     for (const Json& point : points)

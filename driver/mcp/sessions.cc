@@ -34,8 +34,6 @@ std::vector<std::string> session_words(const Json& arguments, const Policies& po
                              fmt::format("--ready-descriptor={}", ready_descriptor), std::string("--output-buffer=1"),
                              std::string("--output-wait=1"), std::string("--cost")})
         out.push_back(std::move(word));
-    out.insert(out.end(), {"-T", fmt::format("{}", seconds_of(arguments, policies))});
-    add_process(arguments, out);
     if (arguments.contains("command"))
         out.insert(out.end(), {"-c", arguments["command"].get<std::string>()});
     return out;
@@ -230,6 +228,8 @@ ChildTask make_session(const Json& arguments, const Policies& policies, std::vec
 Started begin_script(const Json& arguments, const Policies& policies) {
     const bool is_json = arguments.value("json", false);
     std::vector<std::string> words = session_words(arguments, policies);
+    words.insert(words.end(), {"-T", fmt::format("{}", seconds_of(arguments, policies))});
+    add_process(arguments, words);
     if (is_json)
         words.emplace_back("--format=json");
     words.insert(words.end(), {"-", "--"}); // the script is the standard input
@@ -249,6 +249,17 @@ Json script_arguments(const Policies& policies) {
 }
 
 // ---- run_tool
+
+// The first words of a tool's command line. Its own options can have the letters of sonde's, such as -T.
+std::vector<std::string> tool_words(const std::string& tool, const Json& arguments, const Policies& policies) {
+    std::vector<std::string> out = {tool};
+    const std::vector<std::string> all = session_words(arguments, policies);
+    out.insert(out.end(), all.begin(), all.end());
+    out.push_back(fmt::format("--duration={}", seconds_of(arguments, policies)));
+    if (arguments.contains("pid"))
+        out.push_back(fmt::format("--pid={}", arguments["pid"].get<int64_t>()));
+    return out;
+}
 
 bool is_permitted(std::string_view tool, const Policies& policies) {
     return std::ranges::all_of(policies, [&](const Policy& policy) {
@@ -283,9 +294,7 @@ Started begin_tool(const Json& arguments, const Policies& policies) {
     const std::string name = arguments["tool"].get<std::string>();
     const auto files = tool_files();
     const ToolHead head = read_tool_head(std::ranges::find(files, name, &ToolFile::name)->text);
-    std::vector<std::string> words = {name};
-    const std::vector<std::string> all = session_words(arguments, policies);
-    words.insert(words.end(), all.begin(), all.end());
+    std::vector<std::string> words = tool_words(name, arguments, policies);
     const Json options = arguments.value("options", Json::object());
     for (const auto& [option, value] : options.items()) {
         Result<std::string> word = option_word(head, option, value);
@@ -324,9 +333,9 @@ Json tool_arguments(const Policies& policies) {
 
 Started begin_log(const Json& arguments, const Policies& policies) {
     const bool is_json = arguments.value("json", false);
-    std::vector<std::string> words = {"log"};
-    const std::vector<std::string> all = session_words(arguments, policies);
-    words.insert(words.end(), all.begin(), all.end());
+    if (!is_permitted("log", policies))
+        return failed("`log` is not one of the `tools` that the policy permits");
+    std::vector<std::string> words = tool_words("log", arguments, policies);
     // The session ends by its own time, so that the result can tell that.
     words.push_back(fmt::format("--for={}s", std::ceil(seconds_of(arguments, policies)) + 60));
     words.push_back(fmt::format("--max={}", arguments.value("max", 100)));
