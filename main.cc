@@ -146,6 +146,8 @@ int translate(const Options& options, const Policies& policies) {
     t.diags.say_held();
     if (t.diags.has_errors())
         return t.report(), say_failed(2);
+    if (Result<void> permitted = confine(t.files, t.sources, policies); !permitted)
+        return fail(permitted.error()), say_failed(2);
     std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");
     hir::Program* program = analyze(t.files, *t.library, t.env, translate, t.arena, t.diags);
     progress.reset();

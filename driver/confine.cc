@@ -11,6 +11,7 @@
 
 #include "base/glob.h"
 #include "base/path.h"
+#include "frontend/ast/walk.h"
 #include "frontend/hir/effects.h"
 #include "frontend/hir/walk.h"
 #include "runtime/plan/kinds.h"
@@ -130,6 +131,26 @@ void check_memory(const hir::Program& program, const Policies& policies, Refusal
                                                global->name, global->capacity, most));
 }
 
+// ---- headers
+
+void check_header(const std::string& name, Range range, Refusals& out) {
+    const bool is_header = name.find('<') != std::string::npos;
+    if (is_header && (name.find("</") != std::string::npos || name.find("..") != std::string::npos))
+        out.add(range, fmt::format("a confined script can name headers of the system only, as in `<linux/tcp.h>`, not "
+                                   "`{}`",
+                                   name));
+}
+
+// The operators that take a header: @cast, @var, @enum and its relatives.
+void check_headers(const ast::Expr& expr, Refusals& out) {
+    if (expr.kind == ast::ExprKind::Target)
+        check_header(static_cast<const ast::TargetExpr&>(expr).module, expr.range, out);
+    if (expr.kind == ast::ExprKind::AtOperator)
+        for (const ast::Expr* argument : static_cast<const ast::AtOperatorExpr&>(expr).args)
+            if (argument->kind == ast::ExprKind::String)
+                check_header(static_cast<const ast::StringExpr*>(argument)->value, argument->range, out);
+}
+
 // ---- options
 
 bool is_inherited_file(const std::string& path) { return path.starts_with("/proc/self/fd/"); }
@@ -160,6 +181,40 @@ std::string find_acting_option(const Options& options) {
 }
 
 } // namespace
+
+std::vector<Refusal> find_refused_headers(const ast::Expr& expr) {
+    Refusals out;
+    for_each_expr(expr, [&](const ast::Expr& one) { check_headers(one, out); });
+    return out.take();
+}
+
+std::vector<Refusal> find_refused_headers(const std::vector<const ast::File*>& files) {
+    Refusals out;
+    const auto check = [&](const ast::Expr& one) { check_headers(one, out); };
+    const auto check_body = [&](const ast::Stmt* body) {
+        if (body)
+            for_each_expr(*body, check);
+    };
+    const auto check_conditions = [&](const std::vector<ast::ProbePoint*>& points) {
+        for (const ast::ProbePoint* point : points)
+            if (point->condition)
+                for_each_expr(*point->condition, check);
+    };
+    for (const ast::File* file : files) {
+        for (const ast::Probe* probe : file->probes) {
+            check_conditions(probe->points);
+            check_body(probe->body);
+        }
+        for (const ast::Alias* alias : file->aliases) {
+            check_conditions(alias->points);
+            check_body(alias->prologue);
+            check_body(alias->epilogue);
+        }
+        for (const ast::Function* function : file->functions)
+            check_body(function->body);
+    }
+    return out.take();
+}
 
 std::vector<Refusal> find_refusals(const hir::Program& program, const Sources& sources, const Policies& policies) {
     Refusals out;
@@ -241,13 +296,23 @@ Result<Policies> read_confinement(const Options& options) {
     return policies;
 }
 
-Result<void> confine(const hir::Program& program, const Sources& sources, const Policies& policies) {
-    if (policies.empty())
-        return {};
+namespace {
+
+Result<void> as_result(const std::vector<Refusal>& refusals, const Sources& sources) {
     std::vector<std::string> lines;
-    for (const Refusal& refusal : find_refusals(program, sources, policies))
+    for (const Refusal& refusal : refusals)
         lines.push_back(fmt::format("{}: {}", sources.place(refusal.range), refusal.message));
     return lines.empty() ? Result<void>() : Error(fmt::format("{}", fmt::join(lines, "\nERROR: ")));
+}
+
+} // namespace
+
+Result<void> confine(const std::vector<const ast::File*>& files, const Sources& sources, const Policies& policies) {
+    return policies.empty() ? Result<void>() : as_result(find_refused_headers(files), sources);
+}
+
+Result<void> confine(const hir::Program& program, const Sources& sources, const Policies& policies) {
+    return policies.empty() ? Result<void>() : as_result(find_refusals(program, sources, policies), sources);
 }
 
 } // namespace sonde

@@ -12,6 +12,7 @@
 #include "base/source.h"
 #include "driver/options.h"
 #include "driver/policy.h"
+#include "frontend/ast/ast.h"
 #include "frontend/hir/hir.h"
 
 namespace sonde {
@@ -20,6 +21,11 @@ struct Refusal {
     Range range; // in the script or in the library
     std::string message;
 };
+
+// Before the analysis: returns the headers that a script must not name, because messages about a file that is not a
+// header show its words. Only headers in the system's folders remain.
+std::vector<Refusal> find_refused_headers(const std::vector<const ast::File*>& files);
+std::vector<Refusal> find_refused_headers(const ast::Expr& expr);
 
 // Returns the reasons why the program may not run; none: it may.
 std::vector<Refusal> find_refusals(const hir::Program& program, const Sources& sources, const Policies& policies);
@@ -38,7 +44,9 @@ bool permits_program(const std::string& path, const Policies& policies);
 
 // All checks of a command line, for main(). `policies` is empty without --confine.
 Result<Policies> read_confinement(const Options& options);
-// Errors: all refusals, with their places.
+// Errors: all refusals, with their places. The first function is for the time before the analysis, the second one for
+// its result.
+Result<void> confine(const std::vector<const ast::File*>& files, const Sources& sources, const Policies& policies);
 Result<void> confine(const hir::Program& program, const Sources& sources, const Policies& policies);
 
 } // namespace sonde

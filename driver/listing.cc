@@ -78,6 +78,9 @@ int explain_why(Translation& t, const Options& options, const Policies& policies
     const ast::TargetExpr* variable = parse_target(variable_file, t.sources, t.parse_options, t.arena, t.diags);
     std::vector<ast::ProbePoint*> points = parse_probe_points(point_file, t.sources, t.parse_options, t.arena, t.diags);
     std::vector<std::string> lines;
+    if (variable && !policies.empty())
+        for (const Refusal& refusal : find_refused_headers(*variable))
+            return say_error(refusal.message), exit_failure;
     if (!t.diags.has_errors()) {
         const std::vector<ResolvedPoint> resolved = resolve_listing(points, *t.library, t.env, t.arena, t.diags);
         for (const ResolvedPoint& one : resolved)

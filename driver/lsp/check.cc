@@ -145,20 +145,16 @@ void add_points(const hir::Program& program, Json& out) {
     out["point_count"] = count;
 }
 
-// --confine
-void add_refusals(const hir::Program& program, const Script& script, Places& places, Json& diagnostics) {
-    const Result<Policies> policies = read_confinement(script.options);
-    if (!policies)
-        return diagnostics.push_back(plain_message(error_severity, policies.error().message));
-    if (policies->empty())
-        return;
-    for (const Refusal& refusal : find_refusals(program, script.t.sources, *policies)) {
+// --confine. Returns whether nothing was refused.
+bool add_refusals(const std::vector<Refusal>& refusals, Places& places, Json& diagnostics) {
+    for (const Refusal& refusal : refusals) {
         Json one = plain_message(error_severity, refusal.message);
         one["code"] = "not-permitted";
         if (places.is_in_document(refusal.range))
             one["range"] = places.range(refusal.range);
         diagnostics.push_back(std::move(one));
     }
+    return refusals.empty();
 }
 
 // Passes 1 and 2, as main() runs them.
@@ -184,11 +180,17 @@ void run_passes(Script& script, Places& places, Json& out) {
         }
     }
     t.diags.say_held();
-    if (!t.diags.has_errors())
+    const Result<Policies> policies = read_confinement(options);
+    if (!policies)
+        diagnostics.push_back(plain_message(error_severity, policies.error().message));
+    const bool is_confined = policies && !policies->empty();
+    if (policies && !t.diags.has_errors() &&
+        (!is_confined || add_refusals(find_refused_headers(t.files), places, diagnostics)))
         if (const hir::Program* program = analyze(t.files, *t.library, t.env, options.translate, t.arena, t.diags)) {
             out["types"] = types_of(*program, script);
             add_points(*program, out);
-            add_refusals(*program, script, places, diagnostics);
+            if (is_confined)
+                add_refusals(find_refusals(*program, t.sources, *policies), places, diagnostics);
         }
     report(t.diags);
     for (const std::string& refused : t.env.refused_debug_information())

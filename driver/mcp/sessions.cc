@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/glob.h"
+#include "driver/confine.h"
 #include "driver/mcp/schema.h"
 #include "driver/mcp/tool.h"
 #include "driver/tool_head.h"
@@ -290,10 +291,22 @@ Result<std::string> option_word(const ToolHead& head, const std::string& name, c
     return fmt::format("--{}={}", name, value.is_string() ? value.get<std::string>() : json_text(value));
 }
 
+// Without a program, tools with a PLACE search all running programs, and their messages name these. Returns whether
+// that must not happen.
+bool searches_hidden_programs(const Json& arguments, bool has_program, const Policies& policies) {
+    return limits_points(policies) && !has_program && !arguments.contains("pid") && !arguments.contains("command");
+}
+constexpr const char* needs_program = "the policy limits programs, so name the program or use `pid`";
+
 Started begin_tool(const Json& arguments, const Policies& policies) {
     const std::string name = arguments["tool"].get<std::string>();
     const auto files = tool_files();
     const ToolHead head = read_tool_head(std::ranges::find(files, name, &ToolFile::name)->text);
+    const bool has_place =
+        std::ranges::find(head.arguments, ToolValue::Place, &ToolArgument::type) != head.arguments.end();
+    const bool has_program = arguments.value("arguments", Json::array()).size() == head.arguments.size();
+    if (has_place && searches_hidden_programs(arguments, has_program, policies))
+        return failed(needs_program);
     std::vector<std::string> words = tool_words(name, arguments, policies);
     const Json options = arguments.value("options", Json::object());
     for (const auto& [option, value] : options.items()) {
@@ -335,6 +348,8 @@ Started begin_log(const Json& arguments, const Policies& policies) {
     const bool is_json = arguments.value("json", false);
     if (!is_permitted("log", policies))
         return failed("`log` is not one of the `tools` that the policy permits");
+    if (searches_hidden_programs(arguments, arguments.contains("program"), policies))
+        return failed(needs_program);
     std::vector<std::string> words = tool_words("log", arguments, policies);
     // The session ends by its own time, so that the result can tell that.
     words.push_back(fmt::format("--for={}s", std::ceil(seconds_of(arguments, policies)) + 60));
