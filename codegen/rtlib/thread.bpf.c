@@ -42,7 +42,7 @@ static inline void note_schedule(struct sonde_thread* to, struct task_struct___s
     u32 state = 0;
     READ(by_itself, task->nvcsw);
     READ(by_others, task->nivcsw);
-    /* 4 bytes before Linux 7, and one byte since. */
+    /* Its size depends on the kernel: 4 bytes or one. */
     bpf_probe_read_kernel(&runs, SIZE(task_struct___scheduled, on_cpu), __builtin_preserve_access_index(&task->on_cpu));
     READ(state, task->__state);
     READ(exited, task->exit_state);
