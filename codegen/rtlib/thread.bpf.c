@@ -24,6 +24,9 @@ struct task_struct___scheduled {
 };
 #pragma clang attribute pop
 
+/* The size of a member in bytes. */
+#define SIZE(type, member) __builtin_preserve_field_info(((struct type*)0)->member, 1)
+
 static inline u64 arrival_of(struct task_struct___scheduled* task)
 {
     u64 arrival = 0;
@@ -34,11 +37,13 @@ static inline u64 arrival_of(struct task_struct___scheduled* task)
 static inline void note_schedule(struct sonde_thread* to, struct task_struct___scheduled* task)
 {
     u64 by_itself = 0, by_others = 0;
-    s32 runs = 0, exited = 0;
+    u64 runs = 0;
+    s32 exited = 0;
     u32 state = 0;
     READ(by_itself, task->nvcsw);
     READ(by_others, task->nivcsw);
-    READ(runs, task->on_cpu);
+    /* Its size depends on the kernel: 4 bytes or one. */
+    bpf_probe_read_kernel(&runs, SIZE(task_struct___scheduled, on_cpu), __builtin_preserve_access_index(&task->on_cpu));
     READ(state, task->__state);
     READ(exited, task->exit_state);
     to->switches = by_itself + by_others;

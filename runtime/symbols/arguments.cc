@@ -243,8 +243,8 @@ ArgumentFinder::ArgumentFinder(ArgumentFinder&&) noexcept = default;
 
 namespace {
 
-// "count=3" for each parameter. A copy of a function, such as an inlined one, need not have all parameters, nor in order.
-// The function that it was copied from has.
+// "count=3" for each parameter. A copy of a function, such as an inlined one, need not have all parameters, nor in
+// order. The function that it was copied from has.
 std::vector<std::string> arguments_of(const State& state, Dwarf_Die& function) {
     std::unordered_map<Dwarf_Off, Dwarf_Die> copies; // by the offset of the original parameter
     Dwarf_Attribute attribute;
