@@ -3,11 +3,11 @@
 
 namespace sonde {
 
-struct Command {
+struct Subcommand {
     const char *name, *arguments; // as in `sonde NAME ARGUMENTS`
     const char* help;             // in the completion
 };
-constexpr Command commands[] = {
+constexpr Subcommand subcommands[] = {
     {"record", "-o FILE [TOOL] [OPTIONS]", "run a tool or a script, and keep what it shows in a file"},
     {"replay", "FILE [OPTIONS]", "show a recording with other formats and pictures"},
     {"fmt", "[--check] [FILE...]", "format scripts"},

@@ -169,7 +169,7 @@ std::string describe_options() {
                       "  sonde [OPTIONS] -e SCRIPT [ARGUMENTS]\n"
                       "  sonde [OPTIONS] -l|-L POINT\n"
                       "  sonde --why VARIABLE POINT\n";
-    for (const Command& command : commands)
+    for (const Subcommand& command : subcommands)
         out += fmt::format("  sonde {} {}\n", command.name, command.arguments);
     for (const auto& [topic, title] : topics) {
         out += fmt::format("\n{}:\n", title);

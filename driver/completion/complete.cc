@@ -368,7 +368,7 @@ Answer complete_argument(const Request& request) {
     if (request.words.empty() || asks_help) {
         if (std::string_view("tools").starts_with(request.line.word))
             out.words.push_back({"tools", "list the tools", true});
-        for (const Command& command : commands)
+        for (const Subcommand& command : subcommands)
             if (!asks_help && std::string_view(command.name).starts_with(request.line.word))
                 out.words.push_back({command.name, command.help, true});
         for (const ToolFile& tool : tool_files())

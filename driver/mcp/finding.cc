@@ -54,8 +54,9 @@ std::vector<Program> find_running(const std::string& pattern, const Policies& po
         if (name.empty() || process == getpid() || process == getppid())
             continue;
         const std::string path = path_in_process(process, name), command = command_of(process);
+        const auto has_part = [&](const std::string& text) { return text.find(pattern) != std::string::npos; };
         const bool matches = has_wildcard(pattern) ? glob_match(pattern, path) || glob_match(pattern, command)
-                                                   : (path + " " + command).find(pattern) != std::string::npos;
+                                                   : has_part(path) || has_part(command);
         if (!matches || !permits_program(path, policies))
             continue;
         Program& program = found[path];

@@ -15,6 +15,7 @@
 #include <iterator>
 #include <list>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -47,8 +48,9 @@ constexpr size_t most_jobs = 64;   // at the same time, with the waiting ones
 constexpr size_t most_workers = 8; // running ones
 constexpr milliseconds progress_interval{1'000};
 constexpr milliseconds longest_worker{120'000};
-constexpr milliseconds last_write{1'000}; // when the server ends
-constexpr milliseconds last_end{3'000};   // of children, then
+constexpr size_t most_output = size_t{8} << 20; // bytes that wait for the client
+constexpr milliseconds last_write{1'000};       // when the server ends
+constexpr milliseconds last_end{3'000};         // of children, then
 
 constexpr std::string_view instructions =
     "sonde traces running programs and the Linux kernel without changing or restarting them. It shows functions with "
@@ -116,6 +118,7 @@ class Server {
     bool is_over_ = false;
     LineReader input_;
     std::string output_;
+    size_t written_ = 0;  // bytes of output_
     std::list<Job> jobs_; // those that wait come after those that run
 };
 
@@ -273,12 +276,18 @@ void Server::cancel(const Json& params) {
 
 // Never waits: a client may write a long message before it reads. A pipe that is ready accepts PIPE_BUF bytes.
 void Server::write_some() {
-    const ssize_t written = write(STDOUT_FILENO, output_.data(), std::min<size_t>(output_.size(), PIPE_BUF));
+    const std::string_view rest = std::string_view(output_).substr(written_);
+    const ssize_t written = write(STDOUT_FILENO, rest.data(), std::min<size_t>(rest.size(), PIPE_BUF));
+    const bool has_no_reader = written < 0 && errno != EINTR && errno != EAGAIN;
+    is_over_ |= has_no_reader;
     if (written > 0)
-        output_.erase(0, static_cast<size_t>(written));
-    if (written < 0 && errno != EINTR && errno != EAGAIN) { // nobody reads
-        is_over_ = true;
+        written_ += static_cast<size_t>(written);
+    // Moving the rest to the front costs time, so do this rarely.
+    if (has_no_reader || written_ == output_.size()) {
         output_.clear();
+        written_ = 0;
+    } else if (written_ >= most_output) {
+        output_.erase(0, std::exchange(written_, 0));
     }
 }
 
@@ -420,7 +429,10 @@ int Server::time_to_wait() const {
 int Server::run() {
     while (!is_over_ && !ended_by_signal) {
         begin_jobs();
-        std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}, {output_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
+        // A client that does not read its answers cannot ask for more. Its end is still noticed (POLLHUP).
+        const bool may_ask = output_.size() < most_output;
+        std::vector<pollfd> waiting = {{STDIN_FILENO, static_cast<int16_t>(may_ask ? POLLIN : 0), 0},
+                                       {output_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
         for (const Job& job : jobs_) {
             if (job.worker)
                 waiting.push_back({job.worker->descriptor(), POLLIN, 0});
@@ -433,8 +445,10 @@ int Server::run() {
         if (waiting[1].revents)
             write_some();
         advance_jobs();
-        if (waiting[0].revents)
+        if (waiting[0].revents && may_ask)
             read_input();
+        else if (waiting[0].revents)
+            is_over_ = true;
     }
     end_children();
     write_rest();

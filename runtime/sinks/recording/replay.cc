@@ -327,7 +327,7 @@ void Replay::say_end() {
         warn(fmt::format("{} is damaged at {}: only what was recorded before is shown, up to about {}", file_,
                          reader_->damage(), time),
              Weight::Answer);
-    else if (!ended_ && !is_ending_)
+    else if (!ended_ && !is_ending_ && !output_.failure())
         warn(fmt::format(
                  "{} ends before the end of its session: sonde was killed, or could not write. Globals are those "
                  "of {}",
@@ -394,6 +394,8 @@ Result<int> Replay::run(const ReplayOptions& options, const SinkMaker& make_sink
     messages_->finish([] { return false; });
     if (!failure_)
         return std::move(failure_).error();
+    if (output_.failure())
+        return 1;
     return is_ending_ ? 0 : ended_ && fits ? status_ : exit_lossy;
 }
 
