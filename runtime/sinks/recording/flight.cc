@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "base/byte_cursor.h"
+#include "runtime/sinks/recording/bytes.h"
 
 namespace sonde {
 
@@ -40,7 +40,7 @@ void FlightRing::drop_oldest() {
     while (const std::optional<EventCursor::Item> item = cursor.next())
         if (item->kind == Event::Answer) {
             ByteCursor in(item->bytes);
-            const std::string_view question = in.take_bytes(in.take<uint32_t>());
+            const std::string_view question = take_text(in);
             answers_[std::string(question)] = in.take_bytes(in.rest());
         }
     bytes_ -= oldest.packed.size();

@@ -7,23 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "base/byte_cursor.h"
 #include "runtime/plan/interpreted_stack.h"
 #include "runtime/plan/stack.h"
+#include "runtime/sinks/recording/bytes.h"
 
 namespace sonde {
 namespace {
 
 enum Kind : uint8_t { ProcessOfStack = 1, Text, Source, Frame, Inlined, Visited };
-
-template <typename T> void add_number(std::string& out, T number) {
-    out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-void add_text(std::string& out, std::string_view text) {
-    add_number(out, static_cast<uint32_t>(text.size()));
-    out += text;
-}
-std::string take_text(ByteCursor& in) { return std::string(in.take_bytes(in.take<uint32_t>())); }
 
 std::string question(Kind kind, uint64_t process, uint64_t address, uint64_t style = 0) {
     std::string out(1, static_cast<char>(kind));
@@ -187,7 +178,7 @@ VisitedStack KeptSymbols::visited_stack(uint64_t process, uint64_t thread, uint6
         VisitedFrame frame;
         frame.address = in.take<uint64_t>();
         for (auto arguments = in.take<uint32_t>(); arguments > 0 && !in.failed(); arguments--)
-            frame.arguments.push_back(take_text(in));
+            frame.arguments.emplace_back(take_text(in));
         if (!in.failed())
             out.frames.push_back(std::move(frame));
     }

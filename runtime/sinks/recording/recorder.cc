@@ -29,6 +29,7 @@
 #include "runtime/plan/stack.h"
 #include "runtime/sinks/pictures/pictures.h"
 #include "runtime/sinks/pictures/pprof.h"
+#include "runtime/sinks/recording/bytes.h"
 #include "runtime/sinks/recording/kept_symbols.h"
 #include "runtime/sinks/recording/recording_file.h"
 #include "runtime/sinks/sink.h"
@@ -47,14 +48,6 @@ constexpr int64_t shortest_look_ns = 20'000'000, longest_look_ns = 1'000'000'000
 constexpr int64_t early_share_of_time = 3, share_of_time = 20;
 constexpr int64_t longest_block_ns = 1'000'000'000;
 constexpr int64_t between_dumps_ns = 1'000'000'000;
-
-template <typename T> void add_number(std::string& out, T number) {
-    out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-void add_text(std::string& out, std::string_view text) {
-    add_number(out, static_cast<uint32_t>(text.size()));
-    out += text;
-}
 
 // The elements of an array at the last look, by key.
 using SeenElements = std::map<std::string, ArrayElement>;

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-#include "base/byte_cursor.h"
+#include "runtime/sinks/recording/bytes.h"
 
 namespace sonde {
 namespace {
@@ -18,10 +18,6 @@ constexpr std::string_view any_magic = "sonde recording "; // of any version
 constexpr uint32_t largest_block = 1u << 30;               // when decompressed: one event can be large
 constexpr uint64_t most_ratio = 1 << 16; // zstd stores a run of equal bytes at a ratio of up to about 32,000
 constexpr size_t block_head = 2 * sizeof(uint32_t);
-
-void add_number(std::string& out, uint32_t number) {
-    out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
 
 // Compresses with a checksum of the contents (RFC 8878, section 3.1.1). Returns false without memory.
 bool compress(const std::string& block, std::string& out) {
@@ -51,8 +47,8 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::stri
 
 std::string answer_event(std::string_view question, std::string_view answer) {
     std::string out;
-    add_number(out, static_cast<uint32_t>(question.size()));
-    return out.append(question).append(answer);
+    add_text(out, question);
+    return out.append(answer);
 }
 
 void RecordingBlock::add(Event kind, std::string_view bytes) {

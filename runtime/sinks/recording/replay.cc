@@ -19,9 +19,9 @@
 #include <fmt/format.h>
 
 #include "arch/architecture.h"
-#include "base/byte_cursor.h"
 #include "base/clock.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/sinks/recording/bytes.h"
 #include "runtime/sinks/recording/kept_symbols.h"
 #include "runtime/sinks/recording/recording_file.h"
 #include "runtime/text/accounting.h"
@@ -31,8 +31,6 @@
 
 namespace sonde {
 namespace {
-
-std::string_view take_text(ByteCursor& in) { return in.take_bytes(in.take<uint32_t>()); }
 
 // An array with the insertion numbers of the recording.
 class RecordedArray final : public HostArray {
@@ -306,7 +304,7 @@ bool Replay::apply(const RecordingReader::Item& item) {
     case Event::Detached:
         return all(&Sink::detached);
     case Event::Finish:
-        data_.aborted = item.bytes != std::string_view("", 1);
+        data_.aborted = item.bytes.empty() || item.bytes[0] != '\0';
         failure_ = finish();
         return finished_ = true;
     case Event::End:
