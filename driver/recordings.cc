@@ -45,7 +45,9 @@ Result<std::vector<std::string>> expand_recording(const std::vector<std::string>
                              : rest.empty() || rest.front().starts_with('-') ? ""
                                                                              : rest.front();
     if (file.empty())
-        return Error(records ? fmt::format("sonde record needs -o FILE: the file to write\n  {}", record_usage)
+        return Error(records ? fmt::format("sonde record needs -o FILE: the file to write (`sonde profile -c COMMAND` "
+                                           "samples stacks, as perf record does)\n  {}",
+                                           record_usage)
                              : fmt::format("sonde replay needs a recording\n  {}", replay_usage));
     if (!records) {
         rest.front() = "--replay=" + file;
