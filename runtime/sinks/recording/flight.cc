@@ -8,6 +8,11 @@
 #include "runtime/sinks/recording/bytes.h"
 
 namespace sonde {
+namespace {
+
+constexpr size_t most_answers = 1 << 17;
+
+} // namespace
 
 bool FlightRing::add(Event kind, std::string_view bytes) {
     in_block_ += kind == Event::Print || kind == Event::Text;
@@ -43,6 +48,10 @@ void FlightRing::drop_oldest() {
             const std::string_view question = take_text(in);
             answers_[std::string(question)] = in.take_bytes(in.rest());
         }
+    if (answers_.size() > most_answers) {
+        older_answers_ = std::exchange(answers_, {});
+        tell_again_ = true;
+    }
     bytes_ -= oldest.packed.size();
     events_ -= oldest.events;
     dropped_ += oldest.events;
@@ -50,8 +59,9 @@ void FlightRing::drop_oldest() {
 }
 
 void FlightRing::write(RecordingWriter& file) const {
-    for (const auto& [question, answer] : answers_)
-        file.add(Event::Answer, answer_event(question, answer));
+    for (const auto* answers : {&older_answers_, &answers_})
+        for (const auto& [question, answer] : *answers)
+            file.add(Event::Answer, answer_event(question, answer));
     file.flush();
     for (const Block& block : blocks_)
         file.write(block.packed);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "runtime/sinks/recording/recording_file.h"
 
@@ -32,6 +33,8 @@ class FlightRing {
     void write(RecordingWriter& file) const;
     // Drops all blocks, and keeps their answers.
     void clear();
+    // Whether answers will be dropped soon, so that those that are still needed must be told again. Returns true once.
+    bool take_tell_again() { return std::exchange(tell_again_, false); }
 
     uint64_t events() const { return events_; }   // prints and texts in the blocks
     uint64_t dropped() const { return dropped_; } // prints and texts in dropped blocks
@@ -51,7 +54,9 @@ class FlightRing {
     std::deque<Block> blocks_;
     uint64_t bytes_ = 0; // of all blocks
     uint64_t events_ = 0, dropped_ = 0;
-    std::unordered_map<std::string, std::string> answers_; // of dropped blocks, by question
+    // Of dropped blocks, by question. If there are many, they become the older ones, which are dropped next time.
+    std::unordered_map<std::string, std::string> answers_, older_answers_;
+    bool tell_again_ = false;
 };
 
 } // namespace sonde

@@ -14,6 +14,8 @@
 namespace sonde {
 namespace {
 
+constexpr size_t most_told = 1 << 18; // about 50 MB
+
 enum Kind : uint8_t { ProcessOfStack = 1, Text, Source, Frame, Inlined, Visited };
 
 std::string question(Kind kind, uint64_t process, uint64_t address, uint64_t style = 0) {
@@ -31,6 +33,8 @@ void AskedSymbols::keep(const std::string& question, const std::string& answer) 
     const bool is_told = known == told_.end() ? answer.empty() && question[0] != Text : known->second == answer;
     if (is_told)
         return;
+    if (told_.size() > most_told)
+        tell_again();
     told_[question] = answer;
     tell_(question, answer);
 }

@@ -143,6 +143,10 @@ class Recorder final : public Sink {
         block_ns_ = now;
         if (ring_) {
             ring_->end_block(now);
+            if (ring_->take_tell_again()) {
+                symbols_.tell_again();
+                known_.clear();
+            }
             memory_.clear();
             arrays_.assign(arrays_.size(), {});
         } else {
