@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "arch/architecture.h"
@@ -320,7 +319,11 @@ bool Replay::apply(const RecordingReader::Item& item) {
 
 // A recording that was cut must not look like one of a session that ended.
 void Replay::say_end() {
-    const std::string time = fmt::format("{:%F %T}", fmt::localtime(static_cast<time_t>(real_ns_ / 1'000'000'000)));
+    const auto seconds = static_cast<time_t>(real_ns_ / 1'000'000'000);
+    tm local{};
+    char time[32] = "";
+    if (localtime_r(&seconds, &local))
+        std::strftime(time, sizeof time, "%F %T", &local);
     if (!reader_->damage().empty())
         warn(fmt::format("{} is damaged at {}: only what was recorded before is shown, up to about {}", file_,
                          reader_->damage(), time),
