@@ -27,7 +27,6 @@
 #include "base/clock.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/plan/stack.h"
-#include "runtime/sinks/pictures/pictures.h"
 #include "runtime/sinks/pictures/pprof.h"
 #include "runtime/sinks/recording/bytes.h"
 #include "runtime/sinks/recording/kept_symbols.h"
@@ -192,10 +191,13 @@ class Recorder final : public Sink {
             return one.kind == plan::Directive::Stack || one.kind == plan::Directive::Addresses;
         });
     }
-    // Whether the record has a stack whose names may not have been asked for yet.
-    bool has_new_stack(const plan::Format& format, std::span<const uint8_t> payload) {
+    // Whether the names of this stack may not have been asked for yet.
+    bool is_new(std::string stack) {
         if (std::exchange(edition_, data_.symbols.edition()) != data_.symbols.edition() || known_.size() > most_known)
             known_.clear();
+        return known_.insert(std::move(stack)).second;
+    }
+    bool has_new_stack(const plan::Format& format, std::span<const uint8_t> payload) {
         bool out = false;
         read_values(format, payload, [&](PrintedValue& value) {
             const plan::Directive& d = *value.directive;
@@ -210,7 +212,7 @@ class Recorder final : public Sink {
             stack += value.text;
             for (const uint64_t word : value.words)
                 add_number(stack, word);
-            out = known_.insert(std::move(stack)).second || out;
+            out = is_new(std::move(stack)) || out;
         });
         return out;
     }
@@ -289,17 +291,18 @@ void Recorder::add_array(std::string& out, size_t index) {
     seen = std::move(now);
 }
 
-// Asks for the names in the keys, as flame graphs and profiles do.
+// Asks for the names in the keys, as profiles do. No other output asks for more.
 void Recorder::ask_names(size_t index, const std::vector<ArrayElement>& changed) {
     const plan::Global& global = data_.plan.globals[index];
     if (std::ranges::none_of(global.keys, [](const plan::KeyPart& key) { return is_stack(key.role); }))
         return;
     for (const ArrayElement& element : changed) { // each may have another process in its key
+        if (!is_new(fmt::format("key {} {}", index, element.key)))
+            continue;
         const std::vector<KeyValue> key = key_values(data_.plan, global, element);
         for (size_t i = 0; i < key.size(); i++)
             if (global.keys[i].role == plan::KeyRole::Process)
                 symbols_.rename(process_of(global, key, data_.numbers), static_cast<uint64_t>(key[i].number));
-        weigh_stacks(data_.plan, symbols_, data_.numbers, index, {element});
         static_cast<void>(pprof_profile(data_.plan, symbols_, data_.numbers, global, {element}, 0));
     }
     symbols_.rename(0, 0);
