@@ -6,13 +6,18 @@ namespace sonde {
 struct Subcommand {
     const char *name, *arguments; // as in `sonde NAME ARGUMENTS`
     const char* help;             // in the completion
+    const char* about;            // sentences for `sonde help NAME`
 };
 constexpr Subcommand subcommands[] = {
-    {"record", "-o FILE [TOOL] [OPTIONS]", "run a tool or a script, and keep what it shows in a file"},
-    {"replay", "FILE [OPTIONS]", "show a recording with other formats and pictures"},
-    {"fmt", "[--check] [FILE...]", "format scripts"},
-    {"lsp", "[OPTIONS]", "serve an editor (language server)"},
-    {"mcp", "[--policy FILE]", "serve an agent (Model Context Protocol)"},
+    {"record", "-o FILE [TOOL] [OPTIONS]", "run a tool or a script, and keep what it shows in a file",
+     "Runs a tool or a script, and keeps its events in FILE instead of printing them. `sonde replay FILE` shows them.\n"
+     "  With --flight=30s, keeps only the last 30 seconds, in memory, until dump(\"why\"), SIGUSR1 or a failure."},
+    {"replay", "FILE [OPTIONS]", "show a recording with other formats and pictures",
+     "Shows a recording. OPTIONS are --format, -o, --live and pictures, such as --flame FILE.svg."},
+    {"fmt", "[--check] [FILE...]", "format scripts", "Formats scripts in place. `sonde fmt --help` has more."},
+    {"lsp", "[OPTIONS]", "serve an editor (language server)", "Serves an editor. `sonde lsp --help` has more."},
+    {"mcp", "[--policy FILE]", "serve an agent (Model Context Protocol)",
+     "Serves an agent that debugs. `sonde mcp --help` has more."},
 };
 
 } // namespace sonde

@@ -162,6 +162,13 @@ std::string short_help() {
                  "word\n";
 }
 
+std::string describe_subcommand(std::string_view name) {
+    const auto* command = std::ranges::find_if(subcommands, [&](const Subcommand& one) { return name == one.name; });
+    return command == std::end(subcommands)
+               ? ""
+               : fmt::format("Usage: sonde {} {}\n  {}\n", command->name, command->arguments, command->about);
+}
+
 std::string describe_options() {
     std::string out = "Usage:\n"
                       "  sonde TOOL [OPTIONS]\n"

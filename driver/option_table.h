@@ -76,6 +76,8 @@ std::string none_of(std::string_view option, const std::string& value, const std
 
 // The ten lines of `sonde --help`.
 std::string short_help();
+// The text of `sonde record --help` and `sonde help record`; "" if the word is not a subcommand (driver/commands.h).
+std::string describe_subcommand(std::string_view name);
 // The text of `sonde help options`: all options by topic.
 std::string describe_options();
 // The text of `sonde help --flame`: one option in a line.

@@ -512,10 +512,10 @@ std::variant<Options, int> read_command_line(int argc, char** argv) {
         words_as(argc > 0 ? argv[0] : "", std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     if (!given)
         return fail(given.error().message);
-    given = expand_recording(*given);
-    if (!given)
-        return fail(given.error().message);
-    std::variant<std::vector<std::string>, int> expanded = expand_tool(*given);
+    std::variant<std::vector<std::string>, int> expanded = expand_recording(*given);
+    if (const int* status = std::get_if<int>(&expanded))
+        return *status;
+    expanded = expand_tool(std::get<0>(expanded));
     if (const int* status = std::get_if<int>(&expanded))
         return *status;
     // Words after `--` are the script's.

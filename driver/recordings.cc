@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "driver/option_table.h"
 #include "driver/pass.h"
 #include "driver/sinks.h"
 #include "runtime/sinks/recording/replay.h"
@@ -13,10 +14,6 @@
 
 namespace sonde {
 namespace {
-
-constexpr const char* record_usage =
-    "sonde record -o FILE [TOOL] [OPTIONS]  or  sonde record -o FILE [OPTIONS] -e SCRIPT";
-constexpr const char* replay_usage = "sonde replay FILE [--format=FORMAT] [-o FILE] [--flame FILE.svg ...]";
 
 // Takes `-o FILE` or `-oFILE` out of the words before `--`. Empty: there is none.
 std::string take_output(std::vector<std::string>& words) {
@@ -35,20 +32,25 @@ std::string take_output(std::vector<std::string>& words) {
 
 } // namespace
 
-Result<std::vector<std::string>> expand_recording(const std::vector<std::string>& words) {
+std::variant<std::vector<std::string>, int> expand_recording(const std::vector<std::string>& words) {
     std::error_code ignored;
     if (words.empty() || (words[0] != "record" && words[0] != "replay") || std::filesystem::exists(words[0], ignored))
         return words;
+    if (words.size() == 2 && (words[1] == "--help" || words[1] == "-h"))
+        return fmt::print("{}", describe_subcommand(words[0])), 0;
     const bool records = words[0] == "record";
     std::vector<std::string> rest(words.begin() + 1, words.end());
     const std::string file = records                                         ? take_output(rest)
                              : rest.empty() || rest.front().starts_with('-') ? ""
                                                                              : rest.front();
-    if (file.empty())
-        return Error(records ? fmt::format("sonde record needs -o FILE: the file to write (`sonde profile -c COMMAND` "
-                                           "samples stacks, as perf record does)\n  {}",
-                                           record_usage)
-                             : fmt::format("sonde replay needs a recording\n  {}", replay_usage));
+    if (file.empty()) {
+        say_error(records
+                      ? "sonde record needs -o FILE: the file to write (`sonde profile -c COMMAND` samples stacks, as "
+                        "perf record does)"
+                      : "sonde replay needs a recording");
+        fmt::print(stderr, "{}", describe_subcommand(words[0]));
+        return exit_failure;
+    }
     if (!records) {
         rest.front() = "--replay=" + file;
         return rest;

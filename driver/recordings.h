@@ -2,9 +2,9 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "base/result.h"
 #include "driver/options.h"
 
 namespace sonde {
@@ -14,8 +14,9 @@ namespace sonde {
 //     record -o FILE WORDS...    --record=FILE --format=none WORDS...
 //     replay FILE WORDS...       --replay=FILE WORDS...
 //
-// WORDS are a tool, or options and a script. Errors: no file is given.
-Result<std::vector<std::string>> expand_recording(const std::vector<std::string>& words);
+// WORDS are a tool, or options and a script. Errors: no file is given. The result is an exit status if --help follows
+// the first word.
+std::variant<std::vector<std::string>, int> expand_recording(const std::vector<std::string>& words);
 
 // Shows the recording of --replay, and returns the exit status.
 int show_recording(const Options& options);

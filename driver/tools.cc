@@ -523,6 +523,9 @@ std::variant<std::vector<std::string>, int> expand_tool(const std::vector<std::s
         return fmt::print("{}", describe_options()), 0;
     if (name == "help" && words.size() == 2 && (words[1] == "tools" || !find_tool(words[1]).empty()))
         return expand_tool({words[1], "--help"});
+    if (name == "help" && words.size() == 2)
+        if (const std::string text = describe_subcommand(words[1]); !text.empty())
+            return fmt::print("{}", text), 0;
     if (name == "help" && words.size() == 2 && words[1].starts_with('-'))
         return explain_option(words[1]);
     if (name == "help" && words.size() == 2 && words[1].find_first_of(" \t(") != std::string::npos)
