@@ -326,12 +326,12 @@ void Recorder::look(int64_t now, bool handlers_follow) {
     look_ns_ = now + std::clamp(took * share_of_time, shortest_look_ns, longest_look_ns);
 }
 
-// The path of the recording after the last one that exists.
-std::string next_path(const std::string& file, uint64_t keep) {
+// The numbers N of all files FILE.N.
+std::set<uint64_t> numbers_of(const std::string& file) {
     const std::filesystem::path path(file);
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
     const std::string prefix = path.filename().string() + ".";
-    std::set<uint64_t> numbers;
+    std::set<uint64_t> out;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
         const std::string name = entry.path().filename().string();
@@ -339,12 +339,20 @@ std::string next_path(const std::string& file, uint64_t keep) {
         uint64_t number = 0;
         const auto [end, wrong] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
         if (!rest.empty() && wrong == std::errc() && end == rest.data() + rest.size())
-            numbers.insert(number);
+            out.insert(number);
     }
-    const uint64_t next = numbers.empty() ? 1 : *numbers.rbegin() + 1;
-    for (; numbers.size() >= keep; numbers.erase(numbers.begin()))
-        std::filesystem::remove(fmt::format("{}.{}", file, *numbers.begin()), ignored);
-    return fmt::format("{}.{}", file, next);
+    return out;
+}
+
+// Deletes the oldest recordings FILE.N. Other files may have such names, too, and stay.
+void keep_newest(const std::string& file, uint64_t keep) {
+    std::vector<std::string> recordings;
+    for (const uint64_t number : numbers_of(file))
+        if (std::string path = fmt::format("{}.{}", file, number); RecordingReader::open(path).ok())
+            recordings.push_back(std::move(path));
+    std::error_code ignored;
+    for (size_t i = 0; i + keep < recordings.size(); i++)
+        std::filesystem::remove(recordings[i], ignored);
 }
 
 bool Recorder::dump(std::string_view why) {
@@ -360,7 +368,8 @@ bool Recorder::dump(std::string_view why) {
 void Recorder::write_dump(std::string_view why) {
     const int64_t now = dumped_ns_ = now_ns();
     begin_block(now);
-    const std::string path = next_path(request_.file, request_.files);
+    const std::set<uint64_t> numbers = numbers_of(request_.file);
+    const std::string path = fmt::format("{}.{}", request_.file, numbers.empty() ? 1 : *numbers.rbegin() + 1);
     Json facts = about();
     facts["dumped"] = real_time_ns();
     facts["why"] = why;
@@ -376,6 +385,8 @@ void Recorder::write_dump(std::string_view why) {
     (*file)->flush();
     if ((*file)->failure())
         warn(fmt::format("the recording is incomplete: {}", (*file)->failure()->message), Weight::Answer);
+    else
+        keep_newest(request_.file, request_.files);
     say(fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB: {}", path, ring_->events(),
                     static_cast<double>(now - ring_->since()) / 1e9, static_cast<double>((*file)->bytes()) / 1024,
                     why));
