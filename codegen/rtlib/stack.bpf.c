@@ -94,22 +94,20 @@ static u64 read_word(struct sonde_stack* stack, u64 address, u64 size, u64* valu
 }
 
 /* The search for a return address that a uretprobe has replaced. The kernel keeps the original. */
-struct returning {
-    u64 next, place, address;
-};
-static long find_return(u64 i, struct returning* r)
+static long find_return(u64 i, struct walk* w)
 {
     (void)i;
-    struct return_instance* instance = (void*)r->next;
+    struct sonde_machine* m = &w->stacks->machine;
+    struct return_instance* instance = (void*)m->next_return;
     u64 stack = 0;
     if (!instance)
         return 1;
     READ(stack, instance->stack);
-    if (stack == r->place) {
-        READ(r->address, instance->orig_ret_vaddr);
+    if (stack == m->return_place) {
+        READ(m->original, instance->orig_ret_vaddr);
         return 1;
     }
-    READ(r->next, instance->next);
+    READ(m->next_return, instance->next);
     return 0;
 }
 
@@ -411,11 +409,14 @@ static inline void work_out(struct walk* w)
  * first instruction: where the return address is, if calls store it on the stack. */
 static inline u64 return_address(struct walk* w, u64 place, u64 back)
 {
-    struct returning r = {w->stacks->machine.returns, place, 0};
-    if (!r.next)
+    struct sonde_machine* m = &w->stacks->machine;
+    if (!m->returns)
         return back;
-    LOOP(64, find_return, &r);
-    return r.address ? r.address : back;
+    m->next_return = m->returns;
+    m->return_place = place;
+    m->original = 0;
+    LOOP(64, find_return, w);
+    return m->original ? m->original : back;
 }
 static inline u64 without_signature(struct sonde_machine* m, u64 address)
 {
@@ -660,17 +661,17 @@ static long climb(u64 n, struct walk* w)
 /* While the kernel single-steps a probed instruction, perhaps one of another session, the processor executes a copy in
  * the mapping [uprobes], and pc points to or behind the copy. Returns the address in the program. Any other pc is
  * unchanged. */
-static inline u64 outside_of_copy(struct uprobe_task* probes, u64 pc)
+static inline u64 outside_of_copy(struct sonde_machine* m, struct uprobe_task* probes, u64 pc)
 {
     enum { LONGEST_INSTRUCTION = 15 };
-    void* active = 0;
-    u64 original = 0, copy = 0;
-    READ(active, probes->active_uprobe);
-    if (!active)
+    u64 *active = &m->words[0], *original = &m->words[1], *copy = &m->words[2]; /* the caller has little stack */
+    *active = 0;
+    READ(*active, probes->active_uprobe);
+    if (!*active)
         return pc;
-    READ(original, probes->vaddr);
-    READ(copy, probes->xol_vaddr);
-    return pc - copy <= LONGEST_INSTRUCTION ? pc - copy + original : pc;
+    READ(*original, probes->vaddr);
+    READ(*copy, probes->xol_vaddr);
+    return pc - *copy <= LONGEST_INSTRUCTION ? pc - *copy + *original : pc;
 }
 
 /* Begins where the current task entered the kernel. Not inlined, as above. */
@@ -738,15 +739,17 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
         return 0;
     struct sonde_stack* stack = &stacks->user;
     struct sonde_machine* m = &stacks->machine;
+#ifdef __bpf__ /* elsewhere, no walk begins with a visit */
     if (stack->from == SONDE_FROM_VISIT) {
         struct task_struct* visited = (void*)stack->sp;
-        s32 number = 0;
-        READ(number, visited->pid);
-        stack->address[0] = (u32)number;
+        /* Read in place, because a variable would take 32 bytes of the stack that all calls of a handler share. */
+        stack->address[0] = 0;
+        READ(*(s32*)stack->address, visited->pid);
         stack->depth = 0;
         stack->state = SONDE_STACK_VISITED;
         return 0;
     }
+#endif
     struct walk w = {stacks, stack->pc, stack->sp, stack->fp};
     m->exact_now = 1;
     m->narrow = m->state = m->doubt = m->returns = m->born = m->execs = m->guessed_in_file = m->java_tries = 0;
@@ -766,7 +769,7 @@ ONCE int sonde_rt_unwind(struct sonde_stacks* stacks, u64 most)
     stack->window_at = 0;
     if (probes) {
         READ(m->returns, probes->return_instances);
-        w.pc = outside_of_copy(probes, w.pc);
+        w.pc = outside_of_copy(m, probes, w.pc);
     }
     m->at = m->since = m->wanted = m->loaded = 0;
     /* Each function is left once, and its registers are computed once; each may require a restart. */

@@ -87,8 +87,9 @@ struct sonde_machine {
     unsigned long long loaded; /* 1: `registers` is in use */
     unsigned long long at;     /* the current function */
     unsigned long long most;   /* the largest number of addresses */
-    /* The newest struct return_instance of the kernel: return addresses that uretprobes have replaced. */
-    unsigned long long returns;
+    /* The newest struct return_instance of the kernel: return addresses that uretprobes have replaced. Then those of
+     * the search for one: the next one, the place of the replaced address, and the original. */
+    unsigned long long returns, next_return, return_place, original;
     unsigned long long known; /* one bit for each known register */
     unsigned long long registers[SONDE_REGISTERS];
     /* For each function: sp, fp, and the address by which its rule was found. */
