@@ -87,6 +87,7 @@ struct Primitive {
     bool gives_stack = false; // returns a list of addresses as text
     bool in_table = false;    // returns an entry of the table in its first argument
     bool call_names = false;  // is a constant: SystemCalls::names
+    bool python_fact = false; // is a constant: build_python_fact()
     PointText text = PointText::None;
     uint8_t bits = 64;    // number of significant bits if the result is never negative; 64: any number
     uint16_t longest = 0; // maximum length of the string in bytes; 0: unlimited

@@ -109,6 +109,8 @@ struct ResolvedPoint {
     std::optional<JumpCondition> jump_condition; // see FunctionExit::condition and TailJump::condition
     bool reads_registers = false;                // the handler needs the kernel's registers
     std::optional<PythonPoint> python;
+    // For process("P").python.NEXT: the index of the interpreter's layout in ProbeEnvironment::python_layouts.
+    std::optional<uint32_t> interpreter;
 };
 
 } // namespace sonde

@@ -5,7 +5,8 @@
 // patterns (sema/python_points.h).
 //
 // P is a Python program (a script with `#!`), an interpreter, or any program that contains one. The interpreter is in
-// the program's own file, or in a library.
+// the program's own file, or in a library. process("P").python.NEXT, without an argument, is NEXT in that file: the
+// interpreter's own functions of C, marks and calls.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -101,12 +102,20 @@ Result<std::optional<Interpreter>> find_started(const Resolving& resolving, cons
     return find_interpreter(resolving, real);
 }
 
-uint32_t number_of_layout(ProbeEnvironment& env, const sonde_python& layout) {
-    std::vector<sonde_python>& all = env.python_layouts;
+// Returns the index of a layout in ProbeEnvironment::python_layouts. Returns nullopt after reporting that there are too
+// many.
+std::optional<uint32_t> number_of_layout(Resolving& resolving, const sonde_python& layout) {
+    std::vector<sonde_python>& all = resolving.env.python_layouts;
     static_assert(std::has_unique_object_representations_v<sonde_python>); // no padding between its members
     const auto known =
         std::ranges::find_if(all, [&](const sonde_python& one) { return std::memcmp(&one, &layout, sizeof one) == 0; });
     const auto number = static_cast<uint32_t>(known - all.begin());
+    if (number >= SONDE_PYTHON_MOST) {
+        resolving.diags.report(
+            DiagId::NoMatch, resolving.at(1)->range,
+            fmt::format("the script probes more than {} different interpreters of Python", +SONDE_PYTHON_MOST));
+        return std::nullopt;
+    }
     if (known == all.end())
         all.push_back(layout);
     return number;
@@ -268,31 +277,34 @@ void warn_of_jit(Resolving& resolving, const PythonProgram& program) {
         .help("start the program with PYTHON_JIT=0");
 }
 
-// Returns the interpreter of a program. Returns nullopt after reporting that it has none, or one that cannot be probed.
+// Returns the interpreter of a program. Returns nullopt after reporting that it has none, or one that is not supported.
 std::optional<Interpreter> interpreter_of(Resolving& resolving, const ProcessTarget& target) {
-    const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
+    const PointComponent& python = *resolving.at(1);
     Result<std::optional<Interpreter>> found = find_interpreter(resolving, target);
     if (found && !*found)
         found = find_started(resolving, target);
     if (!found) {
-        resolving.diags.report(DiagId::NoMatch, function.range, found.error().message);
+        resolving.diags.report(DiagId::NoMatch, python.range, found.error().message);
         return std::nullopt;
     }
     if (!*found) {
         resolving.diags
-            .report(DiagId::NoMatch, file.range,
+            .report(DiagId::NoMatch, python.range,
                     fmt::format("`{}` contains no interpreter of Python", target.module->path()))
             .help("name a Python program, or an interpreter such as `/usr/bin/python3`");
         return std::nullopt;
     }
-    const PythonInterpreter& python = (*found)->python;
-    if (python.layout.code_qualname == 0 && function.text.find('.') != std::string::npos) {
-        resolving.diags.report(
-            DiagId::NoMatch, function.range,
-            fmt::format("functions of Python {} have no qualified names, such as `{}`", python.version, function.text));
-        return std::nullopt;
-    }
     return *std::move(found);
+}
+
+// Whether functions of this version can have the point's name. Reports it if not.
+bool can_have_name(Resolving& resolving, const PythonInterpreter& python, const PointComponent& function) {
+    if (python.layout.code_qualname != 0 || function.text.find('.') == std::string::npos)
+        return true;
+    resolving.diags.report(
+        DiagId::NoMatch, function.range,
+        fmt::format("functions of Python {} have no qualified names, such as `{}`", python.version, function.text));
+    return false;
 }
 
 // The points of all calls, returns or exceptions, with what selects the function. Returns nothing after reporting an
@@ -302,13 +314,9 @@ std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpret
     const PointComponent &file = *resolving.at(1), &function = *resolving.at(2);
     const std::string text =
         fmt::format("{}.python({}).function({})", interpreter.target.text, quoted(file.text), quoted(function.text));
-    const uint32_t layout = number_of_layout(resolving.env, interpreter.python.layout);
-    if (layout >= SONDE_PYTHON_MOST) {
-        resolving.diags.report(
-            DiagId::NoMatch, file.range,
-            fmt::format("the script probes more than {} different interpreters of Python", +SONDE_PYTHON_MOST));
+    const std::optional<uint32_t> layout = number_of_layout(resolving, interpreter.python.layout);
+    if (!layout)
         return {};
-    }
     const std::string script = script_of(resolving);
     const auto find = [&](PythonPoint::Event event) {
         Result<std::vector<ResolvedPoint>> found = points_in(interpreter, text, event);
@@ -318,7 +326,7 @@ std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpret
         for (ResolvedPoint& point : points) {
             point.machine = resolving.env.architecture;
             point.variables = &python_source;
-            point.python->layout = layout;
+            point.python->layout = *layout;
             point.python->file = file.text;
             point.python->function = function.text;
             point.python->script = script;
@@ -341,10 +349,56 @@ std::vector<ResolvedPoint> complete_points(Resolving& resolving, const Interpret
     return out;
 }
 
+// Resolves `.python.NEXT`.
+std::vector<ResolvedPoint> points_of_c(Resolving& resolving) {
+    static const std::vector<std::string> allowed = {"function", "statement", "mark", "provider", "plt"};
+    const PointComponent* next = resolving.at(2);
+    if (!next || std::ranges::find(allowed, next->name) == allowed.end()) {
+        report_component(resolving, 2, allowed);
+        return {};
+    }
+    std::vector<ResolvedPoint> out;
+    for (const ProcessTarget& target : open_process_targets(resolving, 1)) {
+        const std::optional<Interpreter> interpreter = interpreter_of(resolving, target);
+        if (!interpreter)
+            continue;
+        const std::optional<uint32_t> layout = number_of_layout(resolving, interpreter->python.layout);
+        if (!layout)
+            return {};
+        // The same point with the file's path: process("P").NEXT, or process("P").library("FILE").NEXT.
+        ast::ProbePoint written = resolving.point;
+        const auto name_file = [](PointComponent& component, const std::string& path) {
+            component.arg = PointComponent::String;
+            component.text = path;
+        };
+        const std::string &path = interpreter->target.module->path(), &program = interpreter->target.program;
+        const bool is_process = interpreter->target.pid != 0;
+        if (!is_process)
+            name_file(written.components[0], program.empty() ? path : program);
+        if (is_process ? interpreter->target.module == target.module : program.empty()) {
+            written.components.erase(written.components.begin() + 1);
+        } else {
+            written.components[1].name = "library";
+            name_file(written.components[1], path);
+        }
+        Resolving inner{written, resolving.env, resolving.diags};
+        for (ResolvedPoint& point : resolve_process(inner)) {
+            if (!point.variables)
+                point.variables = &program_source;
+            point.interpreter = layout;
+            point.sharing.only += fmt::format(" {}", *layout);
+            out.push_back(std::move(point));
+        }
+    }
+    return out;
+}
+
 } // namespace
 
 std::vector<ResolvedPoint> resolve_python(Resolving& resolving) {
     const PointComponent& file = *resolving.at(1);
+    if (file.arg == PointComponent::None)
+        return points_of_c(resolving);
     if (!expect_argument(resolving, file, PointComponent::String))
         return {};
     const PointComponent* function = resolving.at(2);
@@ -374,7 +428,7 @@ std::vector<ResolvedPoint> resolve_python(Resolving& resolving) {
     std::vector<ResolvedPoint> points;
     for (const ProcessTarget& target : open_process_targets(resolving, 1)) {
         const std::optional<Interpreter> interpreter = interpreter_of(resolving, target);
-        if (!interpreter)
+        if (!interpreter || !can_have_name(resolving, interpreter->python, *function))
             continue;
         const std::string name = suffix ? suffix->name : "";
         const PythonPoint::Event event = name == "return"      ? PythonPoint::Return

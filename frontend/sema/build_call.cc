@@ -50,6 +50,8 @@ hir::Expr* build_call_to(Body& b, NamedFunction& entry, std::vector<hir::Expr*> 
     if (!function.body) {
         if (const hir::Primitive* facts = hir::find_primitive(function.name); facts && facts->call_names)
             return b.make<hir::ConstString>(range, std::string(b.context.env.architecture->system_calls().names));
+        else if (facts && facts->python_fact)
+            return build_python_fact(b, hir::as<hir::ConstString>(*args[0]).value, range);
         else if (facts && facts->text == hir::PointText::Function && b.point && b.point->python) {
             Binder binder = make_binder(b, range);
             return build_python_name(b, binder, range);

@@ -258,4 +258,18 @@ hir::Expr* build_python_seen(Body& b, Binder& binder, Range range) {
 
 hir::Expr* build_python_name(Body& b, Binder& binder, Range range) { return Builder(b, binder, range).name(); }
 
+hir::Expr* build_python_fact(Body& b, const std::string& which, Range range) {
+    const auto number = [&](uint64_t value) { return b.make<hir::ConstLong>(range, static_cast<int64_t>(value)); };
+    if (!b.point || !b.point->interpreter)
+        return number(0);
+    const sonde_python& layout = b.context.env.python_layouts[*b.point->interpreter];
+    if (which == "runtime") {
+        const Address here = b.point->is_return ? b.point->entry_address : b.point->address;
+        return number(layout.runtime - b.point->module->file().file_offset(here).value_or(0));
+    }
+    return number(which == "interpreters"       ? layout.runtime_interpreters
+                  : which == "next interpreter" ? layout.interpreter_next
+                                                : layout.thread_native);
+}
+
 } // namespace sonde

@@ -21,6 +21,10 @@ namespace sonde {
 hir::Expr* build_python_condition(Body& b, Binder& binder, Range range);
 // The qualified name of the function at such a point; before 3.11 its name.
 hir::Expr* build_python_name(Body& b, Binder& binder, Range range);
+// Facts about the interpreter at a point `process("P").python.NEXT`, as numbers; 0 at other points. `which`: "runtime",
+// the distance from the probed instruction, for a return that of the entry, to `_PyRuntime`; or a member's offset:
+// "interpreters", "next interpreter", "thread number" (0: this version does not have it).
+hir::Expr* build_python_fact(Body& b, const std::string& which, Range range);
 
 // `@entry(...)` at such a point that is a return. Handlers::build_python_entries() builds the handlers that store it.
 hir::Expr* build_python_entry(Body& b, Binder& binder, const ast::EntryExpr& expr);
