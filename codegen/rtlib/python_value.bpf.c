@@ -46,6 +46,7 @@ enum {
     VALUE,
     INT,
     OTHER,
+    CLASS,
     SCAN,
     CHARS,
     NEXT,
@@ -56,15 +57,16 @@ enum {
     NEXT_CLASS,
     NUMBER,
     DECIMAL,
+    POINT,
     REAL
 };
-/* Kinds of levels. */
-enum { ITEMS, ENTRIES, SET, MEMBERS, VARIABLES };
+/* Kinds of levels. FIELDS: numbers of a date or time. DELTA: numbers with names. BLOCKS: of a deque. */
+enum { ITEMS, ENTRIES, SET, MEMBERS, VARIABLES, FIELDS, DELTA, BLOCKS };
 /* Styles of levels: `1, 2`, `1: 2` and `a=1`. */
 enum { LIST, PAIRS_OF_VALUES, NAMED };
 /* Phases of levels: before an element, before the value after a key, before the opening parenthesis, in the search for
- * the cell of a parameter. */
-enum { ELEMENT, PAIR, OPENING, CELL };
+ * the cell of a parameter, before the object's own name (a text of Python, or one of C). */
+enum { ELEMENT, PAIR, OPENING, CELL, OWN_NAME, OWN_C_NAME };
 /* How characters are copied: as they are, as in a literal, as the bytes of a literal, up to a NUL. */
 enum { RAW, QUOTED, BYTES, C_NAME };
 
@@ -81,7 +83,21 @@ enum {
     MEMBER_OBJECT_OR_ERROR = 16,
     EXCEPTION_ARGUMENTS = 24,
     NAMED_ITEM_INDEX = 16, /* _collections._tuplegetter */
-    DICT_VALUES_SIZE = 1,  /* struct _dictvalues since 3.13 */
+    /* Of objects of classes that are written in C; equal from 3.8 to 3.13 at least. */
+    METHOD_FUNCTION = 16,
+    C_FUNCTION_ENTRY = 16, /* struct PyMethodDef, which begins with the name */
+    MODULE_NAME = 48,
+    BYTEARRAY_START = 40,
+    FIRST_PART = 16, /* of a range or slice: start, stop, step; of a timezone: its difference from UTC */
+    NAMESPACE_DICT = 16,
+    DATE_HAS_ZONE = 24, /* a byte, and after it the numbers */
+    DELTA_NUMBERS = 24,
+    DEQUE_BLOCK = 24, /* the leftmost one */
+    DEQUE_INDEX = 40,
+    BLOCK_ITEMS = 8, /* of a deque's block: 64 items between the blocks to the left and to the right */
+    BLOCK_RIGHT = 520,
+    DECIMAL_FLAGS = 24,   /* struct mpd_t: flags, exponent, digits, words, allocated words, address of the words */
+    DICT_VALUES_SIZE = 1, /* struct _dictvalues since 3.13 */
     DICT_VALUES_VALID = 3,
     DICT_VALUES_ITEMS = 8,
     STEPS = 1 << 14,
@@ -523,6 +539,18 @@ static OUTLINE long divide(struct run* r) {
         return 0;
     w->decimal[63] = 0;
     w->state = NEXT;
+    if (w->with_point) {
+        w->state = POINT;
+        w->with_point = 0;
+        w->first = place;
+        s64 digits = (s64)(63 - place), before = (s64)w->exponent + digits;
+        /* The point's place among the digits, as Python chooses it; or after the first digit, and an exponent. */
+        const u64 is_plain = (s64)w->exponent <= 0 && before > -6;
+        w->point = is_plain ? before : 1;
+        w->number = (u64)(before - w->point);
+        w->shown_place = w->point <= 0 ? w->point - 1 : 0;
+        return 0;
+    }
     if (w->negative && put(r, '-'))
         return 1;
     u64 len = w->length, n = 63 - place;
@@ -532,6 +560,23 @@ static OUTLINE long divide(struct run* r) {
     }
     w->length = sonde_rt_append(r->slot, len, w->decimal + masked(place, 63));
     return 0;
+}
+
+/* Puts the next character of a decimal.Decimal: its digits from w->decimal, zeros before them, the point, and the
+ * exponent. `shown_place` is the place among the digits; those before the first one are zeros. */
+static OUTLINE long put_digit(struct run* r) {
+    struct sonde_python_work* w = r->w;
+    s64 digits = (s64)(63 - w->first), i = w->shown_place, lowest = w->point <= 0 ? w->point - 1 : 0;
+    if (i < digits) {
+        u64 c = i < 0 ? '0' : w->decimal[masked(w->first + (u64)i, 63)];
+        w->shown_place = i + 1;
+        return put(r, i == w->point && i > lowest ? T2('.', c) : c);
+    }
+    w->state = NEXT;
+    if (!w->number)
+        return 0;
+    w->state = NUMBER;
+    return put(r, (s64)w->number > 0 ? T2('E', '+') : 'E');
 }
 
 /* Whether a type is built in and has this name of up to 7 characters; w->word has the name. */
@@ -580,14 +625,210 @@ INLINE long value_of_other(struct run* r, int wait) {
         l->at = table;
         return 0;
     }
-    /* Others: the class, and for classes of Python the attributes. */
+    w->state = CLASS;
+    return 0;
+}
+
+/* Begins with the class' name, which is followed by `(` and numbers. */
+INLINE struct sonde_python_level* push_fields(struct run* r, u64 kind, u64 at, u64 count) {
+    struct sonde_python_level* l = push(r->w, kind, LIST, ')');
+    l->at = at;
+    l->count = count;
+    l->phase = OPENING;
+    return l;
+}
+/* The numbers of a date or time: those of `datetime` are year, month, day, hour, minute, second, microsecond. Zeros at
+ * the end are left out, as Python does it. */
+INLINE long begin_date(struct run* r, u64 object, u64 is_date, u64 is_time, u64 name, int wait) {
+    struct sonde_python_work* w = r->w;
+    w->word[0] = w->word[1] = 0;
+    if (get(w->word, 11, object + DATE_HAS_ZONE, wait))
+        return fail(r, PYTHON_VALUE_FAULT);
+    /* Bytes: 1 whether it has a zone, 2 year, 1 month, 1 day, 1 hour, 1 minute, 1 second, 3 microsecond; a time begins
+     * with the hour. */
+    u64 first = w->word[0], second = w->word[1], has_zone = (u8)first && !is_date;
+    u64 year = (first >> 8 & 0xff) << 8 | (first >> 16 & 0xff), month = first >> 24 & 0xff, day = first >> 32 & 0xff;
+    u64 seconds = first >> 56 & 0xff;
+    u64 us = (second & 0xff) << 16 | (second >> 8 & 0xff) << 8 | (second >> 16 & 0xff);
+    if (is_time) {
+        seconds = month;
+        us = day << 16 | (first >> 40 & 0xff) << 8 | (first >> 48 & 0xff);
+    }
+    u64 count = is_date ? 3 : is_time ? 2 : 5;
+    u64 more = us ? 2 : seconds ? 1 : 0;
+    struct sonde_python_level* l = push_fields(r, FIELDS, 0, is_date ? 3 : count + more + has_zone);
+    l->pending = 0;
+    if (has_zone) {
+        if (GET(1, object + (is_time ? 32 : 40)))
+            return fail_level(r, PYTHON_VALUE_FAULT);
+        l->pending = w->word[0];
+    }
+    /* Fields of 8 bits each, from the first one on; microseconds are apart. */
+    l->values = is_time ? (first >> 8 & 0xff) | (first >> 16 & 0xff) << 8 | (seconds << 16)
+                        : month | day << 8 | (first >> 40 & 0xff) << 16 | (first >> 48 & 0xff) << 24 | seconds << 32;
+    l->at = year;
+    l->order = us;
+    l->stride = is_time ? 3 : 6; /* the index of the microseconds */
+    begin_chars(w, name, ~0ull >> 1, 1, C_NAME);
+    return 0;
+}
+/* The coefficient of a decimal.Decimal consists of words with 19 digits each. Up to two of them are converted to the
+ * form of an int, whose digits `divide` finds. */
+INLINE long begin_decimal(struct run* r, u64 object, int wait) {
+    struct sonde_python_work* w = r->w;
+    if (GET(6, object + DECIMAL_FLAGS))
+        return fail(r, PYTHON_VALUE_FAULT);
+    u64 flags = (u8)w->word[0], words = w->word[3];
+    enum { NEGATIVE = 1, INFINITE = 2, QUIET = 4, SIGNALING = 8 };
+    const u64 special = flags & (INFINITE | QUIET | SIGNALING), too_long = !special && (words < 1 || words > 2);
+    w->exponent = w->word[1];
+    if (too_long) {
+        push(w, ITEMS, LIST, T8(' ', 'd', 'i', 'g', 'i', 't', 's', '>'));
+        w->number = w->word[2];
+        w->state = NUMBER;
+        return put(r, T8('<', 'D', 'e', 'c', 'i', 'm', 'a', 'l')) || put(r, T4(' ', 'o', 'f', ' '));
+    }
+    if (put(r, T8('D', 'e', 'c', 'i', 'm', 'a', 'l', '(')) || put(r, flags & NEGATIVE ? T2('\'', '-') : '\''))
+        return 1;
+    push(w, ITEMS, LIST, T2('\'', ')'));
+    if (special & INFINITE)
+        return put(r, T8('I', 'n', 'f', 'i', 'n', 'i', 't', 'y'));
+    if (special)
+        return (special & SIGNALING && put(r, 's')) || put(r, T4('N', 'a', 'N', 0));
+    u64 data = w->word[5];
+    w->word[1] = 0;
+    if (get(w->word, (u32)masked(8 * words - 1, 15) + 1, data, wait))
+        return fail_level(r, PYTHON_VALUE_FAULT);
+    /* high * 10^19 + low, in digits of 30 bits; 10^19 as such digits. */
+    const u64 mask = (1ull << 30) - 1, base[3] = {10000000000000000000ull & mask, 10000000000000000000ull >> 30 & mask,
+                                                  10000000000000000000ull >> 60};
+    u64 high = w->word[1], low = w->word[0], carry = 0;
+#pragma unroll
+    for (int i = 0; i < 5; i++) {
+        u64 sum = carry + (i < 3 ? low >> 30 * i & mask : 0);
+#pragma unroll
+        for (int k = 0; k < 3; k++)
+            if (i - k >= 0 && i - k < 3)
+                sum += base[k] * (high >> 30 * (i - k) & mask);
+        w->digit[i] = (u32)(sum & mask);
+        carry = sum >> 30;
+    }
+    w->negative = 0;
+    w->with_point = 1;
+    w->place = sizeof w->decimal - 1;
+    w->state = DECIMAL;
+    return 0;
+}
+/* Objects of other classes: those that are written in C and known by name, and for classes of Python the attributes. */
+INLINE long value_of_class(struct run* r, int wait) {
+    struct sonde_python_work* w = r->w;
+    u64 object = w->object, type = w->type;
+    const u64 is_heap = !!(w->flags & IS_HEAP_TYPE);
     if (GET(1, type + r->p->type_name))
         return fail(r, PYTHON_VALUE_FAULT);
-    u64 name = w->word[0];
+    const u64 name = w->word[0];
+    if (GET(2, name))
+        return fail(r, PYTHON_VALUE_FAULT);
+    const u64 first = w->word[0], second = w->word[1];
+    /* A name with a dot is that of a class that is written in C, in an extension module. */
+    if (first == T8('d', 'a', 't', 'e', 't', 'i', 'm', 'e') && (u8)second == '.') {
+        const u64 is_date = is_name(second, T8('.', 'd', 'a', 't', 'e', 0, 0, 0), 6);
+        const u64 is_time = is_name(second, T8('.', 't', 'i', 'm', 'e', 0, 0, 0), 6);
+        if (is_date || is_time || second == T8('.', 'd', 'a', 't', 'e', 't', 'i', 'm'))
+            return begin_date(r, object, is_date, is_time, name, wait);
+        if (second == T8('.', 't', 'i', 'm', 'e', 'd', 'e', 'l')) {
+            if (GET(2, object + DELTA_NUMBERS))
+                return fail(r, PYTHON_VALUE_FAULT);
+            u64 days = w->word[0] & 0xffffffff, seconds = w->word[0] >> 32, us = w->word[1] & 0xffffffff;
+            struct sonde_python_level* l = push_fields(r, DELTA, days, 3);
+            l->values = seconds;
+            l->order = us;
+            begin_chars(w, name, ~0ull >> 1, 1, C_NAME);
+            return 0;
+        }
+    }
+    if (first == T8('c', 'o', 'l', 'l', 'e', 'c', 't', 'i') && second == T8('o', 'n', 's', '.', 'd', 'e', 'q', 'u')) {
+        if (GET(1, object + SONDE_PYTHON_SIZE) || get(&w->word[1], 24, object + DEQUE_BLOCK, wait))
+            return fail(r, PYTHON_VALUE_FAULT);
+        u64 count = w->word[0], block = w->word[1], index = w->word[3];
+        if (put(r, T8('d', 'e', 'q', 'u', 'e', '(', '[', 0)))
+            return 1;
+        struct sonde_python_level* l = push_container(r, BLOCKS, LIST, T2(']', ')'), count);
+        l->at = block;
+        l->order = index;
+        return 0;
+    }
+    if (first == T8('d', 'e', 'c', 'i', 'm', 'a', 'l', '.') && second == T8('D', 'e', 'c', 'i', 'm', 'a', 'l', 0))
+        return begin_decimal(r, object, wait);
+    u64 own_name = 0, phase = OWN_NAME, items = 0, at = object;
+    if (!is_heap) {
+        const u64 of_function = r->p->version < 10 ? 104 : 40;
+        if (is_name(first, T8('m', 'e', 't', 'h', 'o', 'd', 0, 0), 7)) {
+            if (GET(1, object + METHOD_FUNCTION))
+                return fail(r, PYTHON_VALUE_FAULT);
+            at = w->word[0];
+            if (GET(2, at) || get_name(r, w->word[1], wait))
+                return fail(r, PYTHON_VALUE_FAULT);
+        }
+        if (w->word[0] == T8('f', 'u', 'n', 'c', 't', 'i', 'o', 'n') && !(u8)w->word[1])
+            own_name = at + of_function;
+        if (first == T8('b', 'u', 'i', 'l', 't', 'i', 'n', '_') &&
+            second == T8('f', 'u', 'n', 'c', 't', 'i', 'o', 'n')) {
+            if (GET(1, object + C_FUNCTION_ENTRY))
+                return fail(r, PYTHON_VALUE_FAULT);
+            own_name = w->word[0];
+            phase = OWN_C_NAME;
+        }
+        if (is_name(first, T8('m', 'o', 'd', 'u', 'l', 'e', 0, 0), 7))
+            own_name = object + MODULE_NAME;
+        if (is_name(first, T8('s', 'l', 'i', 'c', 'e', 0, 0, 0), 6))
+            items = 3;
+        if (is_name(first, T8('r', 'a', 'n', 'g', 'e', 0, 0, 0), 6)) {
+            /* A step of 1 is left out. */
+            if (GET(1, object + FIRST_PART + 16))
+                return fail(r, PYTHON_VALUE_FAULT);
+            u64 step = w->word[0];
+            w->word[1] = 0;
+            if (get(w->word, 8, step + SONDE_PYTHON_SIZE, wait) ||
+                get(&w->word[1], 4, step + SONDE_PYTHON_DIGITS, wait))
+                return fail(r, PYTHON_VALUE_FAULT);
+            items = w->word[0] == (r->p->long_tag ? 8 : 1) && w->word[1] == 1 ? 2 : 3;
+        }
+        if (first == T8('b', 'y', 't', 'e', 'a', 'r', 'r', 'a') && (second & 0xffff) == 'y') {
+            if (GET(1, object + SONDE_PYTHON_SIZE) || get(&w->word[1], 8, object + BYTEARRAY_START, wait))
+                return fail(r, PYTHON_VALUE_FAULT);
+            u64 count = w->word[0], start = w->word[1];
+            if (put(r, T8('b', 'y', 't', 'e', 'a', 'r', 'r', 'a')) || put(r, T4('y', '(', 'b', 0)))
+                return 1;
+            push(w, ITEMS, LIST, ')');
+            begin_chars(w, start, count, 1, BYTES);
+            return 0;
+        }
+    }
+    /* A zone's difference from UTC, which is a timedelta. */
+    if (first == T8('d', 'a', 't', 'e', 't', 'i', 'm', 'e') && second == T8('.', 't', 'i', 'm', 'e', 'z', 'o', 'n'))
+        items = 1;
+    if (items) {
+        push_fields(r, ITEMS, object + FIRST_PART, items);
+        begin_chars(w, name, ~0ull >> 1, 1, C_NAME);
+        return 0;
+    }
+    if (own_name) {
+        if (GET(1, own_name))
+            return fail(r, PYTHON_VALUE_FAULT);
+        own_name = w->word[0];
+    }
     if (put(r, '<'))
         return 1;
     struct sonde_python_level* l = push(w, ITEMS, NAMED, '>');
-    if (is_heap && is_open(w)) {
+    if (own_name) {
+        l->phase = phase;
+        l->pending = own_name;
+    } else if (first == T8('t', 'y', 'p', 'e', 's', '.', 'S', 'i') &&
+               second == T8('m', 'p', 'l', 'e', 'N', 'a', 'm', 'e')) {
+        if (GET(1, object + NAMESPACE_DICT) || begin_dict(r, l, w->word[0], wait))
+            return fail_level(r, PYTHON_VALUE_FAULT);
+    } else if (is_heap && is_open(w)) {
         if (GET(1, type + TYPE_MEMBERS))
             return fail_level(r, PYTHON_VALUE_FAULT);
         l->kind = MEMBERS;
@@ -1200,6 +1441,47 @@ INLINE long next_variable(struct run* r, int wait) {
     return named_part(r, l, w->word[0], object, wait);
 }
 
+/* A number of a date, of a time (begin_date()) or of a timedelta. Python leaves out a timedelta's zeros, if not all
+ * are. */
+INLINE long next_field(struct run* r, struct sonde_python_level* l) {
+    struct sonde_python_work* w = r->w;
+    u64 index = l->index;
+    l->index = index + 1;
+    if (l->kind == DELTA) {
+        s64 number = index == 0 ? (s64)(int)l->at : index == 1 ? (s64)l->values : (s64)l->order;
+        u64 is_zero = !((u32)l->at | l->values | l->order);
+        if (is_zero) {
+            l->count = 0;
+            return put(r, '0');
+        }
+        if (number == 0)
+            return 0;
+        if (l->shown && put(r, T2(',', ' ')))
+            return 1;
+        l->shown = 1;
+        w->number = (u64)number;
+        w->state = NUMBER;
+        return index == 0 ? put(r, T8('d', 'a', 'y', 's', '=', 0, 0, 0))
+               : index == 1
+                   ? put(r, T8('s', 'e', 'c', 'o', 'n', 'd', 's', '='))
+                   : put(r, T8('m', 'i', 'c', 'r', 'o', 's', 'e', 'c')) || put(r, T8('o', 'n', 'd', 's', '=', 0, 0, 0));
+    }
+    if (index && put(r, T2(',', ' ')))
+        return 1;
+    if (l->pending && index + 1 == l->count) {
+        w->object = l->pending;
+        w->depth = l->depth;
+        w->state = VALUE;
+        return put(r, T8('t', 'z', 'i', 'n', 'f', 'o', '=', 0));
+    }
+    const u64 has_year = l->stride == 6;
+    w->number = index == l->stride       ? l->order
+                : has_year && index == 0 ? l->at
+                                         : l->values >> 8 * masked(index - has_year, 7) & 0xff;
+    w->state = NUMBER;
+    return 0;
+}
+
 INLINE long next(struct run* r, int wait) {
     struct sonde_python_work* w = r->w;
     if (w->used == 0)
@@ -1216,6 +1498,16 @@ INLINE long next(struct run* r, int wait) {
         l->phase = ELEMENT;
         return put(r, '(');
     }
+    if (l->phase == OWN_NAME || l->phase == OWN_C_NAME) {
+        u64 name = l->pending, is_c = l->phase == OWN_C_NAME;
+        l->phase = ELEMENT;
+        if (put(r, ' '))
+            return 1;
+        if (!is_c)
+            return begin_text(r, name, RAW, wait);
+        begin_chars(w, name, ~0ull >> 1, 1, C_NAME);
+        return 0;
+    }
     u64 kind = l->kind;
     if (kind == MEMBERS) {
         w->state = NEXT_MEMBER;
@@ -1228,10 +1520,25 @@ INLINE long next(struct run* r, int wait) {
         }
         if (kind == SET)
             return next_of_set(r, l, wait);
+        if (kind == FIELDS || kind == DELTA)
+            return next_field(r, l);
         long enough = between(r, l);
         if (enough)
             return enough & 1;
-        if (GET(1, l->at + 8 * l->index))
+        u64 item = l->at + 8 * l->index;
+        if (kind == BLOCKS) {
+            enum { BLOCK_ITEMS_MOST = 64 };
+            u64 place = l->order;
+            if (place >= BLOCK_ITEMS_MOST) { /* of the next block */
+                if (GET(1, l->at + BLOCK_RIGHT))
+                    return fail_level(r, PYTHON_VALUE_FAULT);
+                l->at = w->word[0];
+                place = 0;
+            }
+            item = l->at + BLOCK_ITEMS + 8 * place;
+            l->order = place + 1;
+        }
+        if (GET(1, item))
             return fail_level(r, PYTHON_VALUE_FAULT);
         l->index++;
         w->object = w->word[0];
@@ -1260,6 +1567,7 @@ STATE(exception)
 STATE(value)
 STATE(value_of_int)
 STATE(value_of_other)
+STATE(value_of_class)
 STATE(scan)
 STATE(chars)
 STATE(next)
@@ -1297,6 +1605,8 @@ INLINE long step(struct run* r, int wait) {
         return RUN(value_of_int);
     case OTHER:
         return RUN(value_of_other);
+    case CLASS:
+        return RUN(value_of_class);
     case SCAN:
         return RUN(scan);
     case CHARS:
@@ -1318,6 +1628,8 @@ INLINE long step(struct run* r, int wait) {
         return put_number(r);
     case DECIMAL:
         return divide(r);
+    case POINT:
+        return put_digit(r);
     }
     return 1;
 }
@@ -1352,6 +1664,7 @@ ONCE u64 sonde_rt_python_value(struct sonde_slot* to, struct sonde_python_work* 
                                                  : VALUE;
     w->object = address;
     w->step = w->searching = w->stage = w->depth = w->length = w->cut = w->used = w->number = w->ended = 0;
+    w->with_point = 0;
     w->limit = MASK - 3;
     struct run r = {to->text, w, p};
     if (wait)

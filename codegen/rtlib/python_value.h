@@ -80,7 +80,11 @@ struct sonde_python_work {
     unsigned long long code, locals, plain, parameters, stage, cells, cell_count, cell; /* of a frame */
     unsigned long long of_class, classes; /* whose attributes are searched; number of its bases that were searched */
     unsigned long long negative, place;   /* of an int */
-    unsigned long long word[8];           /* memory that was read */
+    /* Of a decimal.Decimal: its exponent, whether `decimal` will have its digits, the place of the point among them,
+     * and of the next one. */
+    unsigned long long exponent, with_point;
+    long long point, shown_place;
+    unsigned long long word[8]; /* memory that was read */
     unsigned char chunk[PYTHON_VALUE_NAME];
     unsigned int digit[8];
     unsigned char decimal[64];
