@@ -16,9 +16,11 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parse_decl.h"
 #include "frontend/parse/parse_point.h"
+#include "frontend/parse/parse_stmt.h"
 #include "frontend/parse/parse_target.h"
 #include "frontend/parse/parser_impl.h"
 #include "frontend/parse/preprocess.h"
+#include "frontend/parse/statements.h"
 
 namespace sonde {
 
@@ -177,6 +179,12 @@ std::vector<ProbePoint*> parse_probe_points(FileId file, const Sources& sources,
                                             Arena& arena, Diagnostics& diags) {
     Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
     return parse_points_only(p);
+}
+
+ast::BlockStmt* parse_statements(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
+                                 Diagnostics& diags) {
+    Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
+    return parse_statements_only(p);
 }
 
 const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,

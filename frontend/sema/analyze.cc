@@ -20,8 +20,9 @@
 namespace sonde {
 
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
-                      const Translate& options, Arena& arena, Diagnostics& diags) {
-    SemaContext context(library, env, options, arena, diags);
+                      const Translate& options, Arena& arena, Diagnostics& diags,
+                      const plan::SharedGlobals* shared) {
+    SemaContext context(library, env, options, arena, diags, shared);
     SideTables tables;
     Names names(context, tables);
     for (const ast::File* file : files)
@@ -67,6 +68,8 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     check_side_effects(program, tables, context);
     check_own_task(program, tables.heads, diags);
     analyze_usage(program, names, tables, context);
+    if (shared)
+        settle_shared_globals(program, context);
     finish_histograms(tables);
     name_keys(program, context);
     order_functions(program, context);
@@ -76,12 +79,16 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     if (!options.unoptimized)
         forward_texts(program);
     find_key_roles(program);
+    if (shared)
+        refuse_shared_stacks(program, context);
+    if (diags.has_errors())
+        return nullptr;
     find_counters(program);
-    if (!options.unoptimized)
+    if (!options.unoptimized && !shared)
         intern_texts(program, arena, options.max_string());
     names.mark_settable_globals();
-    bound_keys(program);
-    plan_exclusion(program);
+    bound_keys(program, shared != nullptr);
+    plan_exclusion(program, shared != nullptr);
     return &program;
 }
 

@@ -23,6 +23,7 @@
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_addresses.h"
 #include "runtime/kernel/privileges.h"
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 #include "runtime/processes/process_numbers.h"
 
@@ -54,7 +55,7 @@ Result<void> fill_data(Session& session) {
     if (!addresses)
         return std::move(addresses).error();
     for (const plan::Global& global : plan.globals) {
-        if (!global.keys.empty())
+        if (!global.keys.empty() || plan::is_shared(global))
             continue;
         char* place = session.data.memory + global.offset;
         if (!global.address_of.empty()) {
@@ -87,11 +88,16 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links) {
     if (!plan.bpf_object.empty()) {
         if (Result<void> opened = session.data.numbers.open(session.kernel_memory); !opened)
             return opened;
-        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, links, session.data.numbers);
+        Result<std::unique_ptr<KernelObject>> kernel =
+            KernelObject::load(plan, links, session.data.numbers, session.shared ? &session.shared->maps : nullptr);
         if (!kernel)
             return std::move(kernel).error();
         session.data.kernel = *std::move(kernel);
         session.data.memory = session.data.kernel->data();
+    } else if (session.shared) {
+        session.data.memory = static_cast<char*>(session.shared->maps.map_data(-1, plan.data_size + 2ull * plan.max_string));
+        if (!session.data.memory)
+            return errno_error("cannot map the session's globals", errno);
     } else {
         // String operations may write past the last string, as in the kernel's data area.
         session.data.own_memory.resize((plan.data_size + 2ull * plan.max_string) / 8 + 1);
@@ -109,9 +115,13 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links) {
     for (const plan::Global& global : plan.globals) {
         if (global.keys.empty())
             session.data.arrays.push_back(nullptr);
+        else if (plan::is_shared(global))
+            session.data.arrays.push_back(
+                make_kernel_array(global, session.shared->maps.map_fd(global.map), session.data.memory,
+                                  session.shared->maps.map_fd(global.map + SONDE_WRAP_ORDER)));
         else if (global.in_kernel)
             session.data.arrays.push_back(
-                make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.words,
+                make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.memory,
                                   session.data.kernel->map_fd(global.map + SONDE_WRAP_ORDER)));
         else
             session.data.arrays.push_back(make_host_array(global));

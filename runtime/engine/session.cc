@@ -88,8 +88,9 @@ bool ends_by_itself(const plan::Plan& plan) {
 // use.
 class Run {
   public:
-    Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks)
-        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks) {}
+    Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks,
+        const SharedSession* shared)
+        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks, shared) {}
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -127,6 +128,7 @@ class Run {
             run_handler(session_, rings_, probe);
         return std::exchange(session_.host.file_value, {});
     }
+    bool is_paused() const { return session_.shared && session_.shared->is_paused(); }
     Writer::GiveUp hurry() {
         return [this] { return signals_->take_hurry(); };
     }
@@ -278,12 +280,14 @@ Result<void> Run::trace() {
     ended_in_begin_ = session_.exiting;
     if (!ended_in_begin_)
         return trace_events();
+    if (session_.exited && session_.shared)
+        session_.shared->exited();
     session_.held_back->release();
     return {};
 }
 
 Result<void> Run::trace_events() {
-    __atomic_store_n(&session_.data.words->state, plan::Running, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&session_.data.words->state, is_paused() ? plan::Arming : plan::Running, __ATOMIC_SEQ_CST);
     enabled_ns_ = now_ns();
     if (session_.data.kernel)
         begin_running_tasks(plan_, *session_.data.kernel, command_.pid());
@@ -352,8 +356,11 @@ void Run::pump() {
             rings_.drain();
             session_.exiting = true;
         }
-        if (!session_.exiting)
-            run_points(session_, rings_, timers.take_due(now_ns()));
+        if (!session_.exiting) {
+            const auto due = timers.take_due(now_ns());
+            if (!is_paused())
+                run_points(session_, rings_, due);
+        }
         const int64_t now = now_ns();
         if (!session_.exiting && now - started >= limit) {
             make_up(session_, rings_, timers, started + limit);
@@ -416,6 +423,8 @@ void Run::wait_for_hit() const {
 
 // Stops tracing. No kernel handler runs after the return.
 void Run::stop() {
+    if (session_.exited && session_.shared)
+        session_.shared->exited();
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->stop();
     __atomic_store_n(&session_.data.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
@@ -473,7 +482,7 @@ Result<int> Run::end() {
     session_.report();
     if (options_.tells_cost)
         say_cost(session_, traced_ns_);
-    if (!ended_in_begin_ && joined_)
+    if (!ended_in_begin_ && joined_ && !session_.shared)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)
@@ -492,10 +501,10 @@ Result<int> Run::end() {
 } // namespace
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,
-                        const SessionHooks& hooks) {
+                        const SessionHooks& hooks, const SharedSession* shared) {
     if (Result<void> allowed = check_allowed(plan); !allowed)
         return std::move(allowed).error();
-    return Run(plan, options, translate, hooks).run();
+    return Run(plan, options, translate, hooks, shared).run();
 }
 
 } // namespace sonde

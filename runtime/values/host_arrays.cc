@@ -15,6 +15,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/histogram.h"
@@ -78,8 +79,8 @@ class MemoryArray final : public HostArray {
 // An array in a hash map of the kernel. A value in the map begins with the insertion number of its element (8 bytes).
 class KernelArray final : public HostArray {
   public:
-    KernelArray(const plan::Global& global, int fd, plan::SessionWords* words, int order_fd)
-        : global_(global), fd_(fd), words_(words), order_fd_(order_fd) {}
+    KernelArray(const plan::Global& global, int fd, char* data, int order_fd)
+        : global_(global), fd_(fd), data_(data), order_fd_(order_fd) {}
 
     bool load(const std::string& key, std::string& payload) override {
         std::string value(global_.value_size, '\0');
@@ -93,7 +94,7 @@ class KernelArray final : public HostArray {
         bool there = bpf_map_lookup_elem(fd_, key.data(), value.data()) == 0;
         if (!there) {
             uint64_t number =
-                global_.wrap ? draw_number(key) : __atomic_fetch_add(&words_->insertion, 1, __ATOMIC_RELAXED) + 1;
+                global_.wrap ? draw_number(key) : __atomic_fetch_add(&insertion(), 1, __ATOMIC_RELAXED) + 1;
             std::memcpy(value.data(), &number, 8);
         }
         std::memcpy(value.data() + 8, payload.data(), std::min(payload.size(), value.size() - 8));
@@ -127,9 +128,14 @@ class KernelArray final : public HostArray {
     }
 
   private:
+    uint64_t& insertion() {
+        return plan::is_shared(global_) ? *reinterpret_cast<uint64_t*>(data_ + plan::shared_insertion)
+                                 : reinterpret_cast<plan::SessionWords*>(data_)->insertion;
+    }
+
     // ---- arrays that wrap (see runtime/plan/wrap.h; codegen/rtlib/wrap.bpf.c does the same in the kernel)
 
-    sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(reinterpret_cast<char*>(words_) + global_.offset); }
+    sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(data_ + global_.offset); }
     // Returns the place of a number in the second map: the stored number, then the key.
     std::string read_place(uint64_t number) {
         uint32_t at = static_cast<uint32_t>(number) & (sonde_wrap_places(global_.capacity) - 1);
@@ -262,7 +268,7 @@ class KernelArray final : public HostArray {
 
     const plan::Global& global_;
     int fd_;
-    plan::SessionWords* words_;
+    char* data_;
     int order_fd_; // -1: the array does not wrap
 };
 
@@ -309,9 +315,8 @@ int64_t stat_value(const plan::StatsNeeds& needs, const ArrayElement& element, i
 } // namespace
 
 std::unique_ptr<HostArray> make_host_array(const plan::Global& global) { return std::make_unique<MemoryArray>(global); }
-std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words,
-                                             int order_fd) {
-    return std::make_unique<KernelArray>(global, map_fd, words, order_fd);
+std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, char* data, int order_fd) {
+    return std::make_unique<KernelArray>(global, map_fd, data, order_fd);
 }
 
 bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice) {
