@@ -135,9 +135,8 @@ void add_probes(const hir::Program& program, const Sources& sources, bool is_par
         probe.in_kernel = handler->in_kernel;
         probe.order = handler->order;
         if (handler->lock >= 0)
-            probe.lock = is_part
-                             ? plan::shared_lock
-                             : sizeof(plan::SessionWords) + lock_bytes * static_cast<uint64_t>(handler->lock);
+            probe.lock = is_part ? plan::shared_lock
+                                 : sizeof(plan::SessionWords) + lock_bytes * static_cast<uint64_t>(handler->lock);
         probe.locked_for = handler->locked_for;
         probe.timer = handler->timer;
         for (plan::Point point : handler->points) {

@@ -150,8 +150,9 @@ llvm::Value* insertion_number(BpfContext& bpf, const hir::Global& array, llvm::V
     Emitter& e = bpf.e;
     if (array.wrap)
         return wrap_routine(bpf, "sonde_rt_number_wrapped", array, key);
-    const uint64_t counter = plan::is_shared(bpf.state.plan.globals[array.index]) ? plan::shared_insertion
-                                                                           : offsetof(plan::SessionWords, insertion);
+    const uint64_t counter = plan::is_shared(bpf.state.plan.globals[array.index])
+                                 ? plan::shared_insertion
+                                 : offsetof(plan::SessionWords, insertion);
     llvm::Value* last = e.CreateAtomicRMW(llvm::AtomicRMWInst::Add, data_address(e, bpf.data, counter), e.number(1),
                                           llvm::Align(8), llvm::AtomicOrdering::Monotonic);
     return e.CreateAdd(last, e.number(1));

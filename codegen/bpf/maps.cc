@@ -211,8 +211,8 @@ void Maps::describe_data() {
     const auto describe = [&](llvm::GlobalVariable& variable, uint64_t size) {
         auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(size));
         auto* array = di.createArrayType(size * 8, 8, byte, di.getOrCreateArray({range}));
-        variable.addDebugInfo(di.createGlobalVariableExpression(e_.lines().unit(0), variable.getName().str(), "", file,
-                                                                0, array, false));
+        variable.addDebugInfo(
+            di.createGlobalVariableExpression(e_.lines().unit(0), variable.getName().str(), "", file, 0, array, false));
     };
     describe(*bpf_.data, bpf_.state.plan.data_size);
     if (llvm::GlobalVariable* shared = declare_shared_data(e_))

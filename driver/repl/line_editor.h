@@ -1,5 +1,5 @@
-// Reads the lines of an interactive session: from a terminal, with editing, history and completion by libedit, or from a
-// pipe or a file.
+// Reads the lines of an interactive session: from a terminal, with editing, history and completion by libedit, or from
+// a pipe or a file.
 #pragma once
 
 #include <poll.h>

@@ -1,6 +1,6 @@
-// The child reports over a socket: one message when it is armed, with descriptors of three of its maps, and one when its
-// script has called exit(). With these maps, the parent reads the counts of hits and pauses the handlers without asking
-// the child, which may be busy.
+// The child reports over a socket: one message when it is armed, with descriptors of three of its maps, and one when
+// its script has called exit(). With these maps, the parent reads the counts of hits and pauses the handlers without
+// asking the child, which may be busy.
 //
 // A child that is killed can hold the lock of the shared globals. Handlers in the kernel would wait for it in vain at
 // each hit, and skip the hit. So the parent releases the lock of a child that has ended.
@@ -77,8 +77,8 @@ int run_piece(const plan::Plan& plan, const Options& options, const SharedMaps& 
                 descriptors.push_back(data->kernel->map_fd(name));
         if (std::ranges::find(descriptors, -1) != descriptors.end())
             descriptors.clear();
-        send_report(socket, {Report::Armed, static_cast<uint32_t>(plan.rows.size()),
-                             static_cast<uint32_t>(plan.probes.size())},
+        send_report(socket,
+                    {Report::Armed, static_cast<uint32_t>(plan.rows.size()), static_cast<uint32_t>(plan.probes.size())},
                     descriptors);
     };
     const SharedSession shared{maps, [socket] { send_report(socket, {Report::Exited}, {}); }};
@@ -174,8 +174,8 @@ void PieceProcess::take_report() {
     counts_.reset(descriptors[2]);
     rows_ = report.rows;
     probes_ = report.probes;
-    void* memory = mmap(nullptr, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_READ | PROT_WRITE, MAP_SHARED,
-                        data_.get(), 0);
+    void* memory =
+        mmap(nullptr, static_cast<size_t>(sysconf(_SC_PAGESIZE)), PROT_READ | PROT_WRITE, MAP_SHARED, data_.get(), 0);
     static_assert(offsetof(plan::SessionWords, state) == 0);
     if (memory != MAP_FAILED)
         state_ = static_cast<uint64_t*>(memory);

@@ -1,8 +1,8 @@
 // A process that runs one piece of an interactive session: a probe, or statements.
 //
 // Each piece is an ordinary session (run_session()) in a child process. So pieces do not disturb each other: each has
-// its own rings, threads and limits, a piece that ends takes nothing with it, and the output of the others goes on while
-// a new piece is translated. They share the maps of the globals, which the children inherit.
+// its own rings, threads and limits, a piece that ends takes nothing with it, and the output of the others goes on
+// while a new piece is translated. They share the maps of the globals, which the children inherit.
 #pragma once
 
 #include <sys/types.h>
@@ -36,9 +36,9 @@ class PieceProcess {
     };
     // Starts the process. `plan` and `options` are used in the child only. `rearrange` generates the plan again
     // (driver/run_plan.h).
-    static Result<std::unique_ptr<PieceProcess>>
-    start(const plan::Plan& plan, const Options& options, const SharedMaps& maps, const Streams& streams,
-          const std::function<Result<plan::Plan>(uint32_t)>& rearrange);
+    static Result<std::unique_ptr<PieceProcess>> start(const plan::Plan& plan, const Options& options,
+                                                       const SharedMaps& maps, const Streams& streams,
+                                                       const std::function<Result<plan::Plan>(uint32_t)>& rearrange);
     // Kills the process if it still runs.
     ~PieceProcess();
     PieceProcess(const PieceProcess&) = delete;

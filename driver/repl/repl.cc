@@ -61,7 +61,8 @@ namespace {
 
 constexpr const char* usage =
     "Usage: sonde repl [OPTIONS] [-x PID | -c COMMAND | PROGRAM]\n"
-    "  Begins a session in which you type probes, and look at their results while they run. Input can also come from a\n"
+    "  Begins a session in which you type probes, and look at their results while they run. Input can also come from "
+    "a\n"
     "  pipe.\n"
     "  -x PID      Points without a path belong to this process; probes see only it and its children\n"
     "  -c COMMAND  The same for this command, which starts when you type `run`\n"
@@ -380,8 +381,8 @@ std::string Repl::look_at_probes() {
     if (exiting != probes_.end()) {
         for (LiveProbe& probe : probes_)
             probe.process->pause(true); // at once: ending them takes longer
-        out += fmt::format("probe {} has called exit(): all probes are removed, and the globals stay\n",
-                           exiting->number);
+        out +=
+            fmt::format("probe {} has called exit(): all probes are removed, and the globals stay\n", exiting->number);
         end_all(true);
         has_exited_ = true;
         return out;
@@ -393,9 +394,9 @@ std::string Repl::look_at_probes() {
         is_lossy_ |= status == exit_lossy;
         has_failed_ |= status != 0 && status != exit_lossy;
         out += fmt::format("probe {} has ended{}: {}\n", probe.number,
-                           status > 128                  ? fmt::format(" by signal {}", status - 128)
+                           status > 128                      ? fmt::format(" by signal {}", status - 128)
                            : status == exit_lossy || !status ? ""
-                                                         : fmt::format(" with status {}", status),
+                                                             : fmt::format(" with status {}", status),
                            one_line(probe.text));
     }
     std::erase_if(probes_, [](const LiveProbe& probe) { return probe.process->has_ended(); });
@@ -495,9 +496,9 @@ std::unique_ptr<PieceProcess> Repl::start(const Piece& piece, bool in_foreground
     Options options = options_;
     if (piece.plan.bpf_object.empty() || target_ended_)
         options.session.target_pid = 0; // it need not exist
-    Result<std::unique_ptr<PieceProcess>> started = PieceProcess::start(
-        piece.plan, options, *maps_, {output_.writer.get(), errors_.writer.get()},
-        [this](uint32_t arrangement) { return script_->rearrange(arrangement); });
+    Result<std::unique_ptr<PieceProcess>> started =
+        PieceProcess::start(piece.plan, options, *maps_, {output_.writer.get(), errors_.writer.get()},
+                            [this](uint32_t arrangement) { return script_->rearrange(arrangement); });
     if (!started)
         return fail(started.error().message), nullptr;
     PieceProcess& process = **started;
@@ -528,9 +529,8 @@ bool Repl::add_probe(const std::string& text) {
     if (!piece || !make_room(*piece))
         return false;
     // `probe begin` runs once, now.
-    const bool runs_once = std::ranges::all_of(piece->plan.probes, [](const plan::Probe& probe) {
-        return probe.kind == plan::ProbeKind::Begin;
-    });
+    const bool runs_once = std::ranges::all_of(
+        piece->plan.probes, [](const plan::Probe& probe) { return probe.kind == plan::ProbeKind::Begin; });
     std::unique_ptr<PieceProcess> process = start(*piece, runs_once);
     const bool is_good = process && (process->is_armed() || (process->has_ended() && process->status() == 0));
     if (!is_good) {
@@ -607,9 +607,8 @@ void Repl::end(LiveProbe& probe, bool runs_end_handler) {
     probe.process->signal(probe.only_at_end && !runs_end_handler ? SIGKILL : SIGTERM);
     const int64_t kill_at = now_ns() + end_within_ns;
     while (probe.process->look(), !probe.process->has_ended()) {
-        pollfd fds[] = {{probe.process->end_fd(), POLLIN, 0},
-                        {output_.reader.get(), POLLIN, 0},
-                        {errors_.reader.get(), POLLIN, 0}};
+        pollfd fds[] = {
+            {probe.process->end_fd(), POLLIN, 0}, {output_.reader.get(), POLLIN, 0}, {errors_.reader.get(), POLLIN, 0}};
         poll(fds, std::size(fds), 100);
         if (const std::string text = output_.take() + errors_.take() + command_output_.take(); !text.empty())
             print(text);
@@ -650,10 +649,9 @@ bool Repl::run_drop(const std::string& arguments) {
             std::vector<int> numbers;
             for (const LiveProbe& probe : probes_)
                 numbers.push_back(probe.number);
-            is_good = fail(numbers.empty()
-                               ? fmt::format("drop: there is no probe {}: no probe is armed", word)
-                               : fmt::format("drop: there is no probe {}; the probes are {}", word,
-                                             fmt::join(numbers, ", ")));
+            is_good = fail(numbers.empty() ? fmt::format("drop: there is no probe {}: no probe is armed", word)
+                                           : fmt::format("drop: there is no probe {}; the probes are {}", word,
+                                                         fmt::join(numbers, ", ")));
             continue;
         }
         end(*found, false);
@@ -786,9 +784,9 @@ bool Repl::run_save(const std::string& arguments) {
         texts.push_back(probe.text);
     if (texts.empty() && script_->declarations().empty())
         return fail("save: the session has no probes and no declarations");
-    const std::string text = fmt::format("# Saved by `sonde repl`. Run it with: sonde {}{}\n",
-                                         target_.empty() ? "" : target_ + " ", path) +
-                             script_->to_text(texts);
+    const std::string text =
+        fmt::format("# Saved by `sonde repl`. Run it with: sonde {}{}\n", target_.empty() ? "" : target_ + " ", path) +
+        script_->to_text(texts);
     const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (replaces ? O_TRUNC : O_EXCL), 0666));
     if (!file && errno == EEXIST)
         return fail(fmt::format("save: `{}` exists already; choose another name, or type `save -f {}` to replace it",
@@ -863,7 +861,8 @@ EditorCompletions Repl::complete(const std::string& line) {
         for (const char* keyword : {"probe", "global", "function", "delete", "print", "println", "printf", "foreach"})
             offer(keyword, line, true);
     }
-    if (is_first || first == "top" || first == "hist" || line.find_first_of("[(@") != std::string::npos || !word.empty())
+    if (is_first || first == "top" || first == "hist" || line.find_first_of("[(@") != std::string::npos ||
+        !word.empty())
         for (const std::string& name : script_->global_names())
             offer(name, word, false);
     // A point: it has parentheses and strings, so the whole line is the word.

@@ -21,7 +21,7 @@
 #include "driver/pass.h"
 #include "driver/progress.h"
 #include "driver/repl/typed.h"
-#include "frontend/hir/hir.h"
+#include "frontend/parse/statements.h"
 #include "frontend/probes/probe.h"
 #include "frontend/probes/record_files.h"
 #include "frontend/sema/sema.h"
@@ -113,7 +113,6 @@ Result<std::unique_ptr<Script>> Script::open(const Options& options, const Polic
         out->point_words_.insert(name);
     for (const std::string& name : out->t.library->alias_names())
         out->point_words_.insert(name);
-    out->t.env.shared = &out->shared_;
     return out;
 }
 
@@ -125,9 +124,8 @@ std::unique_ptr<Diagnostics> Script::make_diagnostics() const {
 }
 
 bool Script::is_global(std::string_view word) const {
-    return std::ranges::any_of(declarations_, [&](const Declaration& one) {
-        return one.kind == Declaration::Global && one.name == word;
-    });
+    return std::ranges::any_of(
+        declarations_, [&](const Declaration& one) { return one.kind == Declaration::Global && one.name == word; });
 }
 
 std::vector<std::string> Script::global_names() const {
@@ -149,8 +147,7 @@ bool Script::declare(const std::string& text, std::vector<std::string>& probes, 
     const ast::File* file = parse_file(id, t.sources, t.parse_options, t.arena, *diags);
     for (const ast::Global* global : file->globals)
         if (is_global(global->name))
-            diags->report(DiagId::Redefinition, global->range,
-                          fmt::format("global `{}` exists already", global->name))
+            diags->report(DiagId::Redefinition, global->range, fmt::format("global `{}` exists already", global->name))
                 .help(fmt::format("`delete {}` clears it", global->name));
     diags->say_held();
     if (!t.report(*diags))
@@ -188,12 +185,12 @@ bool Script::declare(const std::string& text, std::vector<std::string>& probes, 
     return true;
 }
 
-const hir::Program* Script::analyze_probe(const ast::Probe& probe, FileId file,
-                                          const std::vector<std::string>& new_globals, Diagnostics& diags) {
+hir::Program* Script::analyze_probe(const ast::Probe& probe, FileId file, const std::vector<std::string>& new_globals,
+                                    Diagnostics& diags) {
     std::string session;
     for (const Declaration& one : declarations_)
-        session += one.kind == Declaration::Global ? fmt::format("global {} # {}\n", one.text, one.why)
-                                                   : one.text + "\n";
+        session +=
+            one.kind == Declaration::Global ? fmt::format("global {} # {}\n", one.text, one.why) : one.text + "\n";
     for (const std::string& name : new_globals)
         session += fmt::format("global {} # created by this use\n", name);
     const FileId session_id = t.sources.add("<session>", session);
@@ -208,13 +205,13 @@ const hir::Program* Script::analyze_probe(const ast::Probe& probe, FileId file,
     if (Result<void> permitted = confine(t.files, t.sources, policies_); !permitted)
         return say_error(permitted.error().message), nullptr;
     const Progress progress("finding probe points and their debug information");
-    return analyze(t.files, *t.library, t.env, options_.translate, t.arena, diags);
+    return analyze(t.files, *t.library, t.env, options_.translate, t.arena, diags, &shared_);
 }
 
 std::unique_ptr<Piece> Script::translate(const ast::Probe& probe, FileId file, const std::string& text,
                                          std::vector<std::string> new_globals) {
     const std::unique_ptr<Diagnostics> diags = make_diagnostics();
-    auto* program = const_cast<hir::Program*>(analyze_probe(probe, file, new_globals, *diags));
+    hir::Program* program = analyze_probe(probe, file, new_globals, *diags);
     if (!t.report(*diags) || !program)
         return nullptr;
     const auto refuse = [](const Error& error) { return say_error(error.message), nullptr; };
@@ -229,8 +226,7 @@ std::unique_ptr<Piece> Script::translate(const ast::Probe& probe, FileId file, c
     program->files = *std::move(files);
     CodegenFacts facts = find_codegen_facts(options_, t, *program);
     Diagnostics in_c(t.sources);
-    Result<std::optional<CCode>> c_code =
-        compile_c_code(*program, options_.translate, facts, kernel_for_c(t), in_c);
+    Result<std::optional<CCode>> c_code = compile_c_code(*program, options_.translate, facts, kernel_for_c(t), in_c);
     if (!c_code)
         return refuse(c_code.error());
     if (!t.report(in_c))
@@ -241,9 +237,9 @@ std::unique_ptr<Piece> Script::translate(const ast::Probe& probe, FileId file, c
     rearrange_ = [this, program, facts, code](uint32_t arrangement) {
         Translate other = options_.translate;
         other.arrangement += arrangement;
-        return generate(*program, t.sources, other, facts, nullptr);
+        return generate(*program, t.sources, other, facts, nullptr, &shared_);
     };
-    Result<plan::Plan> plan = generate(*program, t.sources, options_.translate, facts, nullptr);
+    Result<plan::Plan> plan = generate(*program, t.sources, options_.translate, facts, nullptr, &shared_);
     if (!plan)
         return refuse(plan.error());
     auto out = std::make_unique<Piece>();
@@ -312,8 +308,8 @@ bool Script::list_points(const std::string& text) {
             if (one.kind == Declaration::Alias)
                 aliases += one.text + "\n";
         if (!aliases.empty())
-            t.files.push_back(parse_file(t.sources.add("<session>", aliases), t.sources, t.parse_options, t.arena,
-                                         *diags));
+            t.files.push_back(
+                parse_file(t.sources.add("<session>", aliases), t.sources, t.parse_options, t.arena, *diags));
         const Progress progress("finding probe points and their debug information");
         t.env.listing = true;
         lines = sonde::list_points(points, true, t.files, *t.library, t.env, t.arena, *diags);
@@ -332,7 +328,7 @@ void Script::adopt(const Piece& piece) {
     for (const std::string& name : piece.new_globals)
         declarations_.push_back({Declaration::Global, name, name, first_line(trimmed(piece.text))});
     for (const plan::Global& global : piece.plan.globals) {
-        if (!global.is_shared || shared_.find(global.name))
+        if (!plan::is_shared(global) || shared_.find(global.name))
             continue;
         shared_.globals.push_back(global);
         if (const uint64_t size = plan::shared_size(global, piece.plan.max_string))

@@ -1,7 +1,8 @@
-// The script of an interactive session: its declarations and the texts of its probes, which grow while the session runs.
-// Translates each probe to a plan of its own, which shares the session's globals (runtime/plan/shared_globals.h).
+// The script of an interactive session: its declarations and the texts of its probes, which grow while the session
+// runs. Translates each probe to a plan of its own, which shares the session's globals (runtime/plan/shared_globals.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "driver/policy.h"
 #include "driver/translation.h"
 #include "frontend/ast/ast.h"
+#include "frontend/hir/hir.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/shared_globals.h"
 
@@ -75,8 +77,8 @@ class Script {
     Script(const Options& options, const Policies& policies) : t(options), options_(options), policies_(policies) {}
     std::unique_ptr<Piece> translate(const ast::Probe& probe, FileId file, const std::string& text,
                                      std::vector<std::string> new_globals);
-    const hir::Program* analyze_probe(const ast::Probe& probe, FileId file, const std::vector<std::string>& new_globals,
-                                      Diagnostics& diags);
+    hir::Program* analyze_probe(const ast::Probe& probe, FileId file, const std::vector<std::string>& new_globals,
+                                Diagnostics& diags);
     std::unique_ptr<Diagnostics> make_diagnostics() const;
     std::set<std::string> known_names() const;
 

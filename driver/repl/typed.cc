@@ -47,8 +47,8 @@ bool declares(const Token& token) {
 // Whether the word of a command is a variable here: `top = 5`, `top["x"]`, `run++`. A command's argument may begin
 // with `-`, but then a blank separates them, and no `=` or `-` follows.
 bool is_variable_here(const Token& next) {
-    return is_one_of(next, {"[", "(", "=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
-                            ".=", "<<<", "+", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "&&", "||", "?"});
+    return is_one_of(next, {"[",  "(",   "=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
+                            ".=", "<<<", "+", "*",  "/",  "%",  "==", "!=", "<",  ">",  "<=", ">=", "&&", "||",  "?"});
 }
 
 } // namespace
@@ -83,9 +83,9 @@ Typed sort_typed(const std::string& text, const std::function<bool(std::string_v
         }
         const Token& after = lexed.tokens[at];
         const bool is_pattern = word.find('*') != std::string::npos;
-        if (is_pattern ? after.is(".")
-                       : is_point(first.text) &&
-                             (after.kind == TokenKind::End || is_one_of(after, {".", "(", ",", "?", "!"})))
+        if (is_pattern
+                ? after.is(".")
+                : is_point(first.text) && (after.kind == TokenKind::End || is_one_of(after, {".", "(", ",", "?", "!"})))
             return {TypedKind::Points, "", ""};
     }
     return {TypedKind::Statements, "", ""};
@@ -129,7 +129,8 @@ class Uses {
         std::vector<std::string> out;
         for (const auto& [name, use] : names_) {
             const bool sums = use.increments < use.assigns;
-            if (!known.contains(name) && !bound_.contains(name) && (use.is_shared || sums || (use.assigns != none && is_at_prompt)))
+            if (!known.contains(name) && !bound_.contains(name) &&
+                (use.is_shared || sums || (use.assigns != none && is_at_prompt)))
                 out.push_back(name);
         }
         return out;

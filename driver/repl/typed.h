@@ -57,8 +57,8 @@ bool is_finished(const std::string& text);
 // * increments without an earlier assignment: `n++`, `sum += v`
 // * assigns, if `is_at_prompt`: the statements are not part of a probe, so a local variable would be useless
 //
-// Other names stay what they are in a script: local variables, or mistakes. `known`: the globals of the session. Names in
-// the texts of macros do not count: only those in the file `file`.
+// Other names stay what they are in a script: local variables, or mistakes. `known`: the globals of the session. Names
+// in the texts of macros do not count: only those in the file `file`.
 std::vector<std::string> find_new_globals(const ast::BlockStmt& body, FileId file, const std::set<std::string>& known,
                                           bool is_at_prompt);
 

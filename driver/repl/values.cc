@@ -1,5 +1,5 @@
-// The arrays are read as maps, element by element or in batches, while handlers change them. So the printed elements are
-// each correct, but not all of the same moment; `pause` makes them so.
+// The arrays are read as maps, element by element or in batches, while handlers change them. So the printed elements
+// are each correct, but not all of the same moment; `pause` makes them so.
 #include "driver/repl/values.h"
 
 #include <algorithm>
@@ -115,10 +115,9 @@ void print_top(const plan::Global& global, const SharedMaps& maps, size_t most, 
         std::string line = "  " + line_of(global, names[i], elements[i].payload.data(), settings);
         if (global.type == plan::Value::Long && largest > 0) {
             const int64_t value = size_of(global, elements[i]);
-            line = fmt::format("  {}{} {:>12} {}\n", names[i], std::string(width - text_width(names[i]), ' '), value,
-                               value > 0 ? bar_text(static_cast<double>(value) / static_cast<double>(largest),
-                                                    bar_columns)
-                                         : "");
+            line = fmt::format(
+                "  {}{} {:>12} {}\n", names[i], std::string(width - text_width(names[i]), ' '), value,
+                value > 0 ? bar_text(static_cast<double>(value) / static_cast<double>(largest), bar_columns) : "");
         }
         if (!write(line))
             return;

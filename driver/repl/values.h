@@ -19,7 +19,8 @@ struct ValueSettings {
 };
 
 // Prints a global as the end of a session does: `hits["tea"]=3`, the largest elements of an array first.
-void print_global(const plan::Global& global, const SharedMaps& maps, const ValueSettings& settings, const Write& write);
+void print_global(const plan::Global& global, const SharedMaps& maps, const ValueSettings& settings,
+                  const Write& write);
 // Prints the largest `most` elements of an array, with bars. Statistics are ordered by their numbers of values.
 void print_top(const plan::Global& global, const SharedMaps& maps, size_t most, const ValueSettings& settings,
                const Write& write);

@@ -20,8 +20,7 @@
 namespace sonde {
 
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
-                      const Translate& options, Arena& arena, Diagnostics& diags,
-                      const plan::SharedGlobals* shared) {
+                      const Translate& options, Arena& arena, Diagnostics& diags, const plan::SharedGlobals* shared) {
     SemaContext context(library, env, options, arena, diags, shared);
     SideTables tables;
     Names names(context, tables);

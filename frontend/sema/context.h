@@ -45,9 +45,9 @@ class SemaContext {
     Arena& arena;
     Diagnostics& diags;
     const plan::SharedGlobals* shared; // of earlier parts of an interactive session; null: the script is a whole
-    PointClaims claims;        // of the script's points
-    bool var_at_entry = false; // --compatible up to 4.0: `@var` in .return is the value at the entry
-    int trying = 0;            // if not 0, a trial (@defined) is running, and its reports are dropped
+    PointClaims claims;                // of the script's points
+    bool var_at_entry = false;         // --compatible up to 4.0: `@var` in .return is the value at the entry
+    int trying = 0;                    // if not 0, a trial (@defined) is running, and its reports are dropped
 
   private:
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;

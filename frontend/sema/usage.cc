@@ -236,9 +236,9 @@ void settle_shared_globals(hir::Program& program, SemaContext& context) {
             missing = "@variance with this shift";
         if (!missing.empty())
             context
-                .report_once(DiagId::BadStatistic, global->range,
-                             fmt::format("`{}` exists already, and does not keep the data for {}", global->name,
-                                         missing))
+                .report_once(
+                    DiagId::BadStatistic, global->range,
+                    fmt::format("`{}` exists already, and does not keep the data for {}", global->name, missing))
                 .help("use a new statistic, and this extractor in the probe that creates it");
         needs = kept;
     }

@@ -95,7 +95,8 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links) {
         session.data.kernel = *std::move(kernel);
         session.data.memory = session.data.kernel->data();
     } else if (session.shared) {
-        session.data.memory = static_cast<char*>(session.shared->maps.map_data(-1, plan.data_size + 2ull * plan.max_string));
+        session.data.memory =
+            static_cast<char*>(session.shared->maps.map_data(-1, plan.data_size + 2ull * plan.max_string));
         if (!session.data.memory)
             return errno_error("cannot map the session's globals", errno);
     } else {

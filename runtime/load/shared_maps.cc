@@ -1,5 +1,5 @@
-// Each plan's BPF object declares the maps of its shared arrays, as every object does. Before libbpf creates them, it is
-// given descriptors of the existing ones (bpf_map__reuse_fd()). libbpf then takes over the attributes of these maps
+// Each plan's BPF object declares the maps of its shared arrays, as every object does. Before libbpf creates them, it
+// is given descriptors of the existing ones (bpf_map__reuse_fd()). libbpf then takes over the attributes of these maps
 // without a check, and the verifier checks accesses against the real sizes. So a difference between the declaration
 // and the existing map would be an internal error, and is reported as such.
 #include "runtime/load/shared_maps.h"

@@ -30,19 +30,19 @@ inline constexpr const char* shared_section = ".bss.shared";
 // Offsets in the data area, in bytes.
 constexpr uint64_t shared_at = 64ull << 20;
 constexpr uint64_t shared_bytes = 256ull << 10;
-constexpr uint64_t shared_insertion = shared_at;  // u64: the number of the next insertion into a shared array
-constexpr uint64_t shared_paused = shared_at + 8; // u64: not 0 while the session is paused: timers do not run
-constexpr uint64_t shared_lock = shared_at + 64;  // the lock of all handlers that use shared globals
+constexpr uint64_t shared_insertion = shared_at;   // u64: the number of the next insertion into a shared array
+constexpr uint64_t shared_paused = shared_at + 8;  // u64: not 0 while the session is paused: timers do not run
+constexpr uint64_t shared_lock = shared_at + 64;   // the lock of all handlers that use shared globals
 constexpr uint64_t shared_first = shared_at + 128; // the globals
 constexpr uint64_t shared_end = shared_at + shared_bytes;
 
 // The size of a scalar, or of the words of an array that wraps, in bytes. 0: other arrays. `max_string`: as
 // Plan::max_string. A string's slot has extra room after the string (codegen/rtlib/rt.h).
 inline uint64_t shared_size(const Global& global, uint32_t max_string) {
-    const uint64_t size = !global.keys.empty()              ? (global.wrap ? sizeof(sonde_wrap) : 0)
-                          : global.type == Value::String    ? 2ull * max_string
-                          : global.type == Value::Stats     ? stats_bytes(global.stats)
-                                                            : sizeof global.initial_long;
+    const uint64_t size = !global.keys.empty()           ? (global.wrap ? sizeof(sonde_wrap) : 0)
+                          : global.type == Value::String ? 2ull * max_string
+                          : global.type == Value::Stats  ? stats_bytes(global.stats)
+                                                         : sizeof global.initial_long;
     return (size + 7) & ~7ull;
 }
 

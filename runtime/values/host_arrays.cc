@@ -130,7 +130,7 @@ class KernelArray final : public HostArray {
   private:
     uint64_t& insertion() {
         return plan::is_shared(global_) ? *reinterpret_cast<uint64_t*>(data_ + plan::shared_insertion)
-                                 : reinterpret_cast<plan::SessionWords*>(data_)->insertion;
+                                        : reinterpret_cast<plan::SessionWords*>(data_)->insertion;
     }
 
     // ---- arrays that wrap (see runtime/plan/wrap.h; codegen/rtlib/wrap.bpf.c does the same in the kernel)
