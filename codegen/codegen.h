@@ -21,8 +21,8 @@ struct CodegenDumps {
 };
 
 // Translates the program to a complete plan. Errors: what LLVM cannot compile, for example a handler that exceeds BPF's
-// stack (with its place). `shared`: as for analyze(). The plan's globals then have their place in the session, and the
-// caller adds the new ones to `shared`.
+// stack (with its place). `shared`: as for analyze_part(). The plan's globals then have their place in the session, and
+// the caller adds the new ones to `shared`.
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const Translate& translate,
                             const CodegenFacts& facts, CodegenDumps* dumps,
                             const plan::SharedGlobals* shared = nullptr);

@@ -9,7 +9,7 @@
 namespace sonde {
 
 // Fills the plan's globals, texts, probes, rows and marks. This determines the size of the data area. `shared`: as for
-// analyze().
+// analyze_part(), or null.
 void lay_out_plan(const hir::Program& program, const Sources& sources, const plan::SharedGlobals* shared,
                   plan::Plan& plan);
 

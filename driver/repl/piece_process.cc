@@ -30,6 +30,7 @@
 #include "runtime/plan/object_names.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/text/messages.h"
+#include "runtime/values/session_data.h"
 
 namespace sonde::repl {
 namespace {

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -51,7 +52,9 @@
 #include "driver/repl/typed.h"
 #include "driver/repl/values.h"
 #include "frontend/probes/probe.h"
+#include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/processes/command.h"
 #include "runtime/text/accounting.h"
 #include "runtime/text/messages.h"
@@ -78,6 +81,11 @@ constexpr const char* usage =
 constexpr int64_t end_within_ns = 10'000'000'000; // a piece that was asked to end is killed after this time
 
 volatile std::sig_atomic_t interrupted = 0, terminated = 0;
+bool take_interrupt() {
+    const bool out = interrupted;
+    interrupted = 0;
+    return out;
+}
 void note_signal(int number) { (number == SIGINT ? interrupted : terminated) = 1; }
 
 // A pipe from the pieces or from the command, whose text is shown between the lines that the user types.
@@ -312,7 +320,7 @@ Result<int> Repl::run() {
     while (!is_over_ && !terminated) {
         const LineSource::Read read = lines_->read(input.empty() ? "sonde> " : "  ...> ", watched);
         if (read.end == LineSource::End::Interrupted) {
-            if (terminated || (std::exchange(interrupted, 0) && !lines_->is_interactive()))
+            if (terminated || (take_interrupt() && !lines_->is_interactive()))
                 break;
             if (lines_->is_interactive())
                 print("^C\n");
@@ -330,7 +338,7 @@ Result<int> Repl::run() {
         lines_->remember(input);
         const bool done = carry_out(std::exchange(input, {}));
         has_failed_ |= !done;
-        if (std::exchange(interrupted, 0) && !lines_->is_interactive())
+        if (take_interrupt() && !lines_->is_interactive())
             break;
         if (at_end)
             break;
@@ -529,8 +537,9 @@ bool Repl::add_probe(const std::string& text) {
     if (!piece || !make_room(*piece))
         return false;
     // `probe begin` runs once, now.
-    const bool runs_once = std::ranges::all_of(
-        piece->plan.probes, [](const plan::Probe& probe) { return probe.kind == plan::ProbeKind::Begin; });
+    const bool runs_once = std::ranges::all_of(piece->plan.probes, [](const plan::Probe& probe) {
+        return plan::traits(probe.kind).cause == plan::Cause::Start;
+    });
     std::unique_ptr<PieceProcess> process = start(*piece, runs_once);
     const bool is_good = process && (process->is_armed() || (process->has_ended() && process->status() == 0));
     if (!is_good) {
@@ -541,7 +550,7 @@ bool Repl::add_probe(const std::string& text) {
     for (const std::string& name : piece->new_globals)
         say_line(fmt::format("`{}` is a new global", name));
     const bool only_at_end = std::ranges::all_of(piece->plan.probes, [](const plan::Probe& probe) {
-        return probe.kind == plan::ProbeKind::End || probe.kind == plan::ProbeKind::Error;
+        return plan::runs_alone(probe.kind) && plan::traits(probe.kind).cause != plan::Cause::Start;
     });
     if (process->has_exited()) {
         end_all(true);

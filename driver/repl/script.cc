@@ -24,6 +24,7 @@
 #include "frontend/parse/statements.h"
 #include "frontend/probes/probe.h"
 #include "frontend/probes/record_files.h"
+#include "frontend/sema/part.h"
 #include "frontend/sema/sema.h"
 #include "runtime/text/messages.h"
 
@@ -123,6 +124,17 @@ std::unique_ptr<Diagnostics> Script::make_diagnostics() const {
     return out;
 }
 
+// Warnings about declarations, such as one of a global that is never read, would be wrong: other probes may do that.
+bool Script::report(const Diagnostics& diags) {
+    std::string out;
+    for (const Diagnostic& diag : diags.all())
+        if (diag.severity == Severity::Error || !declaring_files_.contains(diag.range.file))
+            out += (out.empty() ? "" : "\n") + diags.render(diag, in_color(options_));
+    fmt::print(stderr, "{}", out);
+    t.report(Diagnostics(t.sources)); // what the debug information lacks
+    return !diags.has_errors();
+}
+
 bool Script::is_global(std::string_view word) const {
     return std::ranges::any_of(
         declarations_, [&](const Declaration& one) { return one.kind == Declaration::Global && one.name == word; });
@@ -150,7 +162,7 @@ bool Script::declare(const std::string& text, std::vector<std::string>& probes, 
             diags->report(DiagId::Redefinition, global->range, fmt::format("global `{}` exists already", global->name))
                 .help(fmt::format("`delete {}` clears it", global->name));
     diags->say_held();
-    if (!t.report(*diags))
+    if (!report(*diags))
         return false;
     if (file->is_empty() && file->c_blocks.empty())
         say_error("this declares nothing");
@@ -194,6 +206,7 @@ hir::Program* Script::analyze_probe(const ast::Probe& probe, FileId file, const 
     for (const std::string& name : new_globals)
         session += fmt::format("global {} # created by this use\n", name);
     const FileId session_id = t.sources.add("<session>", session);
+    declaring_files_.insert(session_id);
     const ast::File* declared = parse_file(session_id, t.sources, t.parse_options, t.arena, diags);
     auto* typed = t.arena.make<ast::File>();
     typed->id = file;
@@ -205,14 +218,14 @@ hir::Program* Script::analyze_probe(const ast::Probe& probe, FileId file, const 
     if (Result<void> permitted = confine(t.files, t.sources, policies_); !permitted)
         return say_error(permitted.error().message), nullptr;
     const Progress progress("finding probe points and their debug information");
-    return analyze(t.files, *t.library, t.env, options_.translate, t.arena, diags, &shared_);
+    return analyze_part(t.files, *t.library, t.env, options_.translate, t.arena, diags, shared_);
 }
 
 std::unique_ptr<Piece> Script::translate(const ast::Probe& probe, FileId file, const std::string& text,
                                          std::vector<std::string> new_globals) {
     const std::unique_ptr<Diagnostics> diags = make_diagnostics();
     hir::Program* program = analyze_probe(probe, file, new_globals, *diags);
-    if (!t.report(*diags) || !program)
+    if (!report(*diags) || !program)
         return nullptr;
     const auto refuse = [](const Error& error) { return say_error(error.message), nullptr; };
     if (Result<void> permitted = confine(*program, t.sources, policies_); !permitted)
@@ -229,7 +242,7 @@ std::unique_ptr<Piece> Script::translate(const ast::Probe& probe, FileId file, c
     Result<std::optional<CCode>> c_code = compile_c_code(*program, options_.translate, facts, kernel_for_c(t), in_c);
     if (!c_code)
         return refuse(c_code.error());
-    if (!t.report(in_c))
+    if (!report(in_c))
         return nullptr;
     auto code = std::make_shared<std::optional<CCode>>(*std::move(c_code));
     if (Result<void> added = add_plan_facts(facts, t, options_, *program, *code ? &**code : nullptr); !added)
@@ -256,7 +269,7 @@ std::unique_ptr<Piece> Script::translate_probe(const std::string& text) {
     const ast::File* file = parse_file(id, t.sources, t.parse_options, t.arena, *diags);
     diags->say_held();
     if (diags->has_errors() || file->probes.size() != 1)
-        return t.report(*diags), nullptr;
+        return report(*diags), nullptr;
     const ast::Probe& probe = *file->probes[0];
     return translate(probe, id, text, find_new_globals(*probe.body, id, known_names(), false));
 }
@@ -266,7 +279,7 @@ std::unique_ptr<Piece> Script::translate_statements(const std::string& text) {
     const FileId id = t.sources.add("<input>", text);
     ast::BlockStmt* block = parse_statements(id, t.sources, t.parse_options, t.arena, *diags);
     diags->say_held();
-    if (!t.report(*diags))
+    if (!report(*diags))
         return nullptr;
     const std::vector<std::string> new_globals = find_new_globals(*block, id, known_names(), true);
     const ast::Expr* expr = only_expression(*block);
@@ -278,7 +291,7 @@ std::unique_ptr<Piece> Script::translate_statements(const std::string& text) {
             Diagnostics errors(t.sources);
             errors.warnings_off = true;
             analyze_probe(*make_begin_probe(t.arena, block), id, new_globals, errors);
-            return t.report(errors), nullptr;
+            return report(errors), nullptr;
         }
         prints = has_value(*program);
     }
@@ -315,7 +328,7 @@ bool Script::list_points(const std::string& text) {
         lines = sonde::list_points(points, true, t.files, *t.library, t.env, t.arena, *diags);
         t.env.listing = options_.driver.list;
     }
-    t.report(*diags);
+    report(*diags);
     std::erase_if(lines, [&](const std::string& line) { return !is_listed(line, policies_); });
     const bool for_terminal = !options_.session.raw && is_capable_terminal(fileno(stdout));
     for (const std::string& line : lines)

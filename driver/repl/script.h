@@ -80,11 +80,14 @@ class Script {
     hir::Program* analyze_probe(const ast::Probe& probe, FileId file, const std::vector<std::string>& new_globals,
                                 Diagnostics& diags);
     std::unique_ptr<Diagnostics> make_diagnostics() const;
+    // Prints the messages. Returns false if there are errors.
+    bool report(const Diagnostics& diags);
     std::set<std::string> known_names() const;
 
     const Options& options_;
     const Policies& policies_;
     std::set<std::string> point_words_;
+    std::set<FileId> declaring_files_; // those of the name `<session>`
     std::vector<Declaration> declarations_;
     plan::SharedGlobals shared_;
     std::function<Result<plan::Plan>(uint32_t)> rearrange_;

@@ -23,7 +23,8 @@ constexpr size_t bar_columns = 30;
 
 std::vector<ArrayElement> largest_first(const plan::Global& global, const SharedMaps& maps,
                                         const ValueSettings& settings) {
-    const std::unique_ptr<HostArray> array = make_kernel_array(global, maps.map_fd(global.map), maps.memory(), -1);
+    const std::unique_ptr<HostArray> array =
+        make_kernel_array(global, maps.map_fd(global.map), reinterpret_cast<plan::SessionWords*>(maps.memory()), -1);
     std::vector<ArrayElement> out = array->snapshot();
     sort_elements(global, settings.max_string, {0, -1, 0, 0, 0, -1, 0, nullptr}, out);
     return out;

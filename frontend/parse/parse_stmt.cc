@@ -120,22 +120,6 @@ BlockStmt* parse_block(Parser& p) {
     return block;
 }
 
-BlockStmt* parse_statements_only(Parser& p) {
-    const Range begin = p.peek().range;
-    auto* block = p.make<BlockStmt>(begin);
-    while (!p.at_end() && !p.failed) {
-        if (p.at_declaration() || p.peek().is("}")) {
-            p.fail_expected("a statement");
-            break;
-        }
-        if (Stmt* stmt = parse_stmt(p))
-            block->body.push_back(stmt);
-    }
-    if (p.taken() > 0)
-        block->range = p.since(begin);
-    return block;
-}
-
 Expr* parse_condition(Parser& p, std::string_view keyword) {
     Range open = p.peek().range;
     if (!p.expect("(", fmt::format("after `{}`", keyword)))

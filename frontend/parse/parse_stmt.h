@@ -7,8 +7,6 @@ namespace sonde {
 
 // Parses a block. After an error that ends the declaration, returns null, or a block while `failed` is set.
 ast::BlockStmt* parse_block(Parser& p);
-// Parses statements up to the end of the text, and stops at the first error. Never null.
-ast::BlockStmt* parse_statements_only(Parser& p);
 // Parses a condition in parentheses after `keyword`. Returns null after an error.
 ast::Expr* parse_condition(Parser& p, std::string_view keyword);
 

@@ -9,7 +9,8 @@
 
 namespace sonde {
 
-// Parses a whole text, and stops at the first error. Never null; the arena owns the tree.
+// Parses a whole text. After errors, the block has the statements that could be parsed. Never null; the arena owns the
+// tree.
 ast::BlockStmt* parse_statements(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
                                  Diagnostics& diags);
 

@@ -221,24 +221,7 @@ bool copies_single_changes(const hir::Handler& handler, const std::map<hir::Hand
 
 } // namespace
 
-// In an interactive session, any later handler may be delicate. So each handler that uses a shared global takes the
-// session's only lock, also if it runs once at the beginning.
-static void exclude_all(hir::Program& program) {
-    program.locks = 1;
-    for (hir::Handler* handler : program.handlers)
-        for (const auto& [global, access] : accesses_of(*handler)) {
-            if (!global->is_own)
-                continue;
-            handler->lock = 0;
-            handler->locked_for += (handler->locked_for.empty() ? "" : ", ") + global->name;
-        }
-}
-
-void plan_exclusion(hir::Program& program, bool is_part) {
-    if (is_part) {
-        exclude_all(program);
-        return;
-    }
+void plan_exclusion(hir::Program& program) {
     // Step 1 of the essay above: accesses per handler, without globals that need no protection.
     std::map<hir::Handler*, Accesses> handlers;
     std::set<Global*> changed, shared;

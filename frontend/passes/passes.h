@@ -27,10 +27,9 @@ void find_counters(hir::Program& program);
 // intern.cc: replaces strings in array keys by numbers where all of them are known, and sets Program::texts.
 // `max_string` is MAXSTRINGLEN, in bytes.
 void intern_texts(hir::Program& program, Arena& arena, uint64_t max_string);
-// widths.cc: bounds the strings and numbers in array keys, and sets Global::key_bounds. `is_part`: the program is a
-// part of an interactive session, whose other parts also use its globals.
-void bound_keys(hir::Program& program, bool is_part = false);
+// widths.cc: bounds the strings and numbers in array keys, and sets Global::key_bounds.
+void bound_keys(hir::Program& program);
 // exclusion.cc: assigns locks to handlers that must not run at the same time (Handler::lock, Program::locks).
-void plan_exclusion(hir::Program& program, bool is_part = false);
+void plan_exclusion(hir::Program& program);
 
 } // namespace sonde

@@ -350,14 +350,6 @@ class Widths {
 
 } // namespace
 
-void bound_keys(hir::Program& program, bool is_part) {
-    if (!is_part) {
-        Widths(program).run();
-        return;
-    }
-    // Other parts of the session store values that this part does not know.
-    for (hir::Global* global : program.globals)
-        global->key_bounds.assign(global->keys.size(), hir::KeyBound{.length = UINT32_MAX});
-}
+void bound_keys(hir::Program& program) { Widths(program).run(); }
 
 } // namespace sonde

@@ -11,16 +11,14 @@
 #include "frontend/parse/parser.h"
 #include "frontend/probes/point_claims.h"
 #include "frontend/sema/sema.h"
-#include "runtime/plan/shared_globals.h"
 
 namespace sonde {
 
 // Does not own the objects that it refers to.
 class SemaContext {
   public:
-    SemaContext(Library& library, ProbeEnvironment& env, const Translate& options, Arena& arena, Diagnostics& diags,
-                const plan::SharedGlobals* shared = nullptr)
-        : library(library), env(env), options(options), arena(arena), diags(diags), shared(shared) {
+    SemaContext(Library& library, ProbeEnvironment& env, const Translate& options, Arena& arena, Diagnostics& diags)
+        : library(library), env(env), options(options), arena(arena), diags(diags) {
         ParseOptions language;
         if (!options.compatible.empty())
             language.compatible = options.compatible;
@@ -36,18 +34,14 @@ class SemaContext {
         return diags.report(id, range, std::move(message));
     }
 
-    // Whether other parts of an interactive session use this global, too.
-    bool shares(const hir::Global& global) const { return shared && global.is_own; }
-
     Library& library;
     ProbeEnvironment& env;
     const Translate& options;
     Arena& arena;
     Diagnostics& diags;
-    const plan::SharedGlobals* shared; // of earlier parts of an interactive session; null: the script is a whole
-    PointClaims claims;                // of the script's points
-    bool var_at_entry = false;         // --compatible up to 4.0: `@var` in .return is the value at the entry
-    int trying = 0;                    // if not 0, a trial (@defined) is running, and its reports are dropped
+    PointClaims claims;        // of the script's points
+    bool var_at_entry = false; // --compatible up to 4.0: `@var` in .return is the value at the entry
+    int trying = 0;            // if not 0, a trial (@defined) is running, and its reports are dropped
 
   private:
     std::set<std::tuple<DiagId, FileId, uint32_t, uint32_t>> reported_;

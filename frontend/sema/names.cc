@@ -24,24 +24,6 @@
 
 namespace sonde {
 
-// Earlier parts of an interactive session have decided what this global is.
-void Names::adopt_shared(const plan::Global& known, hir::Global& global) {
-    const auto type_of = [](plan::Value value) {
-        return value == plan::Value::String  ? hir::ValueType::String
-               : value == plan::Value::Stats ? hir::ValueType::Stats
-                                             : hir::ValueType::Long;
-    };
-    global.type = type_of(known.type);
-    global.capacity = known.capacity;
-    global.wrap = known.wrap;
-    for (const plan::KeyPart& part : known.keys) {
-        global.keys.push_back(type_of(part.type));
-        global.key_names.push_back(part.name);
-    }
-    shapes_[&global] = {known.keys.empty() ? Shape::Scalar : Shape::Array, global.range};
-    tables_.fixed_at[&global] = global.range;
-}
-
 void Names::add_global(const ast::Global& global, FileId file) {
     std::vector<GlobalEntry*>& same = globals_by_name_[global.name];
     for (const GlobalEntry* other : same) {
@@ -76,9 +58,6 @@ void Names::add_global(const ast::Global& global, FileId file) {
     } else if (global.capacity) {
         shapes_[hir] = {Shape::Array, global.range};
     }
-    if (const plan::SharedGlobals* shared = c_.shared; shared && !c_.diags.sources().is_tapset(file))
-        if (const plan::Global* known = shared->find(global.name))
-            adopt_shared(*known, *hir);
     globals_.push_back({&global, file, hir});
     same.push_back(&globals_.back());
 }

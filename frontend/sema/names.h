@@ -85,7 +85,6 @@ class Names {
 
   private:
     void add_global(const ast::Global& global, FileId file);
-    void adopt_shared(const plan::Global& known, hir::Global& global);
     // If SystemTap has a function with this name that sonde cannot support, reports that and returns true.
     bool report_refused(const std::string& name, Range range);
     std::vector<std::string> function_names() const; // for "did you mean"

@@ -25,12 +25,6 @@ void check_side_effects(const hir::Program& program, const SideTables& tables, S
 // usage.cc: decides where globals are stored, which data statistics keep, and which globals are printed at the end.
 // Adds the used globals to the program.
 void analyze_usage(hir::Program& program, const Names& names, const SideTables& tables, SemaContext& context);
-// usage.cc, for a part of an interactive session: gives each shared global a form that suits all parts, including later
-// ones. Reports statistics that lack data. Requires analyze_usage().
-void settle_shared_globals(hir::Program& program, SemaContext& context);
-// usage.cc: reports shared arrays with stacks as keys. A stack in a key refers to memory of one plan. Requires
-// find_key_roles().
-void refuse_shared_stacks(const hir::Program& program, SemaContext& context);
 // usage.cc: determines the contents of the records for printed histograms. Requires analyze_usage().
 void finish_histograms(const SideTables& tables);
 // key_labels.cc: names the parts of array keys for metrics, and sets Global::labels.

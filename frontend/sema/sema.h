@@ -15,16 +15,10 @@
 
 namespace sonde {
 
-namespace plan {
-struct SharedGlobals;
-}
-
 // Analyzes the script's files (the main script first, then those of -E) together with the library files that they use.
-// Reports errors to `diags`, and then returns null. The arena owns the result. `shared`: the script is a part of an
-// interactive session, and its globals belong to the session. They are those of earlier parts, or new ones.
+// Reports errors to `diags`, and then returns null. The arena owns the result.
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
-                      const Translate& options, Arena& arena, Diagnostics& diags,
-                      const plan::SharedGlobals* shared = nullptr);
+                      const Translate& options, Arena& arena, Diagnostics& diags);
 
 // -l, -L: returns one line for each matching point, sorted. An alias is listed by its own name; with `with_variables`,
 // the variables that it sets precede those of its point. `extras` are the files of -E, which may define aliases.

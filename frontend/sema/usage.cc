@@ -147,9 +147,7 @@ void analyze_usage(hir::Program& program, const Names& names, const SideTables& 
         bool library = context.diags.sources().is_tapset(entry.file);
         bool initialized = entry.ast->initializer || names.is_overridden(*global);
         bool written = running.written.count(global) || never.written.count(global);
-        if (context.shared) {
-            // Other parts of the session may use or assign it.
-        } else if (!library && !running.globals.count(global) && !never.globals.count(global)) {
+        if (!library && !running.globals.count(global) && !never.globals.count(global)) {
             if (!context.options.unoptimized)
                 context.report_once(DiagId::UnusedVariable, global->range,
                                     fmt::format("global `{}` is never used", global->name));
@@ -202,58 +200,6 @@ void analyze_usage(hir::Program& program, const Names& names, const SideTables& 
     add_own(tables.arrivals);
     for (hir::Global* global : tables.python_entries.globals)
         add_own(global);
-}
-
-void settle_shared_globals(hir::Program& program, SemaContext& context) {
-    for (hir::Global* global : program.globals) {
-        if (!context.shares(*global))
-            continue;
-        global->auto_print = false;
-        global->used_in_kernel = global->used_in_host = true;
-        if (global->type != hir::ValueType::Stats)
-            continue;
-        plan::StatsNeeds& needs = global->stats;
-        const plan::Global* known = context.shared->find(global->name);
-        if (!known) {
-            // Keep the data for all extractors, except that for percentiles of arrays, which is large.
-            needs.variance = true;
-            if (needs.histogram == plan::StatsNeeds::None)
-                needs.histogram = plan::StatsNeeds::Log;
-            needs.quantiles |= !global->is_array();
-            continue;
-        }
-        const plan::StatsNeeds& kept = known->stats;
-        std::string missing;
-        if (needs.quantiles && !kept.quantiles)
-            missing = "@percentile";
-        else if (needs.histogram == plan::StatsNeeds::Log && kept.histogram != plan::StatsNeeds::Log)
-            missing = "@hist_log";
-        else if (needs.histogram == plan::StatsNeeds::Linear &&
-                 (kept.histogram != plan::StatsNeeds::Linear || needs.low != kept.low || needs.high != kept.high ||
-                  needs.width != kept.width))
-            missing = "this @hist_linear";
-        else if (needs.variance && needs.variance_shift != kept.variance_shift)
-            missing = "@variance with this shift";
-        if (!missing.empty())
-            context
-                .report_once(
-                    DiagId::BadStatistic, global->range,
-                    fmt::format("`{}` exists already, and does not keep the data for {}", global->name, missing))
-                .help("use a new statistic, and this extractor in the probe that creates it");
-        needs = kept;
-    }
-}
-
-void refuse_shared_stacks(const hir::Program& program, SemaContext& context) {
-    for (const hir::Global* global : program.globals)
-        for (plan::KeyRole role : global->key_roles)
-            if (context.shares(*global) && (role == plan::KeyRole::KernelStack || role == plan::KeyRole::UserStack))
-                context
-                    .report_once(DiagId::Unsupported, global->range,
-                                 fmt::format("`{}`: the probes of an interactive session cannot share stacks as keys",
-                                             global->name))
-                    .help("print the stack with print_ubacktrace() or print_backtrace(), or run the script with "
-                          "`sonde -e`");
 }
 
 // A printed histogram's record contains data for all extractors that the script uses on the statistic.

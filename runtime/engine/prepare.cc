@@ -16,6 +16,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -83,20 +84,21 @@ Result<void> check_allowed(const plan::Plan& plan) {
     return {};
 }
 
-Result<void> prepare(Session& session, const plan::LinkKinds& links) {
+Result<void> prepare(Session& session, const plan::LinkKinds& links, const SharedMaps* shared) {
     const plan::Plan& plan = session.plan;
     if (!plan.bpf_object.empty()) {
         if (Result<void> opened = session.data.numbers.open(session.kernel_memory); !opened)
             return opened;
-        Result<std::unique_ptr<KernelObject>> kernel =
-            KernelObject::load(plan, links, session.data.numbers, session.shared ? &session.shared->maps : nullptr);
+        std::optional<SharedMaps::InUse> uses;
+        if (shared)
+            uses.emplace(*shared);
+        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, links, session.data.numbers);
         if (!kernel)
             return std::move(kernel).error();
         session.data.kernel = *std::move(kernel);
         session.data.memory = session.data.kernel->data();
-    } else if (session.shared) {
-        session.data.memory =
-            static_cast<char*>(session.shared->maps.map_data(-1, plan.data_size + 2ull * plan.max_string));
+    } else if (shared) {
+        session.data.memory = static_cast<char*>(shared->map_data(-1, plan.data_size + 2ull * plan.max_string));
         if (!session.data.memory)
             return errno_error("cannot map the session's globals", errno);
     } else {
@@ -117,12 +119,11 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links) {
         if (global.keys.empty())
             session.data.arrays.push_back(nullptr);
         else if (plan::is_shared(global))
-            session.data.arrays.push_back(
-                make_kernel_array(global, session.shared->maps.map_fd(global.map), session.data.memory,
-                                  session.shared->maps.map_fd(global.map + SONDE_WRAP_ORDER)));
+            session.data.arrays.push_back(make_kernel_array(global, shared->map_fd(global.map), session.data.words,
+                                                            shared->map_fd(global.map + SONDE_WRAP_ORDER)));
         else if (global.in_kernel)
             session.data.arrays.push_back(
-                make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.memory,
+                make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.words,
                                   session.data.kernel->map_fd(global.map + SONDE_WRAP_ORDER)));
         else
             session.data.arrays.push_back(make_host_array(global));

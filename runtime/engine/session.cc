@@ -84,13 +84,20 @@ bool ends_by_itself(const plan::Plan& plan) {
            std::all_of(plan.probes.begin(), plan.probes.end(), is_over);
 }
 
+// True if only begin handlers exist. A whole session of this kind goes on until the user ends it, but as a part of an
+// interactive session it has done its work.
+bool is_over(const plan::Plan& plan) {
+    return std::ranges::all_of(
+        plan.probes, [](const plan::Probe& probe) { return plan::traits(probe.kind).cause == plan::Cause::Start; });
+}
+
 // One run of a plan. C++ destroys members in reverse order, so attachments are destroyed before the objects that they
 // use.
 class Run {
   public:
     Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks,
         const SharedSession* shared)
-        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks, shared) {}
+        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks), shared_(shared) {}
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -128,7 +135,7 @@ class Run {
             run_handler(session_, rings_, probe);
         return std::exchange(session_.host.file_value, {});
     }
-    bool is_paused() const { return session_.shared && session_.shared->is_paused(); }
+    bool is_paused() const { return shared_ && shared_->is_paused(); }
     Writer::GiveUp hurry() {
         return [this] { return signals_->take_hurry(); };
     }
@@ -138,6 +145,7 @@ class Run {
     const SessionHooks& hooks_;
     rlimit files_before_{}; // the original limit of open files, for the command
     Session session_;
+    const SharedSession* shared_; // null: the plan is not a part of an interactive session
     std::optional<ProbedFiles> probed_;
     SoundPlaces places_;
     std::optional<Signals> signals_;
@@ -204,7 +212,7 @@ Result<void> Run::load() {
         return std::move(interrupter).error();
     session_.interrupter = *std::move(interrupter);
     links_ = find_link_kinds(plan_, session_.translate.attach == "perf_event");
-    if (Result<void> prepared = prepare(session_, links_); !prepared)
+    if (Result<void> prepared = prepare(session_, links_, shared_ ? &shared_->maps : nullptr); !prepared)
         return prepared;
     return session_.data.kernel ? rings_.open(session_) : Result<void>();
 }
@@ -280,8 +288,8 @@ Result<void> Run::trace() {
     ended_in_begin_ = session_.exiting;
     if (!ended_in_begin_)
         return trace_events();
-    if (session_.exited && session_.shared)
-        session_.shared->exited();
+    if (session_.exited && shared_)
+        shared_->exited();
     session_.held_back->release();
     return {};
 }
@@ -294,7 +302,7 @@ Result<void> Run::trace_events() {
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         if (Result<void> begun = attachment->begin(); !begun)
             return begun;
-    session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
+    session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid()) || (shared_ && is_over(plan_));
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->start(); // before any output: --live takes over the screen
     session_.held_back->release();
@@ -423,8 +431,8 @@ void Run::wait_for_hit() const {
 
 // Stops tracing. No kernel handler runs after the return.
 void Run::stop() {
-    if (session_.exited && session_.shared)
-        session_.shared->exited();
+    if (session_.exited && shared_)
+        shared_->exited();
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->stop();
     __atomic_store_n(&session_.data.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
@@ -482,7 +490,7 @@ Result<int> Run::end() {
     session_.report();
     if (options_.tells_cost)
         say_cost(session_, traced_ns_);
-    if (!ended_in_begin_ && joined_ && !session_.shared)
+    if (!ended_in_begin_ && joined_ && !shared_)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)

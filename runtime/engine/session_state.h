@@ -20,7 +20,6 @@
 #include "runtime/engine/host_run.h"
 #include "runtime/engine/interrupter.h"
 #include "runtime/engine/session_options.h"
-#include "runtime/engine/shared_session.h"
 #include "runtime/engine/speculation.h"
 #include "runtime/kernel/kernel_memory.h"
 #include "runtime/load/load.h"
@@ -53,8 +52,8 @@ struct TracedTarget {
 class Session {
   public:
     Session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,
-            const SessionHooks& hooks, const SharedSession* shared)
-        : plan(plan), options(options), translate(translate), hooks(hooks), shared(shared) {}
+            const SessionHooks& hooks)
+        : plan(plan), options(options), translate(translate), hooks(hooks) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -62,7 +61,6 @@ class Session {
     const SessionOptions& options;
     const Translate& translate;
     const SessionHooks& hooks;
-    const SharedSession* shared; // null: the plan shares no globals
     Output output;
     std::unique_ptr<Messages> messages; // declared after `output`, because it may use the same writer
     std::unique_ptr<HeldBack> held_back;

@@ -20,8 +20,6 @@ struct bpf_link;
 
 namespace sonde {
 
-class SharedMaps;
-
 // Error::os_error if the kernel's JIT compiler fails on a handler that the verifier accepted. The number is ENOTSUPP,
 // which exists only in the kernel.
 //
@@ -35,11 +33,9 @@ constexpr int kernel_cannot_compile = 524;
 class KernelObject {
   public:
     // Loads the programs for the attach mechanism that mechanism_of() selects. `numbers` must outlive the result.
-    // `shared` has the maps of the plan's shared globals; null: it has none.
     // Errors: a missing capability, by name; the verifier's refusal with the script's line; kernel_cannot_compile.
     static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, const plan::LinkKinds& links,
-                                                      const ProcessNumbers& numbers,
-                                                      const SharedMaps* shared = nullptr);
+                                                      const ProcessNumbers& numbers);
     ~KernelObject();
     KernelObject(const KernelObject&) = delete;
     KernelObject& operator=(const KernelObject&) = delete;

@@ -79,8 +79,8 @@ class MemoryArray final : public HostArray {
 // An array in a hash map of the kernel. A value in the map begins with the insertion number of its element (8 bytes).
 class KernelArray final : public HostArray {
   public:
-    KernelArray(const plan::Global& global, int fd, char* data, int order_fd)
-        : global_(global), fd_(fd), data_(data), order_fd_(order_fd) {}
+    KernelArray(const plan::Global& global, int fd, plan::SessionWords* words, int order_fd)
+        : global_(global), fd_(fd), words_(words), order_fd_(order_fd) {}
 
     bool load(const std::string& key, std::string& payload) override {
         std::string value(global_.value_size, '\0');
@@ -128,14 +128,16 @@ class KernelArray final : public HostArray {
     }
 
   private:
+    // The counter of insertions: that of the session, or that of all plans which share the array.
     uint64_t& insertion() {
-        return plan::is_shared(global_) ? *reinterpret_cast<uint64_t*>(data_ + plan::shared_insertion)
-                                        : reinterpret_cast<plan::SessionWords*>(data_)->insertion;
+        return plan::is_shared(global_)
+                   ? *reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(words_) + plan::shared_insertion)
+                   : words_->insertion;
     }
 
     // ---- arrays that wrap (see runtime/plan/wrap.h; codegen/rtlib/wrap.bpf.c does the same in the kernel)
 
-    sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(data_ + global_.offset); }
+    sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(reinterpret_cast<char*>(words_) + global_.offset); }
     // Returns the place of a number in the second map: the stored number, then the key.
     std::string read_place(uint64_t number) {
         uint32_t at = static_cast<uint32_t>(number) & (sonde_wrap_places(global_.capacity) - 1);
@@ -268,7 +270,7 @@ class KernelArray final : public HostArray {
 
     const plan::Global& global_;
     int fd_;
-    char* data_;
+    plan::SessionWords* words_;
     int order_fd_; // -1: the array does not wrap
 };
 
@@ -315,8 +317,9 @@ int64_t stat_value(const plan::StatsNeeds& needs, const ArrayElement& element, i
 } // namespace
 
 std::unique_ptr<HostArray> make_host_array(const plan::Global& global) { return std::make_unique<MemoryArray>(global); }
-std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, char* data, int order_fd) {
-    return std::make_unique<KernelArray>(global, map_fd, data, order_fd);
+std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words,
+                                             int order_fd) {
+    return std::make_unique<KernelArray>(global, map_fd, words, order_fd);
 }
 
 bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice) {

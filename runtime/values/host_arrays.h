@@ -33,9 +33,10 @@ class HostArray {
 
 // An array in this process.
 std::unique_ptr<HostArray> make_host_array(const plan::Global& global);
-// An array in a hash map of the kernel. `data` is the session's data area, which has the counter for insertion numbers.
-// An array that wraps has its own counter, and a second map, `order_fd` (runtime/plan/wrap.h); -1 for other arrays.
-std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, char* data, int order_fd);
+// An array in a hash map of the kernel. `words` has the counter for insertion numbers. An array that wraps has its own
+// counter, and a second map, `order_fd` (runtime/plan/wrap.h); -1 for other arrays.
+std::unique_ptr<HostArray> make_kernel_array(const plan::Global& global, int map_fd, plan::SessionWords* words,
+                                             int order_fd);
 
 // True if the key equals `slice` in all components whose bits are set in `mask`.
 bool matches_slice(const plan::Global& global, const std::string& key, uint64_t mask, const void* slice);
