@@ -43,8 +43,11 @@ class PlainSource final : public LineSource {
                 return text_.empty() ? Read{End::EndOfInput, ""} : Read{End::Line, std::exchange(text_, {})};
             std::vector<pollfd> fds = events.fds();
             fds.push_back({STDIN_FILENO, POLLIN, 0});
-            if (poll(fds.data(), fds.size(), -1) < 0 && errno == EINTR)
+            const int ready = poll(fds.data(), fds.size(), -1);
+            if (events.is_interrupted())
                 return {End::Interrupted, ""};
+            if (ready < 0)
+                continue;
             if (const std::string text = events.serve(); !text.empty())
                 std::fwrite(text.data(), 1, text.size(), stdout), std::fflush(stdout);
             if (!fds.back().revents)
@@ -143,14 +146,15 @@ class LineEditor final : public LineSource {
         for (;;) {
             std::vector<pollfd> fds = events_->fds();
             fds.push_back({STDIN_FILENO, POLLIN, 0});
-            if (poll(fds.data(), fds.size(), -1) < 0) {
-                if (errno == EINTR && is_resized()) {
-                    el_resize(edit_);
-                    continue;
-                }
+            const int ready = poll(fds.data(), fds.size(), -1);
+            if (events_->is_interrupted()) {
                 interrupted_ = true;
                 return 0;
             }
+            if (is_resized())
+                el_resize(edit_);
+            if (ready < 0)
+                continue;
             if (const std::string text = events_->serve(); !text.empty())
                 print_above(text);
             if (fds.back().revents)

@@ -19,9 +19,11 @@ class LineSource {
   public:
     // Descriptors to wait for, and what to do when some of them are ready. serve() returns text to show; it may also
     // change the descriptors.
+    // is_interrupted() tells whether a signal wants to end the reading. A descriptor must become readable then.
     struct Events {
         std::function<std::vector<pollfd>()> fds;
         std::function<std::string()> serve;
+        std::function<bool()> is_interrupted;
     };
     enum class End : uint8_t { Line, EndOfInput, Interrupted };
     struct Read {

@@ -76,17 +76,25 @@ constexpr const char* usage =
     "  process.function(\"f*\")                            a point, or a pattern: list points and their variables\n"
     "  probe process.function(\"f\") { hits[$x]++ }        a probe: arm it; undeclared names become globals\n"
     "  hits    hits[3]    @count(s)    delete hits       an expression or statements: run them once, print the value\n"
-    "  global limit = 5    function f(x) { ... }         declarations for later probes\n";
+    "  global most = 5    function f(x) { ... }         declarations for later probes\n";
 
 constexpr int64_t end_within_ns = 10'000'000'000; // a piece that was asked to end is killed after this time
 
 volatile std::sig_atomic_t interrupted = 0, terminated = 0;
+int signal_pipe[2] = {-1, -1}; // becomes readable at a signal, so that poll() does not miss it
+
 bool take_interrupt() {
     const bool out = interrupted;
     interrupted = 0;
     return out;
 }
-void note_signal(int number) { (number == SIGINT ? interrupted : terminated) = 1; }
+void note_signal(int number) {
+    if (number != SIGWINCH)
+        (number == SIGINT ? interrupted : terminated) = 1;
+    const int before = errno;
+    static_cast<void>(write(signal_pipe[1], "", 1));
+    errno = before;
+}
 
 // A pipe from the pieces or from the command, whose text is shown between the lines that the user types.
 struct Stream {
@@ -300,13 +308,12 @@ Result<void> Repl::begin() {
 }
 
 Result<int> Repl::run() {
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+        return errno_error("cannot create a pipe", errno);
     struct sigaction action{};
-    action.sa_handler = note_signal; // without SA_RESTART, so that poll() returns
+    action.sa_handler = note_signal; // without SA_RESTART, so that system calls end
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGWINCH})
-        if (number != SIGWINCH)
-            sigaction(number, &action, nullptr);
-    action.sa_handler = [](int) {};
-    sigaction(SIGWINCH, &action, nullptr);
+        sigaction(number, &action, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     if (Result<void> begun = begin(); !begun)
         return std::move(begun).error();
@@ -355,7 +362,7 @@ Result<int> Repl::run() {
 // ---- events
 
 std::vector<pollfd> Repl::descriptors() const {
-    std::vector<pollfd> out;
+    std::vector<pollfd> out = {{signal_pipe[0], POLLIN, 0}};
     for (const int fd : {output_.reader.get(), errors_.reader.get(), command_output_.reader.get(), target_fd_.get()})
         if (fd >= 0)
             out.push_back({fd, POLLIN, 0});
@@ -367,10 +374,12 @@ std::vector<pollfd> Repl::descriptors() const {
 }
 
 LineSource::Events Repl::events() {
-    return {[this] { return descriptors(); }, [this] { return look(); }};
+    return {[this] { return descriptors(); }, [this] { return look(); }, [] { return interrupted || terminated; }};
 }
 
 std::string Repl::look() {
+    for (char byte = 0; read(signal_pipe[0], &byte, 1) == 1;) {
+    }
     std::string out = output_.take() + errors_.take() + command_output_.take();
     const std::string news = look_at_probes() + look_at_target();
     // What the pieces wrote before they ended comes first.

@@ -324,9 +324,9 @@ bool Script::list_points(const std::string& text) {
             t.files.push_back(
                 parse_file(t.sources.add("<session>", aliases), t.sources, t.parse_options, t.arena, *diags));
         const Progress progress("finding probe points and their debug information");
-        t.env.listing = true;
+        t.env.listing = t.env.listing_variables = true;
         lines = sonde::list_points(points, true, t.files, *t.library, t.env, t.arena, *diags);
-        t.env.listing = options_.driver.list;
+        t.env.listing = t.env.listing_variables = false;
     }
     report(*diags);
     std::erase_if(lines, [&](const std::string& line) { return !is_listed(line, policies_); });

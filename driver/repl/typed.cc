@@ -44,11 +44,14 @@ bool declares(const Token& token) {
            (token.text == "probe" || token.text == "global" || token.text == "function" || token.text == "private");
 }
 
-// Whether the word of a command is a variable here: `top = 5`, `top["x"]`, `run++`. A command's argument may begin
-// with `-`, but then a blank separates them, and no `=` or `-` follows.
-bool is_variable_here(const Token& next) {
-    return is_one_of(next, {"[",  "(",   "=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
-                            ".=", "<<<", "+", "*",  "/",  "%",  "==", "!=", "<",  ">",  "<=", ">=", "&&", "||",  "?"});
+// Whether the word of a command is a variable here, by the tokens after it: `top = 5`, `top["x"]`, `run++`, `top / 2`.
+// An argument can begin with an operator, as in `save /tmp/a.stp` and `save -f a.stp`. Then a blank precedes the
+// operator, and none follows.
+bool is_variable_here(const Token& next, const Token& after) {
+    if (is_one_of(next, {"[",  "(",   "=",   "++", "--",  "+=", "-=", "*=", "/=", "%=", "&=", "|=",
+                         "^=", "<<=", ">>=", ".=", "<<<", "==", "!=", "<=", ">=", "&&", "||", "?"}))
+        return true;
+    return is_one_of(next, {"+", "-", "*", "/", "%", "<", ">", "&", "|", "^"}) && (next.glued || !after.glued);
 }
 
 } // namespace
@@ -66,7 +69,8 @@ Typed sort_typed(const std::string& text, const std::function<bool(std::string_v
     const bool is_word = first.kind == TokenKind::Identifier || first.kind == TokenKind::Keyword;
     if (is_word && !is_global(first.text)) {
         const auto row = std::ranges::find(command_rows, first.text, &CommandRow::name);
-        if (row != std::end(command_rows) && !is_variable_here(next)) {
+        if (row != std::end(command_rows) &&
+            !is_variable_here(next, lexed.tokens[std::min<size_t>(2, lexed.tokens.size() - 1)])) {
             std::string arguments = text.substr(first.range.end);
             arguments.erase(0, arguments.find_first_not_of(" \t\n"));
             arguments.erase(arguments.find_last_not_of(" \t\n;") + 1);
@@ -98,9 +102,12 @@ bool is_finished(const std::string& text) {
         return false;
     int depth = 0;
     bool needs_body = false;
+    const Token* before = nullptr;
     for (const Token& token : lexed.tokens) {
-        if (depth == 0 && declares(token))
+        // `process.function("f")` contains the word, too.
+        if (depth == 0 && declares(token) && !(before && before->is(".")))
             needs_body = token.text == "probe" || token.text == "function";
+        before = &token;
         if (is_one_of(token, {"{", "(", "["}))
             depth++;
         else if (is_one_of(token, {"}", ")", "]"}))

@@ -32,8 +32,9 @@ TEST(TypedInput, HasAKind) {
     for (const char* points : {"process.function(\"f*\")", "process(\"a\").function(\"f\")", "syscall.open", "begin",
                                "begin, syscall.open", "sys*.open"})
         EXPECT_EQ(sort(points).kind, TypedKind::Points) << points;
-    for (const char* statements : {"hits", "hits[\"x\"]", "1 + 1", "-5", "delete hits", "process + 1", "begin_count",
-                                   "top = 5", "top[\"x\"]", "run++", "list(5)", "a * b", "hist", "top <<< 4"})
+    for (const char* statements :
+         {"hits", "hits[\"x\"]", "1 + 1", "-5", "delete hits", "process + 1", "begin_count", "top = 5", "top[\"x\"]",
+          "run++", "list(5)", "a * b", "hist", "top <<< 4", "top / 2", "top-1"})
         EXPECT_EQ(sort(statements).kind, TypedKind::Statements) << statements;
 }
 
@@ -52,7 +53,8 @@ TEST(TypedInput, CommandsHaveArguments) {
 TEST(TypedInput, EndsWhenItIsComplete) {
     for (const char* finished :
          {"1 + 1", "probe begin { }", "probe begin { if (1) { x++ } }", "global x", "println(\"{\")",
-          "probe begin { } # {", "function f() %{ { %}", "x }", "list", "probe a = begin { x = 1 }"})
+          "probe begin { } # {", "function f() %{ { %}", "x }", "list", "probe a = begin { x = 1 }",
+          "process.function(\"f\")", "kernel.function(\"f\").return"})
         EXPECT_TRUE(is_finished(finished)) << finished;
     for (const char* unfinished :
          {"probe begin", "probe begin {", "probe begin,", "function f(a", "function f(a)", "n[1,", "foreach (k in n) {",
@@ -88,7 +90,7 @@ TEST(TypedInput, LeavesOtherNamesAlone) {
 }
 
 TEST(TypedInput, AssignsGlobalsAtThePrompt) {
-    EXPECT_EQ(new_globals("limit = 5", true), Names({"limit"}));
+    EXPECT_EQ(new_globals("most = 5", true), Names({"limit"}));
     EXPECT_EQ(new_globals("foreach (k in known) println(k)", true), Names());
     EXPECT_EQ(new_globals("println(typo)", true), Names());
 }
