@@ -111,6 +111,8 @@ class LineEditor final : public LineSource {
         events_ = &events;
         interrupted_ = false;
         int count = 0;
+        // el_gets() would do this only after it has drawn the prompt. What the user types in between would be echoed.
+        el_set(edit_, EL_PREP_TERM, 1);
         const char* line = el_gets(edit_, &count);
         events_ = nullptr;
         if (interrupted_)
