@@ -538,6 +538,9 @@ std::unique_ptr<PieceProcess> Repl::start(const Piece& piece, bool in_foreground
     }
     if (const std::string text = output_.take() + errors_.take(); !text.empty())
         print(text);
+    if (process.has_ended() && process.status() > 128)
+        fail(fmt::format("the handler's process was ended by signal {} ({})", process.status() - 128,
+                         strsignal(process.status() - 128)));
     return *std::move(started);
 }
 

@@ -274,6 +274,20 @@ std::unique_ptr<Piece> Script::translate_probe(const std::string& text) {
     return translate(probe, id, text, find_new_globals(*probe.body, id, known_names(), false));
 }
 
+// A name alone can also be a function that is called without parentheses.
+std::string Script::why_no_value(const std::string& name) {
+    if (is_global(name))
+        return fmt::format("`{}` has no value yet: no probe has used the global", name);
+    const bool is_function = std::ranges::any_of(declarations_, [&](const Declaration& one) {
+        return one.kind == Declaration::Function && one.name.starts_with(name + "/");
+    });
+    if (is_function || !t.library->files_with_function(name).empty())
+        return "";
+    const std::string near = nearest_name(name, global_names());
+    return fmt::format("there is no global `{}`{}", name,
+                       near.empty() ? "; `list` shows the globals" : fmt::format("; did you mean `{}`?", near));
+}
+
 std::unique_ptr<Piece> Script::translate_statements(const std::string& text) {
     const std::unique_ptr<Diagnostics> diags = make_diagnostics();
     const FileId id = t.sources.add("<input>", text);
@@ -283,6 +297,9 @@ std::unique_ptr<Piece> Script::translate_statements(const std::string& text) {
         return nullptr;
     const std::vector<std::string> new_globals = find_new_globals(*block, id, known_names(), true);
     const ast::Expr* expr = only_expression(*block);
+    if (expr && expr->kind == ast::ExprKind::Name)
+        if (const std::string why = why_no_value(ast::as<ast::NameExpr>(*expr).name); !why.empty())
+            return say_error(why), nullptr;
     bool prints = expr && is_histogram(*expr);
     if (expr && !prints && may_print(*expr)) {
         Diagnostics trial(t.sources);

@@ -83,6 +83,8 @@ class Script {
     // Prints the messages. Returns false if there are errors.
     bool report(const Diagnostics& diags);
     std::set<std::string> known_names() const;
+    // For an input that is only a name, and not a global with a value. "": the name can be a function.
+    std::string why_no_value(const std::string& name);
 
     const Options& options_;
     const Policies& policies_;

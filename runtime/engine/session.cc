@@ -495,7 +495,7 @@ Result<int> Run::end() {
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)
         say("ERROR: " + failure->message);
-    if (session_.failed)
+    if (session_.failed && !shared_)
         say("Pass 5: run failed.");
     if (!sunk)
         return sunk.error();
