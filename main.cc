@@ -48,6 +48,7 @@
 #include "driver/plan_cache.h"
 #include "driver/progress.h"
 #include "driver/recordings.h"
+#include "driver/repl/repl.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
 #include "driver/sysroot.h"
@@ -246,6 +247,8 @@ int run(int argc, char** argv) {
         return lsp::serve({argv + 2, argv + argc});
     if (argc > 1 && std::string_view(argv[1]) == "mcp")
         return mcp::serve({argv + 2, argv + argc});
+    if (argc > 1 && std::string_view(argv[1]) == "repl")
+        return repl::run({argv + 2, argv + argc});
     if (argc > 1 && std::string_view(argv[1]) == "fmt")
         return run_fmt({argv + 2, argv + argc});
     std::variant<Options, int> read = read_command_line(argc, argv);

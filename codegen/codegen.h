@@ -9,6 +9,7 @@
 #include "frontend/hir/hir.h"
 #include "options/translate.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/shared_globals.h"
 
 namespace sonde {
 
@@ -20,8 +21,10 @@ struct CodegenDumps {
 };
 
 // Translates the program to a complete plan. Errors: what LLVM cannot compile, for example a handler that exceeds BPF's
-// stack (with its place).
+// stack (with its place). `shared`: as for analyze_part(). The plan's globals then have their place in the session, and
+// the caller adds the new ones to `shared`.
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const Translate& translate,
-                            const CodegenFacts& facts, CodegenDumps* dumps);
+                            const CodegenFacts& facts, CodegenDumps* dumps,
+                            const plan::SharedGlobals* shared = nullptr);
 
 } // namespace sonde

@@ -20,6 +20,7 @@
 
 #include "codegen/emit/plan_state.h"
 #include "codegen/rtlib/scan.h"
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 
 namespace sonde {
@@ -65,10 +66,18 @@ void lay_out_key(const hir::Global& global, uint32_t max_string, plan::Global& o
 
 constexpr uint64_t lock_bytes = 64;
 
-void lay_out_globals(const hir::Program& program, plan::Plan& plan) {
+void lay_out_globals(const hir::Program& program, const plan::SharedGlobals* shared, plan::Plan& plan) {
     // Each lock has its own cache line.
-    uint64_t next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
+    uint64_t own_next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
+    uint64_t shared_next = shared ? shared->next : 0;
+    size_t shared_count = shared ? shared->globals.size() : 0;
     for (const hir::Global* global : program.globals) {
+        const bool is_shared = shared && global->is_own;
+        if (const plan::Global* known = is_shared ? shared->find(global->name) : nullptr) {
+            plan.globals.push_back(*known);
+            continue;
+        }
+        uint64_t& next = is_shared ? shared_next : own_next;
         plan::Global out;
         out.initial_long =
             global->initial_long; // must be first: after the strings, GCC 12 wrongly assumes that it belongs to `out`
@@ -94,7 +103,8 @@ void lay_out_globals(const hir::Program& program, plan::Plan& plan) {
             out.value_size = static_cast<uint32_t>(8 + payload);
             out.in_kernel = global->used_in_kernel;
             if (out.in_kernel)
-                out.map = fmt::format("g{}", global->index);
+                out.map = is_shared ? fmt::format("{}{}", plan::shared_map_prefix, shared_count)
+                                    : fmt::format("g{}", global->index);
             if (out.in_kernel && out.wrap) {
                 out.offset = next;
                 next += sizeof(sonde_wrap);
@@ -106,13 +116,14 @@ void lay_out_globals(const hir::Program& program, plan::Plan& plan) {
                              : out.type == plan::Value::String ? 2ull * plan.max_string
                                                                : block);
         }
+        shared_count += is_shared;
         plan.globals.push_back(std::move(out));
     }
-    plan.data_size = next;
+    plan.data_size = own_next;
     plan.texts = program.texts;
 }
 
-void add_probes(const hir::Program& program, const Sources& sources, plan::Plan& plan) {
+void add_probes(const hir::Program& program, const Sources& sources, bool is_part, plan::Plan& plan) {
     for (const hir::Handler* handler : program.handlers) {
         plan::Probe probe;
         probe.name = handler->name;
@@ -124,7 +135,8 @@ void add_probes(const hir::Program& program, const Sources& sources, plan::Plan&
         probe.in_kernel = handler->in_kernel;
         probe.order = handler->order;
         if (handler->lock >= 0)
-            probe.lock = sizeof(plan::SessionWords) + lock_bytes * static_cast<uint64_t>(handler->lock);
+            probe.lock = is_part ? plan::shared_lock
+                                 : sizeof(plan::SessionWords) + lock_bytes * static_cast<uint64_t>(handler->lock);
         probe.locked_for = handler->locked_for;
         probe.timer = handler->timer;
         for (plan::Point point : handler->points) {
@@ -146,9 +158,10 @@ void lay_out_marks(plan::Plan& plan) {
 
 } // namespace
 
-void lay_out_plan(const hir::Program& program, const Sources& sources, plan::Plan& plan) {
-    lay_out_globals(program, plan);
-    add_probes(program, sources, plan);
+void lay_out_plan(const hir::Program& program, const Sources& sources, const plan::SharedGlobals* shared,
+                  plan::Plan& plan) {
+    lay_out_globals(program, shared, plan);
+    add_probes(program, sources, shared != nullptr, plan);
     lay_out_marks(plan);
 }
 

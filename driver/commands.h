@@ -14,6 +14,9 @@ constexpr Subcommand subcommands[] = {
      "  With --flight=30s, keeps only the last 30 seconds, in memory, until dump(\"why\"), SIGUSR1 or a failure."},
     {"replay", "FILE [OPTIONS]", "show a recording with other formats and pictures",
      "Shows a recording. OPTIONS are --format, -o, --live and pictures, such as --flame FILE.svg."},
+    {"repl", "[OPTIONS] [-x PID | -c COMMAND | PROGRAM]", "talk to a session: add and remove probes while it runs",
+     "Begins a session with a prompt, where you add and remove probes while the program runs.\n"
+     "  `sonde repl --help` has more."},
     {"fmt", "[--check] [FILE...]", "format scripts", "Formats scripts in place. `sonde fmt --help` has more."},
     {"lsp", "[OPTIONS]", "serve an editor (language server)", "Serves an editor. `sonde lsp --help` has more."},
     {"mcp", "[--policy FILE]", "serve an agent (Model Context Protocol)",

@@ -9,7 +9,7 @@ function(sonde_archive out name)
   set(${out} ${SONDE_ARCHIVE_${name}} PARENT_SCOPE)
 endfunction()
 
-foreach(name bz2 crypto dw elf bpf event event_openssl fuse3 lz4 lzma ssl z zstd)
+foreach(name bsd bz2 crypto dw edit elf bpf event event_openssl fuse3 lz4 lzma md ssl tinfo z zstd)
   sonde_archive(archive_${name} ${name})
 endforeach()
 
@@ -19,6 +19,7 @@ set_property(TARGET PkgConfig::LIBBPF PROPERTY INTERFACE_LINK_LIBRARIES ${archiv
 set_property(TARGET PkgConfig::FUSE3 PROPERTY INTERFACE_LINK_LIBRARIES ${archive_fuse3})
 set_property(TARGET PkgConfig::LIBEVENT PROPERTY INTERFACE_LINK_LIBRARIES ${archive_event})
 set_property(TARGET PkgConfig::LIBEVENT_TLS PROPERTY INTERFACE_LINK_LIBRARIES ${archive_event_openssl} ${archive_event} ${archive_ssl} ${archive_crypto})
+set_property(TARGET PkgConfig::LIBEDIT PROPERTY INTERFACE_LINK_LIBRARIES ${archive_edit} ${archive_tinfo} ${archive_bsd} ${archive_md})
 set_property(TARGET PkgConfig::OPENSSL PROPERTY INTERFACE_LINK_LIBRARIES ${archive_ssl} ${archive_crypto})
 set_property(TARGET PkgConfig::LIBLZMA PROPERTY INTERFACE_LINK_LIBRARIES ${archive_lzma})
 set_property(TARGET PkgConfig::LIBZSTD PROPERTY INTERFACE_LINK_LIBRARIES ${archive_zstd})

@@ -22,8 +22,10 @@
 #include <cstring>
 
 #include "codegen/bpf/parts.h"
+#include "codegen/emit/shared_data.h"
 #include "codegen/emit/statistics.h"
 #include "codegen/rtlib/scan.h"
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 
 namespace sonde {
@@ -140,7 +142,7 @@ llvm::Value* wrap_routine(BpfContext& bpf, const char* name, const hir::Global& 
     static_assert(sizeof spec == sizeof(sonde_wrap_spec));
     return e.routine(name, e.i64(),
                      {map_reference(e, global.map), key, map_reference(e, global.map + SONDE_WRAP_ORDER),
-                      e.offset(bpf.data, global.offset), constant_words(e, spec, "wrap_spec")});
+                      data_address(e, bpf.data, global.offset), constant_words(e, spec, "wrap_spec")});
 }
 
 // The insertion number for an element that is being created.
@@ -148,9 +150,11 @@ llvm::Value* insertion_number(BpfContext& bpf, const hir::Global& array, llvm::V
     Emitter& e = bpf.e;
     if (array.wrap)
         return wrap_routine(bpf, "sonde_rt_number_wrapped", array, key);
-    llvm::Value* last =
-        e.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e.offset(bpf.data, offsetof(plan::SessionWords, insertion)),
-                          e.number(1), llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    const uint64_t counter = plan::is_shared(bpf.state.plan.globals[array.index])
+                                 ? plan::shared_insertion
+                                 : offsetof(plan::SessionWords, insertion);
+    llvm::Value* last = e.CreateAtomicRMW(llvm::AtomicRMWInst::Add, data_address(e, bpf.data, counter), e.number(1),
+                                          llvm::Align(8), llvm::AtomicOrdering::Monotonic);
     return e.CreateAdd(last, e.number(1));
 }
 

@@ -27,6 +27,7 @@
 
 #include <llvm/IR/DIBuilder.h>
 
+#include "codegen/emit/shared_data.h"
 #include "codegen/emit/shared_stacks.h"
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
@@ -40,6 +41,7 @@
 #include "runtime/plan/python.h"
 #include "runtime/plan/ruby.h"
 #include "runtime/plan/saved_calls.h"
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/stack.h"
 #include "runtime/plan/thread_walk.h"
 #include "runtime/plan/visited_threads.h"
@@ -206,10 +208,15 @@ void Maps::describe_data() {
     llvm::DIBuilder& di = e_.lines().builder();
     llvm::DIFile* file = e_.lines().file(0);
     auto* byte = di.createBasicType("char", 8, llvm::dwarf::DW_ATE_signed_char);
-    auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(bpf_.state.plan.data_size));
-    auto* array = di.createArrayType(bpf_.state.plan.data_size * 8, 8, byte, di.getOrCreateArray({range}));
-    bpf_.data->addDebugInfo(
-        di.createGlobalVariableExpression(e_.lines().unit(0), "sonde_data", "", file, 0, array, false));
+    const auto describe = [&](llvm::GlobalVariable& variable, uint64_t size) {
+        auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(size));
+        auto* array = di.createArrayType(size * 8, 8, byte, di.getOrCreateArray({range}));
+        variable.addDebugInfo(
+            di.createGlobalVariableExpression(e_.lines().unit(0), variable.getName().str(), "", file, 0, array, false));
+    };
+    describe(*bpf_.data, bpf_.state.plan.data_size);
+    if (llvm::GlobalVariable* shared = declare_shared_data(e_))
+        describe(*shared, plan::shared_bytes);
 }
 
 } // namespace sonde

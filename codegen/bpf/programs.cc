@@ -24,6 +24,7 @@
 #include "codegen/bpf/hit_filter.h"
 #include "codegen/bpf/loop_callbacks.h"
 #include "codegen/bpf/parts.h"
+#include "codegen/emit/shared_data.h"
 #include "codegen/rtlib/fork.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
@@ -105,7 +106,7 @@ void BpfPrograms::begin(const hir::Handler& handler, const std::string& symbol, 
         env.frame = parts_.claims.claim(plan::maps::frames, frames_of_all);
     }
     if (planned.lock && !bpf_.saves_entry)
-        parts_.claims.take_lock(e_.offset(env.data, planned.lock));
+        parts_.claims.take_lock(data_address(e_, env.data, planned.lock));
 }
 
 void BpfPrograms::begin_hit(const hir::Handler& handler, Environment& env) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codegen/emit/shared_data.h"
 #include "codegen/lower/errors.h"
 #include "codegen/lower/lowerer.h"
 
@@ -59,7 +60,7 @@ void note_write(Lowerer& l, Range range, const std::string& what) {
 }
 
 llvm::Value* global_address(Lowerer& l, const hir::Global& global) {
-    return l.e.offset(l.env.data, l.e.state().plan.globals[global.index].offset);
+    return data_address(l.e, l.env.data, l.e.state().plan.globals[global.index].offset);
 }
 
 } // namespace sonde

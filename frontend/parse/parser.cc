@@ -16,9 +16,11 @@
 #include "frontend/hints/foreign_words.h"
 #include "frontend/parse/parse_decl.h"
 #include "frontend/parse/parse_point.h"
+#include "frontend/parse/parse_stmt.h"
 #include "frontend/parse/parse_target.h"
 #include "frontend/parse/parser_impl.h"
 #include "frontend/parse/preprocess.h"
+#include "frontend/parse/statements.h"
 
 namespace sonde {
 
@@ -177,6 +179,30 @@ std::vector<ProbePoint*> parse_probe_points(FileId file, const Sources& sources,
                                             Arena& arena, Diagnostics& diags) {
     Parser p(read_tokens(file, sources, options, diags), file, options, arena, diags);
     return parse_points_only(p);
+}
+
+// The text is the inside of a block, so the parser gets the braces that the text lacks.
+ast::BlockStmt* parse_statements(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,
+                                 Diagnostics& diags) {
+    std::vector<Token> tokens = read_tokens(file, sources, options, diags);
+    const auto brace = [](const char* text, Range range) {
+        Token out;
+        out.kind = TokenKind::Operator;
+        out.text = text;
+        out.range = range;
+        return out;
+    };
+    const Range end = tokens.back().range;
+    tokens.insert(tokens.end() - 1, brace("}", end));
+    tokens.insert(tokens.begin(), brace("{", {file, 0, 0}));
+    Parser p(std::move(tokens), file, options, arena, diags);
+    BlockStmt* block = parse_block(p);
+    if (!p.failed && !p.at_end())
+        p.fail_expected("a statement");
+    if (!block)
+        block = p.make<BlockStmt>(end);
+    block->range = {file, 0, end.end};
+    return block;
 }
 
 const ast::TargetExpr* parse_target(FileId file, const Sources& sources, const ParseOptions& options, Arena& arena,

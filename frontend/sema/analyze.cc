@@ -10,22 +10,30 @@
 // The order matters: each phase says in phases.h what it requires.
 #include <algorithm>
 
+#include "frontend/passes/part.h"
 #include "frontend/passes/passes.h"
 #include "frontend/sema/expand.h"
 #include "frontend/sema/functions.h"
 #include "frontend/sema/handlers.h"
 #include "frontend/sema/names.h"
+#include "frontend/sema/part.h"
 #include "frontend/sema/phases.h"
+#include "frontend/sema/shared_globals.h"
 
 namespace sonde {
 
+namespace {
+
+// `shared`: null if the script is a whole.
 hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
-                      const Translate& options, Arena& arena, Diagnostics& diags) {
+                      const Translate& options, Arena& arena, Diagnostics& diags, const plan::SharedGlobals* shared) {
     SemaContext context(library, env, options, arena, diags);
     SideTables tables;
     Names names(context, tables);
     for (const ast::File* file : files)
         names.add_file(*file);
+    if (shared)
+        adopt_shared_globals(names, *shared, tables);
     names.apply_overrides(files.empty() ? 0 : files[0]->id);
 
     hir::Program& program = *arena.make<hir::Program>();
@@ -67,6 +75,8 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     check_side_effects(program, tables, context);
     check_own_task(program, tables.heads, diags);
     analyze_usage(program, names, tables, context);
+    if (shared)
+        settle_shared_globals(program, *shared, context);
     finish_histograms(tables);
     name_keys(program, context);
     order_functions(program, context);
@@ -76,13 +86,35 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     if (!options.unoptimized)
         forward_texts(program);
     find_key_roles(program);
+    if (shared)
+        refuse_shared_stacks(program, context);
+    if (diags.has_errors())
+        return nullptr;
     find_counters(program);
-    if (!options.unoptimized)
+    if (!options.unoptimized && !shared)
         intern_texts(program, arena, options.max_string());
     names.mark_settable_globals();
-    bound_keys(program);
-    plan_exclusion(program);
+    if (shared) {
+        bound_keys_of_part(program);
+        exclude_parts(program);
+    } else {
+        bound_keys(program);
+        plan_exclusion(program);
+    }
     return &program;
+}
+
+} // namespace
+
+hir::Program* analyze(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
+                      const Translate& options, Arena& arena, Diagnostics& diags) {
+    return analyze(files, library, env, options, arena, diags, nullptr);
+}
+
+hir::Program* analyze_part(const std::vector<const ast::File*>& files, Library& library, ProbeEnvironment& env,
+                           const Translate& options, Arena& arena, Diagnostics& diags,
+                           const plan::SharedGlobals& shared) {
+    return analyze(files, library, env, options, arena, diags, &shared);
 }
 
 } // namespace sonde

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,7 @@
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_addresses.h"
 #include "runtime/kernel/privileges.h"
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 #include "runtime/processes/process_numbers.h"
 
@@ -54,7 +56,7 @@ Result<void> fill_data(Session& session) {
     if (!addresses)
         return std::move(addresses).error();
     for (const plan::Global& global : plan.globals) {
-        if (!global.keys.empty())
+        if (!global.keys.empty() || plan::is_shared(global))
             continue;
         char* place = session.data.memory + global.offset;
         if (!global.address_of.empty()) {
@@ -82,16 +84,23 @@ Result<void> check_allowed(const plan::Plan& plan) {
     return {};
 }
 
-Result<void> prepare(Session& session, const plan::LinkKinds& links) {
+Result<void> prepare(Session& session, const plan::LinkKinds& links, const SharedMaps* shared) {
     const plan::Plan& plan = session.plan;
     if (!plan.bpf_object.empty()) {
         if (Result<void> opened = session.data.numbers.open(session.kernel_memory); !opened)
             return opened;
+        std::optional<SharedMaps::InUse> uses;
+        if (shared)
+            uses.emplace(*shared);
         Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, links, session.data.numbers);
         if (!kernel)
             return std::move(kernel).error();
         session.data.kernel = *std::move(kernel);
         session.data.memory = session.data.kernel->data();
+    } else if (shared) {
+        session.data.memory = static_cast<char*>(shared->map_data(-1, plan.data_size + 2ull * plan.max_string));
+        if (!session.data.memory)
+            return errno_error("cannot map the session's globals", errno);
     } else {
         // String operations may write past the last string, as in the kernel's data area.
         session.data.own_memory.resize((plan.data_size + 2ull * plan.max_string) / 8 + 1);
@@ -109,6 +118,9 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links) {
     for (const plan::Global& global : plan.globals) {
         if (global.keys.empty())
             session.data.arrays.push_back(nullptr);
+        else if (plan::is_shared(global))
+            session.data.arrays.push_back(make_kernel_array(global, shared->map_fd(global.map), session.data.words,
+                                                            shared->map_fd(global.map + SONDE_WRAP_ORDER)));
         else if (global.in_kernel)
             session.data.arrays.push_back(
                 make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.words,

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "runtime/engine/session_state.h"
+#include "runtime/load/shared_maps.h"
 
 namespace sonde {
 
@@ -13,6 +14,7 @@ Result<void> check_allowed(const plan::Plan& plan);
 
 // Fills `session.data`, `session.host_object` and the data area. Errors: as KernelObject::load and HostObject::load; an
 // address of the kernel that is not known.
-Result<void> prepare(Session& session, const plan::LinkKinds& links);
+// `shared`: the maps of shared globals; null: the plan is not a part of an interactive session.
+Result<void> prepare(Session& session, const plan::LinkKinds& links, const SharedMaps* shared);
 
 } // namespace sonde

@@ -84,12 +84,20 @@ bool ends_by_itself(const plan::Plan& plan) {
            std::all_of(plan.probes.begin(), plan.probes.end(), is_over);
 }
 
+// True if only begin handlers exist. A whole session of this kind goes on until the user ends it, but as a part of an
+// interactive session it has done its work.
+bool is_over(const plan::Plan& plan) {
+    return std::ranges::all_of(
+        plan.probes, [](const plan::Probe& probe) { return plan::traits(probe.kind).cause == plan::Cause::Start; });
+}
+
 // One run of a plan. C++ destroys members in reverse order, so attachments are destroyed before the objects that they
 // use.
 class Run {
   public:
-    Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks)
-        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks) {}
+    Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks,
+        const SharedSession* shared)
+        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks), shared_(shared) {}
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -127,6 +135,7 @@ class Run {
             run_handler(session_, rings_, probe);
         return std::exchange(session_.host.file_value, {});
     }
+    bool is_paused() const { return shared_ && shared_->is_paused(); }
     Writer::GiveUp hurry() {
         return [this] { return signals_->take_hurry(); };
     }
@@ -136,6 +145,7 @@ class Run {
     const SessionHooks& hooks_;
     rlimit files_before_{}; // the original limit of open files, for the command
     Session session_;
+    const SharedSession* shared_; // null: the plan is not a part of an interactive session
     std::optional<ProbedFiles> probed_;
     SoundPlaces places_;
     std::optional<Signals> signals_;
@@ -202,7 +212,7 @@ Result<void> Run::load() {
         return std::move(interrupter).error();
     session_.interrupter = *std::move(interrupter);
     links_ = find_link_kinds(plan_, session_.translate.attach == "perf_event");
-    if (Result<void> prepared = prepare(session_, links_); !prepared)
+    if (Result<void> prepared = prepare(session_, links_, shared_ ? &shared_->maps : nullptr); !prepared)
         return prepared;
     return session_.data.kernel ? rings_.open(session_) : Result<void>();
 }
@@ -278,19 +288,21 @@ Result<void> Run::trace() {
     ended_in_begin_ = session_.exiting;
     if (!ended_in_begin_)
         return trace_events();
+    if (session_.exited && shared_)
+        shared_->exited();
     session_.held_back->release();
     return {};
 }
 
 Result<void> Run::trace_events() {
-    __atomic_store_n(&session_.data.words->state, plan::Running, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&session_.data.words->state, is_paused() ? plan::Arming : plan::Running, __ATOMIC_SEQ_CST);
     enabled_ns_ = now_ns();
     if (session_.data.kernel)
         begin_running_tasks(plan_, *session_.data.kernel, command_.pid());
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         if (Result<void> begun = attachment->begin(); !begun)
             return begun;
-    session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid());
+    session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid()) || (shared_ && is_over(plan_));
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->start(); // before any output: --live takes over the screen
     session_.held_back->release();
@@ -352,8 +364,11 @@ void Run::pump() {
             rings_.drain();
             session_.exiting = true;
         }
-        if (!session_.exiting)
-            run_points(session_, rings_, timers.take_due(now_ns()));
+        if (!session_.exiting) {
+            const auto due = timers.take_due(now_ns());
+            if (!is_paused())
+                run_points(session_, rings_, due);
+        }
         const int64_t now = now_ns();
         if (!session_.exiting && now - started >= limit) {
             make_up(session_, rings_, timers, started + limit);
@@ -416,6 +431,8 @@ void Run::wait_for_hit() const {
 
 // Stops tracing. No kernel handler runs after the return.
 void Run::stop() {
+    if (session_.exited && shared_)
+        shared_->exited();
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->stop();
     __atomic_store_n(&session_.data.words->state, plan::Stopping, __ATOMIC_SEQ_CST);
@@ -473,12 +490,12 @@ Result<int> Run::end() {
     session_.report();
     if (options_.tells_cost)
         say_cost(session_, traced_ns_);
-    if (!ended_in_begin_ && joined_)
+    if (!ended_in_begin_ && joined_ && !shared_)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)
         say("ERROR: " + failure->message);
-    if (session_.failed)
+    if (session_.failed && !shared_)
         say("Pass 5: run failed.");
     if (!sunk)
         return sunk.error();
@@ -492,10 +509,10 @@ Result<int> Run::end() {
 } // namespace
 
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate,
-                        const SessionHooks& hooks) {
+                        const SessionHooks& hooks, const SharedSession* shared) {
     if (Result<void> allowed = check_allowed(plan); !allowed)
         return std::move(allowed).error();
-    return Run(plan, options, translate, hooks).run();
+    return Run(plan, options, translate, hooks, shared).run();
 }
 
 } // namespace sonde

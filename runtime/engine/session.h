@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "options/translate.h"
 #include "runtime/engine/session_options.h"
+#include "runtime/engine/shared_session.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
@@ -17,8 +18,10 @@ namespace sonde {
 // program, the message has the script's line. Nothing remains attached. The error code kernel_cannot_compile
 // (runtime/load/load.h) is possible.
 //
+// `shared`: the plan is a part of an interactive session. It then does not explain probes without hits at its end.
+//
 // The session reads only those options of `translate` that the plan does not decide: -t, -u and --attach.
 Result<int> run_session(const plan::Plan& plan, const SessionOptions& options, const Translate& translate = {},
-                        const SessionHooks& hooks = {});
+                        const SessionHooks& hooks = {}, const SharedSession* shared = nullptr);
 
 } // namespace sonde

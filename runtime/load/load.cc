@@ -33,10 +33,12 @@
 #include "runtime/kernel/privileges.h"
 #include "runtime/kernel/uprobe_session.h"
 #include "runtime/load/object_check.h"
+#include "runtime/load/shared_maps.h"
 #include "runtime/load/verifier_log.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/object_names.h"
+#include "runtime/plan/shared_globals.h"
 
 namespace sonde {
 namespace {
@@ -241,6 +243,9 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (bpf_map* map = bpf_object__find_map_by_name(out->object_, SONDE_NUMBERING_SECTION))
         if (int failed = bpf_map__set_initial_value(map, &numbers.numbering(), sizeof numbers.numbering()))
             return errno_error("internal: the object's numbering cannot be set", -failed);
+    const SharedMaps* shared = SharedMaps::in_use();
+    if (Result<void> reused = shared ? shared->reuse(plan, out->object_) : Result<void>(); !reused)
+        return std::move(reused).error();
     bpf_map* map = nullptr;
     // libbpf makes .bss mappable only if BTF describes its variables, so set the flag here.
     bpf_object__for_each_map(map, out->object_) {
@@ -300,9 +305,12 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
         }
         // `sonde_data` is the only variable in .bss.
         if (is_data_map(map) && plan.data_size <= bpf_map__value_size(map)) {
-            out->data_ = static_cast<char*>(out->map_memory(map, bpf_map__value_size(map)));
+            out->data_ = static_cast<char*>(shared ? shared->map_data(bpf_map__fd(map), bpf_map__value_size(map))
+                                                   : out->map_memory(map, bpf_map__value_size(map)));
             if (!out->data_)
                 return errno_error("cannot map the script's globals", errno);
+            if (shared)
+                out->mapped_.emplace_back(out->data_, plan::shared_end);
         }
     }
     if (!out->data_)

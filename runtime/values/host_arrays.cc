@@ -15,6 +15,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 #include "runtime/values/array_values.h"
 #include "runtime/values/histogram.h"
@@ -93,7 +94,7 @@ class KernelArray final : public HostArray {
         bool there = bpf_map_lookup_elem(fd_, key.data(), value.data()) == 0;
         if (!there) {
             uint64_t number =
-                global_.wrap ? draw_number(key) : __atomic_fetch_add(&words_->insertion, 1, __ATOMIC_RELAXED) + 1;
+                global_.wrap ? draw_number(key) : __atomic_fetch_add(&insertion(), 1, __ATOMIC_RELAXED) + 1;
             std::memcpy(value.data(), &number, 8);
         }
         std::memcpy(value.data() + 8, payload.data(), std::min(payload.size(), value.size() - 8));
@@ -127,6 +128,13 @@ class KernelArray final : public HostArray {
     }
 
   private:
+    // The counter of insertions: that of the session, or that of all plans which share the array.
+    uint64_t& insertion() {
+        return plan::is_shared(global_)
+                   ? *reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(words_) + plan::shared_insertion)
+                   : words_->insertion;
+    }
+
     // ---- arrays that wrap (see runtime/plan/wrap.h; codegen/rtlib/wrap.bpf.c does the same in the kernel)
 
     sonde_wrap& wrap() { return *reinterpret_cast<sonde_wrap*>(reinterpret_cast<char*>(words_) + global_.offset); }
