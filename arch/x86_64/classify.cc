@@ -195,6 +195,8 @@ void set_operation(const X86Instruction& one, Instruction& out) {
         return set(Operation::Address, reg, -1);
     case 0x90:
         return set(Operation::Nothing, -1, -1);
+    case 0xc6: // a byte: a register would keep its other bytes
+        return in_register ? void() : set(Operation::Constant, -1, -1);
     case 0xc7:
         return set(Operation::Constant, rm, -1);
     case 0x68:

@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "frontend/dwarf/async_states.h"
 #include "frontend/dwarf/call_returns.h"
 #include "frontend/dwarf/calling_convention.h"
 #include "frontend/dwarf/calls.h"
@@ -72,6 +73,8 @@ struct DwarfModule::Impl {
     FunctionEntries entries{file, debug, units, lines, instances, code, variants, calling};
     // Locations of parameters at the entry.
     ParameterLocations parameters{file, debug, symbols, variables, locations, calling};
+    // State machines of async functions.
+    AsyncStates async{file, debug, symbols, units, lines, types, statements};
 
     // Forgets everything that was read from the debug information, including libdw's memory; the next query reads it
     // again. Types, units and DIEs become invalid; a DieOffset remains valid.
@@ -97,6 +100,7 @@ Result<std::unique_ptr<DwarfModule>> DwarfModule::open(const std::string& path, 
 
 const std::string& DwarfModule::path() const { return impl_->file.path(); }
 ProgramFile& DwarfModule::file() const { return impl_->file; }
+AsyncStates& DwarfModule::async_states() const { return impl_->async; }
 CallReturns& DwarfModule::call_returns() const { return impl_->call_returns; }
 ReturnSites& DwarfModule::returns() const { return impl_->returns; }
 ProbeSafety& DwarfModule::safety() const { return impl_->safety; }

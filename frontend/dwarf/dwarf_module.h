@@ -29,6 +29,7 @@
 
 namespace sonde {
 
+class AsyncStates;
 class CallReturns;
 class ProbeSafety;
 class ReturnSites;
@@ -168,6 +169,9 @@ class DwarfModule {
     std::vector<Label> labels(const FunctionInstance& function);
     // Returns the direct calls in the function, and tail calls; not calls through pointers.
     std::vector<CallSite> calls(const FunctionInstance& function);
+
+    // Futures of Rust and coroutines of C++.
+    AsyncStates& async_states() const;
 
     // Returns nullopt if the frame is not described, or is described by an expression.
     std::optional<FrameRule> frame_rule(Address address);

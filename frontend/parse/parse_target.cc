@@ -61,6 +61,9 @@ constexpr Operator operators[] = {
     {"@kderef", 2, "n.", "a number of bytes", true},
     {"@perf", 1, "s", "a counter's name"},
     {"@__argument", 1, ".", ""}, // only for the library
+    {"@__async_walk", 1, ".", ""},
+    {"@__async_own", 1, "n", "1 where the user stack can be printed"},
+    {"@__async_line", 1, ".", ""},
     {"@__result", 0, "", ""},
 };
 

@@ -16,6 +16,7 @@
 #include "frontend/sema/build_expr.h"
 #include "frontend/sema/build_operators.h"
 #include "frontend/sema/build_target.h"
+#include "frontend/variables/async_chain.h"
 #include "frontend/variables/signature.h"
 #include "runtime/plan/kinds.h"
 
@@ -305,6 +306,47 @@ hir::Expr* build_result(Body& b, const ast::AtOperatorExpr& expr) {
                   : value;
 }
 
+// Builds the chain of futures or coroutines from an object, as a text for the library.
+hir::Expr* build_async_walk(Body& b, const ast::AtOperatorExpr& expr) {
+    hir::Expr* object = build_expr(b, *expr.args[0]);
+    hir::Expr* chain = nullptr;
+    if (b.point) {
+        Binder binder = make_binder(b, expr.range);
+        chain = bind_async_walk(object, *b.point, expr.range, binder);
+    }
+    return chain ? chain : b.make<hir::ConstString>(expr.range, "");
+}
+
+// Builds the same for the probed function. In Rust, the functions that wait are on the user stack, which is printed,
+// and the chain is empty.
+hir::Expr* build_own_async_walk(Body& b, const ast::AtOperatorExpr& expr) {
+    const bool can_print = ast::as<ast::NumberExpr>(*expr.args[0]).value != 0;
+    auto* none = b.make<hir::ConstString>(expr.range, "");
+    if (!b.point)
+        return none;
+    if (has_async_stack(*b.point)) {
+        if (can_print)
+            return call_library(b, "__print_async_stack", {}, expr.range);
+        b.context
+            .report_once(DiagId::Unsupported, expr.range,
+                         "the async functions that run here are known only when the user stack is printed")
+            .help("use `print_async_backtrace()`, or `sprint_async_backtrace(&$future)` for a future");
+        return none;
+    }
+    Binder binder = make_binder(b, expr.range);
+    hir::Expr* chain = bind_own_async_walk(*b.point, expr.range, binder);
+    return chain ? chain : none;
+}
+
+hir::Expr* build_async_line(Body& b, const ast::AtOperatorExpr& expr) {
+    hir::Expr* number = build_expr(b, *expr.args[0]);
+    if (!b.point)
+        return b.make<hir::ConstString>(expr.range, "");
+    Binder binder = make_binder(b, expr.range);
+    return b.make<hir::Intrinsic>(expr.range, "__async_line", ValueType::String,
+                                  std::vector<hir::Expr*>{bind_async_lines(*b.point, expr.range, binder), number});
+}
+
 struct Operator {
     std::string_view name;
     hir::Expr* (*build)(Body& b, const ast::AtOperatorExpr& expr);
@@ -322,6 +364,9 @@ constexpr Operator operators[] = {
     {"@perf", build_perf},
     {"@__argument", build_argument},
     {"@__result", build_result},
+    {"@__async_walk", build_async_walk},
+    {"@__async_own", build_own_async_walk},
+    {"@__async_line", build_async_line},
 };
 
 } // namespace

@@ -25,7 +25,10 @@ hir::Trust trust_of(const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::Target)
         return ast::as<ast::TargetExpr>(expr).module == "kernel" ? hir::Trust::Kernel : hir::Trust::OwnProcess;
     if (expr.kind == ast::ExprKind::AtOperator)
-        return ast::as<ast::AtOperatorExpr>(expr).name.starts_with("@u") ? hir::Trust::OwnProcess : hir::Trust::Kernel;
+        return ast::as<ast::AtOperatorExpr>(expr).name.starts_with("@u") ||
+                       ast::as<ast::AtOperatorExpr>(expr).name.starts_with("@__async")
+                   ? hir::Trust::OwnProcess
+                   : hir::Trust::Kernel;
     return hir::Trust::Anybody;
 }
 

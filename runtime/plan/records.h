@@ -50,7 +50,7 @@ inline uint32_t binary_size(int64_t width, int64_t precision) {
     return 8;
 }
 // How to print a stack's addresses, one line for each.
-enum StackStyle : char { FullStack, BriefStack, StackWithLines };
+enum StackStyle : char { FullStack, BriefStack, StackWithLines, AsyncStack }; // AsyncStack: only async functions
 // A format string, split into its parts.
 struct Format {
     std::vector<Directive> directives;

@@ -228,6 +228,9 @@ enum sonde_symbol_style {
     SONDE_SYMBOL_PATH,     /* /bin/x: the file; "" if none is known */
     SONDE_SYMBOL_PLACE,    /* 0x1136: distance from the first mapped byte of the file; "" if none is known */
     SONDE_SYMBOL_BUILD_ID, /* the file's build-id in hexadecimal; "" if it has none */
+    /* The async functions of Rust at the address, innermost first, a line for each: "shop::pay at /src/shop.rs:12"; ""
+     * if it has none. Only the runtime has this text. */
+    SONDE_SYMBOL_ASYNC,
     SONDE_SYMBOL_STYLE = 15,
     SONDE_BEHIND_CALL = 16, /* a flag: a return address, which may be the first one after a function */
 };

@@ -48,6 +48,7 @@
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/visited_threads.h"
 #include "runtime/symbols/arguments.h"
+#include "runtime/symbols/async_functions.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/table.h"
 #include "runtime/symbols/unwind_rows.h"
@@ -164,7 +165,8 @@ struct Symbols::File {
     std::optional<LineFinder> lines;
     std::optional<InlineFinder> inlined;
     std::optional<ArgumentFinder> arguments;
-    std::vector<uint64_t> table;     // only if threads are visited
+    std::vector<uint64_t> table; // only if threads are visited
+    std::optional<AsyncFunctionFinder> async = {};
     std::set<std::string> told = {}; // messages about debug information that were printed
 
     // Calls `use(problems)` to read debug information, and prints each problem once.
@@ -185,6 +187,12 @@ struct Symbols::File {
         if (!lines)
             with_debug_information([&](auto& problems) { lines.emplace(elf, problems); });
         return lines->find(address);
+    }
+    std::string async_functions(uint64_t address) {
+        if (!async)
+            with_debug_information([&](auto& problems) { async.emplace(elf, problems); });
+        const std::optional<LineFinder::Line> place = line(address);
+        return async->lines(address, place ? fmt::format("{}:{}", place->file, place->line) : "");
     }
     uint64_t lowest() const {
         uint64_t out = UINT64_MAX;
@@ -627,6 +635,10 @@ std::string Symbols::text(uint64_t process, uint64_t address, uint64_t style) {
     const std::string hex = fmt::format("{:#x}", address);
     if (std::optional<std::string> interpreted = interpreted_.text(address, style))
         return *std::move(interpreted);
+    if (style == SONDE_SYMBOL_ASYNC) {
+        Found found = is_kernel_address(address) ? Found() : find(process, address - behind_call);
+        return found.file ? found.file->async_functions(found.address) : "";
+    }
     if (is_kernel_address(address))
         return kernel_symbols_.text(address, style | (behind_call ? SONDE_BEHIND_CALL : 0));
     Found found = find(process, address);

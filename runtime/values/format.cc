@@ -77,6 +77,8 @@ std::string character(const Directive& d, int64_t value) {
     return c >= 0x20 && c < 0x7f ? std::string(1, static_cast<char>(c)) : fmt::format("\\{:03o}", c);
 }
 
+constexpr const char* no_async_function = " (no async function of Rust is on the user stack)\n";
+
 std::string at_place(const std::string& place) { return place.empty() ? "" : " at " + place; }
 
 // Returns the line for an address in the function that contains it. `place` is the source line, or "".
@@ -90,11 +92,21 @@ std::string render_function(Symbolizer& symbols, uint64_t process, uint64_t addr
            line + at_place(place) + "\n";
 }
 
+// Each line begins with a blank, as in other stacks.
+std::string render_async(const std::string& lines) {
+    std::string out;
+    for (size_t begin = 0, end = 0; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1)
+        out += " " + lines.substr(begin, end + 1 - begin);
+    return out;
+}
+
 // Returns the lines for an address: first those of inlined functions, innermost first, then that of the function that
 // contains the address. For a return address, the source line is that of the call.
 std::string render_address(Symbolizer& symbols, uint64_t process, uint64_t address, plan::StackStyle style,
                            bool behind_call) {
     std::string out;
+    if (style == plan::AsyncStack)
+        return render_async(symbols.text(process, address, SONDE_SYMBOL_ASYNC | (behind_call ? SONDE_BEHIND_CALL : 0)));
     if (sonde_is_interpreted_frame(address))
         return render_function(symbols, process, address, style, 0, "");
     for (const FramePlace& place : places_at(symbols, process, address - behind_call, style == plan::StackWithLines))
@@ -169,6 +181,8 @@ std::string render_visited(Symbolizer& symbols, const PrintedValue& visited, pla
             out += render_frame(symbols, stack.process, stack.frames[i], i > 0);
         else
             add_address(out, symbols, stack.process, stack.frames[i].address, style, i > 0);
+    if (style == plan::AsyncStack && out.empty())
+        out = no_async_function;
     return out +
            render_end(symbols, stack.process, stack.state, stack.frames.empty() ? 0 : stack.frames.back().address);
 }
@@ -184,6 +198,8 @@ std::string render_stack(Symbolizer& symbols, const PrintedValue& stack, plan::S
         return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
     for (size_t i = 0; i < stack.words.size(); i++)
         add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
+    if (style == plan::AsyncStack && out.empty())
+        out = no_async_function;
     return out + render_end(symbols, stack.process, stack.state, stack.words.empty() ? 0 : stack.words.back());
 }
 

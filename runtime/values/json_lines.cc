@@ -97,6 +97,31 @@ Json number_json(const Directive& d, int64_t number) {
     }
 }
 
+// Returns the async functions at an address of a stack.
+std::vector<Frame> async_frames_at(Symbolizer& symbols, uint64_t process, uint64_t address, bool after_call) {
+    std::vector<Frame> out;
+    const std::string lines =
+        symbols.text(process, address, SONDE_SYMBOL_ASYNC | (after_call ? uint64_t{SONDE_BEHIND_CALL} : 0));
+    for (size_t begin = 0, end = 0; (end = lines.find('\n', begin)) != std::string::npos; begin = end + 1) {
+        const std::string line = lines.substr(begin, end - begin);
+        const size_t place = line.rfind(" at ");
+        Frame frame;
+        frame.process = process;
+        frame.address = address;
+        frame.file = symbols.text(process, address, SONDE_SYMBOL_PATH);
+        frame.function = line.substr(0, place);
+        frame.source = place == std::string::npos ? "" : line.substr(place + 4);
+        out.push_back(std::move(frame));
+    }
+    return out;
+}
+
+std::vector<Frame> frames_in_style(Symbolizer& symbols, uint64_t process, uint64_t address, bool after_call,
+                                   char style) {
+    return style == plan::AsyncStack ? async_frames_at(symbols, process, address, after_call)
+                                     : frames_at(symbols, process, address, after_call, style == plan::StackWithLines);
+}
+
 Json visited_json(const PrintedValue& visited, Symbolizer& symbols) {
     if (visited.words.empty()) // the record was cut
         return {{"none", why_no_stack(visited.state)}};
@@ -108,7 +133,8 @@ Json visited_json(const PrintedValue& visited, Symbolizer& symbols) {
     for (size_t i = 0; i < stack.frames.size(); i++) {
         const auto& [address, arguments] = stack.frames[i];
         size_t inlined = 0;
-        for (const Frame& frame : frames_at(symbols, stack.process, address, i > 0, with_lines)) {
+        for (const Frame& frame :
+             frames_in_style(symbols, stack.process, address, i > 0, visited.directive->conversion)) {
             frames.push_back(frame_json(frame));
             if (inlined < arguments.size())
                 frames.back()["arguments"] = arguments[inlined++];
@@ -148,8 +174,7 @@ Json value_json(const PrintedValue& value, Symbolizer& symbols) {
             return {{"none", why_no_stack(value.state)}};
         Json frames = Json::array();
         for (size_t i = 0; i < value.words.size(); i++)
-            for (const Frame& frame :
-                 frames_at(symbols, value.process, value.words[i], i > 0, d.conversion == plan::StackWithLines))
+            for (const Frame& frame : frames_in_style(symbols, value.process, value.words[i], i > 0, d.conversion))
                 frames.push_back(frame_json(frame));
         return {{"frames", std::move(frames)}, {"whole", value.state == SONDE_STACK_WHOLE}};
     }
