@@ -68,11 +68,15 @@ std::string plain(const std::string& message) {
         if (!is_source && !is_usage && at != std::string::npos)
             out += (out.empty() ? "" : "\n") + line;
     }
-    for (size_t at = out.find("`$"); at != std::string::npos; at = out.find("`$", at))
-        out.erase(at + 1, 1); // the variable as it is in the program
-    for (const std::string_view word : {"ERROR: ", "WARNING: ", "sonde: "})
+    // Variables are as in the program, and the place in the script is that of all log points.
+    for (size_t at = out.find('$'); at != std::string::npos; at = out.find('$', at + 1))
+        if (at > 0 && std::string_view("` ").find(out[at - 1]) != std::string_view::npos)
+            out.erase(at, 1);
+    if (const size_t at = out.find(" at <log>:"); at != std::string::npos)
+        out.erase(at, out.find(' ', at + 4) - at);
+    for (const std::string_view word : {"ERROR: ", "WARNING: ", "sonde: ", "FORMAT: ", "PLACE: ", "--if CONDITION: "})
         if (out.starts_with(word))
-            return out.substr(word.size());
+            out.erase(0, word.size());
     const size_t end = out.find("]: ");
     return out.starts_with("error[") && end != std::string::npos ? out.substr(end + 3) : out;
 }
@@ -81,7 +85,8 @@ std::string plain(const std::string& message) {
 bool is_needless(std::string_view message) {
     return message.starts_with("Pass ") || message.starts_with("See sonde ") ||
            message.starts_with("sonde: `") || // `FILE:LINE` is in PROGRAM
-           message.ends_with(" (--max)");     // the reason of the end
+           message.ends_with(" (--max)") ||   // the reason of the end
+           message.starts_with("WARNING: no probe was hit");
 }
 
 Failure wrong(const std::string& message) { return {ErrorCode::InvalidParams, message}; }
@@ -381,7 +386,10 @@ void LogPoint::finish_session(std::vector<std::string>& fresh_messages) {
     } else if (count >= static_cast<uint64_t>(wanted.most)) {
         reason = fmt::format("ended after {}", counted(wanted.most, "value"));
     } else if (outcome.armed_s >= static_cast<double>(wanted.seconds)) {
-        reason = fmt::format("ended after {} s", wanted.seconds);
+        const Json report = Json::parse(outcome.report, nullptr, false);
+        const Json* sum = find_member(report, "sum");
+        const bool was_hit = count > 0 || !sum || number_member(*sum, "hits") != 0;
+        reason = fmt::format("ended after {} s{}", wanted.seconds, was_hit ? "" : ": the line was not executed");
     } else {
         reason = messages.empty() ? "ended" : "ended: " + messages.back();
     }
@@ -419,7 +427,7 @@ std::string LogPoint::label() const {
     case State::Ended:
         break;
     }
-    const std::string why = cut(on_one_line(reason), most_label);
+    const std::string why = cut(reason.substr(0, reason.find('\n')), most_label);
     return values.empty() ? "sonde: " + why : fmt::format("{}{}  ({})", values, times, why);
 }
 
