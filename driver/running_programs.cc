@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/debug/source_names.h"
+#include "base/elf_file.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/processes.h"
@@ -112,19 +113,26 @@ class Search {
     RunningPlaces out_;
 };
 
-// Whether the processes of a replaced program had the file, as far as the new program shows.
+std::string build_of(const std::string& file) {
+    const Result<ElfFile> opened = ElfFile::open_any_machine(file);
+    const std::string id = opened ? opened->build_id() : "";
+    return id.empty() ? "unknown" : id.substr(0, 12);
+}
+
+// Describes a process whose program was replaced, if the old or the new program was built from the file. Returns "" if
+// no process is such a one.
 std::string describe_replaced(const std::string& path) {
     for (const RunningProgram& one : replaced_programs()) {
         Search search(path, 1);
-        for (const std::string& file :
-             {one.program, fmt::format("/proc/{}/exe", one.processes[0])}) // the new one, or the old one
+        const std::string old = fmt::format("/proc/{}/exe", one.processes[0]);
+        for (const std::string& file : {one.program, old})
             if (!search.has_found())
                 search.look_at(file, one.processes);
         if (!search.has_found())
             continue;
-        return fmt::format("process {} runs an old build of `{}`, whose file was replaced after the process began; "
-                           "restart it",
-                           one.processes[0], one.program);
+        return fmt::format("process {} runs an old build of `{}`, whose file was replaced after the process began "
+                           "(build ID {}, now {}); restart it",
+                           one.processes[0], one.program, build_of(old), build_of(one.program));
     }
     return "";
 }
