@@ -2,15 +2,13 @@
 // run are searched: their debug information names the source files.
 #include "driver/log_place.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,13 +16,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/debug/source_names.h"
 #include "base/fd.h"
 #include "base/glob.h"
 #include "base/path.h"
-#include "base/processes.h"
 #include "base/shared_libraries.h"
+#include "driver/running_programs.h"
 #include "frontend/dwarf/dwarf_module.h"
 #include "frontend/dwarf/function_pattern.h"
+#include "frontend/machine/location.h"
 #include "frontend/probes/kinds.h"
 #include "languages/python/program.h"
 #include "languages/python/source.h"
@@ -87,55 +87,20 @@ std::vector<std::string> files_of(const PointTarget& target) {
     return out;
 }
 
-struct Running {
-    std::string program;
-    std::vector<int64_t> processes; // the newest first
-};
-std::vector<Running> running_programs() {
-    std::vector<Running> out;
-    std::vector<int64_t> all = all_processes();
-    std::ranges::sort(all, std::greater());
-    for (const int64_t process : all) {
-        std::error_code error;
-        const std::string link = fmt::format("/proc/{}/exe", process);
-        const std::string program = fs::read_symlink(link, error).string();
-        if (error || process == getpid() || !fs::equivalent(program, link, error))
-            continue;
-        auto known = std::ranges::find(out, program, &Running::program);
-        if (known == out.end())
-            known = out.insert(known, {program, {}});
-        known->processes.push_back(process);
-    }
-    return out;
-}
-
-std::string describe(const Running& one) {
+std::string describe(const RunningProgram& one) {
     return fmt::format("{} (process {}{})", one.program, one.processes[0],
                        one.processes.size() > 1 ? fmt::format(" and {} more", one.processes.size() - 1) : "");
 }
 
-// The processes whose command has the file as its script.
-std::vector<Running> running_scripts(const std::string& file) {
-    std::vector<Running> out;
-    for (const Running& one : running_programs())
-        for (const int64_t process : one.processes) {
-            const Result<std::string> words = read_file(fmt::format("/proc/{}/cmdline", process));
-            const size_t end = words ? words->find('\0') : std::string::npos;
-            if (end != std::string::npos && is_python_file(file, words->c_str() + end + 1))
-                out.push_back({one.program, {process}});
-        }
-    return out;
-}
-
 // Chooses among running programs. `what`: what they have, in messages.
-Result<const Running*> choose(const std::vector<Running>& found, const std::string& what) {
+Result<const RunningProgram*> choose(const std::vector<RunningProgram>& found, const std::string& what) {
     if (found.empty())
         return Error(
             fmt::format("no running program has {}; name the program or library, or use -p PID or -c COMMAND", what));
     if (found.size() == 1)
         return found.data();
     std::string list;
-    for (const Running& one : found)
+    for (const RunningProgram& one : found)
         list += fmt::format("\n  {}", describe(one));
     return Error(fmt::format("several running programs have {}; name one of them:{}", what, list));
 }
@@ -174,6 +139,37 @@ void add_names(FoundPlace& out, const std::vector<Variable>& variables) {
     }
 }
 
+// Chooses the variables that `{*}` logs: those that have a value at each address of the line. A variable that is
+// declared at the line or after it has no value yet, although its block has begun.
+class LoggedVariables {
+  public:
+    void add(DwarfModule& module, const Statement& at) {
+        for (const Variable& one : module.variables_in(at.function, at.address)) {
+            if (one.is_result || (!one.is_parameter && one.line >= at.line))
+                continue;
+            const Location place = module.locate(one, at.address);
+            if (place.kind == Location::Unavailable && !place.pointee)
+                missing_.insert(one.name);
+            if (std::ranges::find(all_, one.name, &Variable::name) == all_.end())
+                all_.push_back(one);
+        }
+    }
+    // Parameters come first, then locals as they are declared.
+    void give_to(FoundPlace& out) {
+        std::ranges::stable_sort(all_, {}, [](const Variable& one) { return one.is_parameter ? 0 : one.line; });
+        FoundPlace names;
+        for (const Variable& one : all_)
+            add_names(names, {one});
+        names.parameters.insert(names.parameters.end(), names.locals.begin(), names.locals.end());
+        for (const std::string& name : names.parameters)
+            (missing_.contains(name) ? out.omitted : out.logged).push_back(name);
+    }
+
+  private:
+    std::vector<Variable> all_;
+    std::set<std::string> missing_;
+};
+
 // The points of a line, each of which is hit once when the line is executed. A compiler can divide the code of a line,
 // for example around a call. Then the part with the lowest address counts, as in debuggers.
 Result<FoundPlace> statements_at(DwarfModule& module, const std::string& written) {
@@ -183,12 +179,17 @@ Result<FoundPlace> statements_at(DwarfModule& module, const std::string& written
     FoundPlace out;
     std::map<std::pair<DieOffset, Address>, Address> first; // by function or inlined copy
     const std::vector<Statement> all = module.statements(*pattern);
+    LoggedVariables logged;
     for (const Statement& one : all) {
         auto [known, is_new] = first.try_emplace({one.function.die, one.function.low}, one.address);
         known->second = std::min(known->second, one.address);
         out.name = fmt::format("{}:{}", one.file, one.line);
         add_names(out, module.variables_in(one.function, one.address));
     }
+    for (const Statement& one : all)
+        if (first[{one.function.die, one.function.low}] == one.address)
+            logged.add(module, one);
+    logged.give_to(out);
     if (first.size() == all.size()) {
         out.point = fmt::format("process({}).statement({})", quoted(module.path()), quoted(written));
         return out;
@@ -209,6 +210,7 @@ Result<FoundPlace> place_in(DwarfModule& module, const Place& place) {
         if (Result<FunctionPattern> pattern = FunctionPattern::parse(place.pattern()))
             for (const FunctionInstance& function : module.functions(*pattern))
                 add_names(out, module.parameters(function));
+        out.logged = out.parameters;
         return out;
     }
     Result<int> line = line_with_code(module, place);
@@ -230,8 +232,8 @@ Result<std::string> point_of_python(const Place& place, const PointTarget& targe
     }
     std::string process = target.program.empty() ? "process" : fmt::format("process({})", quoted(target.program));
     if (target.program.empty() && target.command.empty() && target.pid == 0) {
-        const std::vector<Running> running = running_scripts(place.file);
-        Result<const Running*> chosen = choose(running, fmt::format("`{}` as its script", place.file));
+        const std::vector<RunningProgram> running = running_scripts(place.file);
+        Result<const RunningProgram*> chosen = choose(running, fmt::format("`{}` as its script", place.file));
         if (!chosen)
             return std::move(chosen).error();
         process = fmt::format("process({})", (*chosen)->processes[0]);
@@ -271,9 +273,13 @@ Result<FoundPlace> find_place(const std::string& written, const PointTarget& tar
         return Error(fmt::format("neither `{}` nor its libraries have {}{}", files[0], what,
                                  runs_python ? "; a function of Python is FILE.py:FUNCTION" : ""));
     }
-    std::vector<Running> found = running_programs();
-    std::erase_if(found, [&](const Running& one) { return !module_with(one.program, place); });
-    Result<const Running*> chosen = choose(found, what);
+    std::vector<RunningProgram> found = running_programs();
+    const std::string name = place.file.substr(place.file.rfind('/') + 1);
+    const bool is_searched = !name.empty() && !has_wildcard(name);
+    std::erase_if(found, [&](const RunningProgram& one) {
+        return (is_searched && !may_name_source(one.program, name)) || !module_with(one.program, place);
+    });
+    Result<const RunningProgram*> chosen = choose(found, what);
     if (!chosen)
         return std::move(chosen).error();
     fmt::print(stderr, "sonde: `{}` is in {}\n", written, describe(**chosen));

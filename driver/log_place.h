@@ -14,8 +14,10 @@ struct FoundPlace {
     std::string point; // the probe point
     std::string name;  // FILE:LINE with the whole path, or the function as it was written
     std::vector<std::string> parameters;
-    std::vector<std::string> locals; // at a line; where a function begins, they have no values yet
-    bool is_python = false;          // the names are not known
+    std::vector<std::string> locals;  // at a line; where a function begins, they have no values yet
+    std::vector<std::string> logged;  // the variables of `{*}`: those that have a value here
+    std::vector<std::string> omitted; // the others, which the compiler has optimized out here
+    bool is_python = false;           // the names are not known
 };
 
 // Finds `FILE:LINE`, `FUNCTION` or `FILE:FUNCTION`. The place is searched in target.program, or in the target and its

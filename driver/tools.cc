@@ -248,6 +248,13 @@ class Reader {
         return out;
     }
 
+    Result<std::string> format_of(const std::string& word) const {
+        if (!place_.omitted.empty() && logs_all_variables(word))
+            warn(fmt::format("`{{*}}` omits `{}`: the compiler has optimized {} out at this place",
+                             fmt::join(place_.omitted, "`, `"), place_.omitted.size() > 1 ? "them" : "it"));
+        return log_format(word, prints_json() ? place_.name : "", {place_.logged, place_.is_python});
+    }
+
     void note_machine(const std::string& option) {
         if (option == "--sysroot" || option == "--arch" || option == "-a")
             other_machine_ = option;
@@ -264,7 +271,7 @@ class Reader {
             return place_.point;
         }
         if (type == ToolValue::Format)
-            return log_format(word, prints_json() ? place_.name : "");
+            return format_of(word);
         if (type == ToolValue::Variables)
             return word == "all" ? show_all_variables() : show_expressions(word);
         const bool is_path = type == ToolValue::Library || type == ToolValue::Database;

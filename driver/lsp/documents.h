@@ -29,6 +29,7 @@ class Documents {
     bool close(const std::string& uri) { return documents_.erase(uri) > 0; }
     // Null: it is not open.
     Document* find(const std::string& uri);
+    const Document* find(const std::string& uri) const { return const_cast<Documents*>(this)->find(uri); }
 
   private:
     std::map<std::string, Document> documents_;

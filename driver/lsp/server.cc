@@ -4,6 +4,8 @@
 // * A check begins shortly after the last edit. An edit before its end kills its worker.
 // * A request about a document runs in a worker, too. A cancel request kills it.
 // * Everything else is answered at once.
+//
+// With --log-points, the documents are source files. Then nothing of this applies: log_points.h answers all requests.
 #include "driver/lsp/server.h"
 
 #include <poll.h>
@@ -33,11 +35,13 @@
 #include "driver/lsp/documents.h"
 #include "driver/lsp/features.h"
 #include "driver/lsp/frames.h"
+#include "driver/lsp/log_points.h"
 #include "driver/lsp/protocol.h"
 #include "driver/lsp/script.h"
 #include "driver/pass.h"
 #include "driver/rpc/message.h"
 #include "driver/rpc/worker.h"
+#include "driver/tools.h"
 
 namespace sonde::lsp {
 namespace {
@@ -71,6 +75,10 @@ struct Checks {
 class Server {
   public:
     explicit Server(Setting setting) : setting_(std::move(setting)) {}
+    // For log points.
+    explicit Server(std::vector<std::string> words) {
+        log_points_.emplace(std::move(words), documents_, [this](const Json& message) { send(message); });
+    }
     int run();
 
   private:
@@ -113,6 +121,7 @@ class Server {
     FrameReader input_;
     std::string output_;
     Documents documents_;
+    std::optional<LogPoints> log_points_; // without it, the documents are scripts
     std::map<std::string, Checks> checks_;
     std::list<Job> jobs_;
     std::optional<rpc::Worker> inventory_; // reads the names of the library
@@ -154,6 +163,8 @@ void Server::handle_message(const std::string& body) {
         else
             handle_notification(call->method, call->params);
     }
+    if (const auto* reply = std::get_if<rpc::Reply>(&read); reply && log_points_)
+        log_points_->handle_reply(reply->id, reply->result);
 }
 
 void Server::handle_request(const Json& id, const std::string& method, const Json& params) {
@@ -169,9 +180,14 @@ void Server::handle_request(const Json& id, const std::string& method, const Jso
     if (method == "shutdown") {
         state_ = State::ShutDown;
         checks_.clear();
+        if (log_points_)
+            log_points_->end();
         return send(make_response(id, Json()));
     }
-    const Feature* feature = find_feature(method);
+    if (log_points_)
+        if (const std::optional<Answer> answer = log_points_->answer(method, params))
+            return send(make_response(id, *answer));
+    const Feature* feature = log_points_ ? nullptr : find_feature(method);
     if (!feature)
         return fail(id, ErrorCode::MethodNotFound, fmt::format("there is no method `{}`", method));
     std::string uri = uri_in(params);
@@ -190,19 +206,23 @@ void Server::handle_notification(const std::string& method, const Json& params) 
     if (method == "$/cancelRequest") {
         cancel(params);
     } else if (method == "textDocument/didOpen") {
-        if (documents_.open(params))
+        if (documents_.open(params) && !log_points_)
             plan_check(uri, milliseconds(0));
     } else if (method == "textDocument/didChange") {
+        if (log_points_)
+            log_points_->note_change(params);
         documents_.change(params);
-        if (documents_.find(uri))
+        if (documents_.find(uri) && !log_points_)
             plan_check(uri, debounce);
     } else if (method == "textDocument/didSave") {
         // Perhaps the user has built the traced program again.
-        if (documents_.find(uri))
+        if (documents_.find(uri) && !log_points_)
             plan_check(uri, milliseconds(0));
     } else if (method == "textDocument/didClose") {
         checks_.erase(uri);
-        if (documents_.close(uri))
+        if (log_points_)
+            log_points_->note_close(uri);
+        if (documents_.close(uri) && !log_points_)
             send(make_notification("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}}));
     }
 }
@@ -226,7 +246,10 @@ Answer Server::initialize(const Json& params) {
     if (!params.is_object())
         return Failure{ErrorCode::InvalidParams, "expected an object as the parameters"};
     const Json* more = find_member(params, "initializationOptions");
-    if (const Json* words = more ? find_member(*more, "options") : nullptr) {
+    if (log_points_)
+        if (const std::string wrong = log_points_->configure(params); !wrong.empty())
+            return Failure{ErrorCode::InvalidParams, wrong};
+    if (const Json* words = more && !log_points_ ? find_member(*more, "options") : nullptr) {
         if (!words->is_array() || !std::ranges::all_of(*words, [](const Json& word) { return word.is_string(); }))
             return Failure{ErrorCode::InvalidParams, "`initializationOptions.options`: expected an array of strings"};
         std::vector<std::string> all = words->get<std::vector<std::string>>();
@@ -245,9 +268,11 @@ Answer Server::initialize(const Json& params) {
         std::filesystem::current_path(path, ignored);
     parent_ = number_member(params, "processId").value_or(0);
     state_ = State::Ready;
-    if (Result<rpc::Worker> worker = rpc::Worker::start([&] { return json_text(read_inventory(setting_)); }))
-        inventory_.emplace(*std::move(worker));
-    return Json{{"capabilities", capabilities()}, {"serverInfo", {{"name", "sonde"}, {"version", SONDE_VERSION}}}};
+    if (!log_points_)
+        if (Result<rpc::Worker> worker = rpc::Worker::start([&] { return json_text(read_inventory(setting_)); }))
+            inventory_.emplace(*std::move(worker));
+    return Json{{"capabilities", log_points_ ? log_points_->capabilities() : capabilities()},
+                {"serverInfo", {{"name", "sonde"}, {"version", SONDE_VERSION}}}};
 }
 
 void Server::cancel(const Json& params) {
@@ -367,6 +392,8 @@ int Server::time_to_wait() const {
         if (checks.worker)
             add(checks.begin + longest_check + milliseconds(1));
     }
+    if (const auto at = log_points_ ? log_points_->wake_up() : std::nullopt)
+        add(*at);
     if (!next)
         return -1;
     const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now());
@@ -380,6 +407,8 @@ int Server::run() {
         std::vector<pollfd> waiting = {{STDIN_FILENO, POLLIN, 0}, {output_.empty() ? -1 : STDOUT_FILENO, POLLOUT, 0}};
         if (inventory_)
             waiting.push_back({inventory_->descriptor(), POLLIN, 0});
+        if (log_points_)
+            log_points_->add_descriptors(waiting);
         for (const Job& job : jobs_)
             if (job.worker)
                 waiting.push_back({job.worker->descriptor(), POLLIN, 0});
@@ -411,6 +440,8 @@ int Server::run() {
                 Result<std::string> text = checks.worker->finish();
                 end_check(uri, checks, text ? Result<Json>(Json::parse(*text, nullptr, false)) : text.error());
             }
+        if (log_points_)
+            log_points_->advance(is_ready);
         if (waiting[0].revents) // last: an edit changes the list of workers
             read_input();
         if (!is_parent_alive())
@@ -444,19 +475,44 @@ class TemporaryFolder {
 
 constexpr const char* usage =
     "Usage: sonde lsp [OPTIONS] [-- ARGUMENTS]\n"
+    "       sonde lsp --log-points [OPTIONS]\n"
     "  A language server for scripts. An editor starts it, and speaks with it on standard input and output (LSP).\n"
-    "  OPTIONS are those of a translation, such as -g or -I FOLDER. ARGUMENTS are those of the scripts.\n";
+    "  OPTIONS are those of a translation, such as -g or -I FOLDER. ARGUMENTS are those of the scripts.\n"
+    "  With --log-points, the server is for source files of C, C++, Rust, Go and Python. It shows values of running\n"
+    "  programs at their lines. OPTIONS are then those of `sonde log`, such as --overload=5.\n";
+
+// Serves log points. `words` are options of `sonde log`.
+int serve_log_points(const std::vector<std::string>& words) {
+    std::vector<std::string> checked = words;
+    checked.insert(checked.begin(), "log");
+    checked.emplace_back("--help"); // reads the words before it
+    Result<rpc::Worker> worker = rpc::Worker::start([&] {
+        const rpc::CapturedErrors errors;
+        expand_tool(checked);
+        return errors.text();
+    });
+    if (!worker)
+        return say_error("lsp: " + worker.error().message), exit_failure;
+    while (worker->read_some()) {
+    }
+    if (const Result<std::string> wrong = worker->finish(); !wrong || !wrong->empty())
+        return fmt::print(stderr, "{}", wrong ? *wrong : wrong.error().message + "\n"), exit_failure;
+    return Server(words).run();
+}
 
 } // namespace
 
 int serve(const std::vector<std::string>& words) {
     if (!words.empty() && (words[0] == "-h" || words[0] == "--help"))
         return fmt::print("{}", usage), 0;
-    if (const std::string wrong = find_wrong_options(words); !wrong.empty())
+    const bool for_log_points = !words.empty() && words[0] == "--log-points";
+    if (const std::string wrong = for_log_points ? "" : find_wrong_options(words); !wrong.empty())
         return say_error("lsp: " + wrong), exit_failure;
     if (isatty(STDIN_FILENO) == 1)
         fmt::print(stderr, "{}Waiting for an editor's messages; Ctrl-C ends the server.\n", usage);
     std::signal(SIGPIPE, SIG_IGN);
+    if (for_log_points)
+        return serve_log_points({words.begin() + 1, words.end()});
     const TemporaryFolder library;
     if (Result<void> written = write_library(library.path()); !written)
         say_error("the editor cannot open files of the library: " + written.error().message);

@@ -6,7 +6,8 @@
 
 namespace sonde::lsp {
 
-// Serves until the client ends the session. `words` are the options for translations. Returns the exit status.
+// Serves until the client ends the session. `words` are the options for translations, or `--log-points` and the options
+// for log points. Returns the exit status.
 int serve(const std::vector<std::string>& words);
 
 } // namespace sonde::lsp

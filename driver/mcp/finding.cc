@@ -144,7 +144,7 @@ Started begin_find_points(const Json& arguments, const Policies& policies) {
     out.setting.output_bytes = most_listed;
     out.finish = [most = arguments.value("max", 100)](const Outcome& outcome) {
         std::vector<std::string> lines = lines_of(outcome.output);
-        Json messages = messages_of(outcome);
+        Json messages = messages_of(outcome.errors);
         if (outcome.status != 0 && lines.empty()) {
             std::string all;
             for (const Json& one : messages)
@@ -200,8 +200,8 @@ Started begin_explain(const Json& arguments, const Policies& policies) {
         ToolResult result;
         result.is_error = outcome.status != 0;
         result.text = outcome.output;
-        for (const Json& one : messages_of(outcome))
-            result.text += one.get<std::string>() + "\n";
+        for (const std::string& one : messages_of(outcome.errors))
+            result.text += one + "\n";
         return result;
     };
     return out;

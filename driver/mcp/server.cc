@@ -23,13 +23,13 @@
 #include <fmt/ranges.h>
 
 #include "base/suggest.h"
-#include "driver/mcp/child.h"
 #include "driver/mcp/documents.h"
 #include "driver/mcp/lines.h"
 #include "driver/mcp/schema.h"
 #include "driver/mcp/tool.h"
 #include "driver/pass.h"
 #include "driver/policy.h"
+#include "driver/rpc/child.h"
 #include "driver/rpc/message.h"
 #include "driver/rpc/worker.h"
 

@@ -31,9 +31,9 @@ double seconds_of(const Json& arguments, const Policies& policies) {
 std::vector<std::string> session_words(const Json& arguments, const Policies& policies) {
     std::vector<std::string> out = confined(policies);
     for (std::string word : {fmt::format("--overload={}", lowest(policies, &Policy::overload_percent)),
-                             fmt::format("--report=/proc/self/fd/{}", report_descriptor),
-                             fmt::format("--ready-descriptor={}", ready_descriptor), std::string("--output-buffer=1"),
-                             std::string("--output-wait=1"), std::string("--cost")})
+                             fmt::format("--report=/proc/self/fd/{}", rpc::report_descriptor),
+                             fmt::format("--ready-descriptor={}", rpc::ready_descriptor),
+                             std::string("--output-buffer=1"), std::string("--output-wait=1"), std::string("--cost")})
         out.push_back(std::move(word));
     if (arguments.contains("command"))
         out.insert(out.end(), {"-c", arguments["command"].get<std::string>()});
@@ -81,8 +81,7 @@ const char* name_of(const Outcome& outcome) {
 std::string take_cost(Json& messages) {
     for (size_t i = 0; i < messages.size(); i++) {
         std::string text = messages[i].get<std::string>();
-        if (text.find(" of the program's time, ") == std::string::npos || text.starts_with("WARNING") ||
-            text.starts_with("ERROR"))
+        if (!rpc::is_cost(text))
             continue;
         messages.erase(i);
         return text;
@@ -137,7 +136,7 @@ std::string text_of(const Json& out, const std::string& output) {
 }
 
 ToolResult finish_session(const Outcome& outcome, bool is_json) {
-    Json messages = messages_of(outcome);
+    Json messages = messages_of(outcome.errors);
     const std::string cost = take_cost(messages);
     Json out = {{"ended_by", name_of(outcome)},
                 {"exit_status", outcome.status},

@@ -1,8 +1,6 @@
 #include "driver/mcp/tool.h"
 
-#include <sstream>
 #include <string>
-#include <utility>
 
 #include "driver/mcp/schema.h"
 
@@ -37,30 +35,6 @@ Json process_schema() { return whole_schema("Number of the process to trace, wit
 void add_process(const Json& arguments, std::vector<std::string>& words) {
     if (arguments.contains("pid"))
         words.insert(words.end(), {"-x", std::to_string(arguments["pid"].get<int64_t>())});
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> out;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);)
-        out.push_back(std::move(line));
-    return out;
-}
-
-Json messages_of(const Outcome& outcome) {
-    Json out = Json::array();
-    std::string last;
-    // A message goes on with indented lines, notes and helps.
-    for (const std::string& line : lines_of(outcome.errors)) {
-        const bool goes_on = line.starts_with(' ') || line.starts_with("note: ") || line.starts_with("help: ");
-        if (!goes_on && !last.empty())
-            out.push_back(std::exchange(last, ""));
-        if (!line.empty())
-            last += (last.empty() ? "" : "\n") + line;
-    }
-    if (!last.empty())
-        out.push_back(last);
-    return out;
 }
 
 } // namespace sonde::mcp

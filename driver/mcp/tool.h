@@ -7,11 +7,20 @@
 #include <variant>
 #include <vector>
 
-#include "driver/mcp/child.h"
 #include "driver/policy.h"
+#include "driver/rpc/child.h"
+#include "driver/rpc/session_messages.h"
 #include "runtime/text/json.h"
 
 namespace sonde::mcp {
+
+using rpc::Child;
+using rpc::ChildSetting;
+using rpc::Clock;
+using rpc::EndedBy;
+using rpc::lines_of;
+using rpc::messages_of;
+using rpc::Outcome;
 
 constexpr size_t max_script = size_t{256} << 10; // bytes
 
@@ -56,9 +65,5 @@ std::vector<std::string> confined(const Policies& policies);
 // Adds the word of `pid`, if it is given.
 void add_process(const Json& arguments, std::vector<std::string>& words);
 Json process_schema();
-// Lines without their ends.
-std::vector<std::string> lines_of(const std::string& text);
-// The messages of a child on standard error.
-Json messages_of(const Outcome& outcome);
 
 } // namespace sonde::mcp

@@ -38,8 +38,8 @@ std::variant<Call, Reply, BadMessage> read_message(const Json& message) {
     const std::optional<std::string> method = text_member(message, "method");
     const Json* id = find_member(message, "id");
     const bool is_id_valid = !id || id->is_string() || id->is_number_integer();
-    if (!method && id && (find_member(message, "result") || find_member(message, "error")))
-        return Reply();
+    if (const Json* result = find_member(message, "result"); !method && id && (result || find_member(message, "error")))
+        return Reply{*id, result ? *result : Json()};
     if (!method || !is_id_valid)
         return BadMessage{id && is_id_valid ? *id : Json(),
                           {ErrorCode::InvalidRequest,

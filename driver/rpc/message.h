@@ -48,7 +48,10 @@ struct Call {
     bool is_request() const { return !id.is_null(); }
 };
 // A response to something that we have asked.
-struct Reply {};
+struct Reply {
+    Json id;
+    Json result; // null: also if it failed
+};
 // Reads a message. The failure comes with the id to answer to, or null if the message has no valid one.
 struct BadMessage {
     Json id;

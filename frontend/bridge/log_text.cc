@@ -262,8 +262,34 @@ Result<std::string> show_expressions(std::string_view text) {
     return out;
 }
 
-Result<std::string> log_format(std::string_view text, std::string_view place) {
+bool logs_all_variables(std::string_view text) {
+    for (size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at)) {
+        if (text.substr(at).starts_with("{{")) {
+            at += 2;
+            continue;
+        }
+        const size_t end = end_of_expression(text, at + 1).value_or(text.size());
+        if (name_of(text.substr(at + 1, end - at - 1)) == "*")
+            return true;
+        at = end;
+    }
+    return false;
+}
+
+Result<std::string> log_format(std::string_view text, std::string_view place, const PlaceVariables& variables) {
     std::string format, arguments;
+    const auto add_all = [&] {
+        if (variables.is_python) {
+            format += "%{arguments}s";
+            arguments += ", $$parms";
+        } else if (variables.names.empty()) {
+            format += "(no variables)";
+        }
+        for (const std::string& name : variables.names) {
+            format += fmt::format("{0}{1}=%{{{1}}}v", &name == variables.names.data() ? "" : " ", name);
+            arguments += fmt::format(R"(, @defined(${0}$) ? ${0}$ : "?")", name);
+        }
+    };
     if (!place.empty()) {
         format = "%{place}#v";
         arguments = fmt::format(", \"{}\"", place);
@@ -280,13 +306,19 @@ Result<std::string> log_format(std::string_view text, std::string_view place) {
             const std::optional<size_t> end = end_of_expression(text, at + 1);
             if (!end)
                 return Error(fmt::format("`{}`: a `{{` is not closed; `{{{{` is the character", text));
-            Result<std::vector<Part>> parts = Expression(text.substr(at + 1, *end - at - 1)).parts();
+            const std::string name = name_of(text.substr(at + 1, *end - at - 1));
+            const size_t begin = at + 1;
+            at = *end;
+            if (name == "*") {
+                add_all();
+                continue;
+            }
+            Result<std::vector<Part>> parts = Expression(text.substr(begin, *end - begin)).parts();
             if (!parts)
                 return parts.error();
             const bool is_value = parts->size() == 1 && (*parts)[0].kind == Part::Variable;
-            format += fmt::format("%{{{}}}{}", name_of(text.substr(at + 1, *end - at - 1)), is_value ? 'v' : 'd');
+            format += fmt::format("%{{{}}}{}", name, is_value ? 'v' : 'd');
             arguments += is_value ? fmt::format(", {}$", (*parts)[0].text) : ", " + joined(*parts);
-            at = *end;
         } else if (c == '\\') { // `\n` and `\t` are as in scripts
             format += at + 1 < text.size() ? text.substr(at++, 2) : "\\\\";
         } else {

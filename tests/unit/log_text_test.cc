@@ -36,6 +36,19 @@ TEST(LogText, Conditions) {
     EXPECT_EQ(condition("a[i + 1][2] == -1"), "$a[$i + 1][2] == - 1");
 }
 
+TEST(LogText, AllVariables) {
+    const auto all = [](std::string_view text, const PlaceVariables& variables) {
+        const Result<std::string> out = log_format(text, "", variables);
+        return out ? *out : "error: " + out.error().message;
+    };
+    EXPECT_EQ(all("at {*}: {n}", {{"n", "p"}}), R"("at n=%{n}v p=%{p}v: %{n}v\n", @defined($n$) ? $n$ : "?", )"
+                                                R"(@defined($p$) ? $p$ : "?", $n$)");
+    EXPECT_EQ(all("{ * }", {}), R"("(no variables)\n")");
+    EXPECT_EQ(all("{*}", {{}, true}), R"("%{arguments}s\n", $$parms)");
+    EXPECT_TRUE(logs_all_variables("{a} { * }"));
+    EXPECT_FALSE(logs_all_variables("{{*}} {*p} {a == \"{*}\"} *"));
+}
+
 TEST(LogText, WrongInput) {
     EXPECT_EQ(format("a {b"), "error: `a {b`: a `{` is not closed; `{{` is the character");
     EXPECT_EQ(format("a } b"), "error: `a } b`: a `}` without its `{`; `}}` is the character");

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-namespace sonde::mcp {
+namespace sonde::rpc {
 
 using Clock = std::chrono::steady_clock;
 
@@ -29,7 +29,7 @@ enum class EndedBy : uint8_t {
 struct ChildSetting {
     std::vector<std::string> words; // without the program
     std::string input;              // of standard input
-    uint64_t output_bytes = 0;      // of standard output that are kept; more end the child
+    uint64_t output_bytes = 0;      // of standard output that are kept or wait for take_lines(); more end the child
     // The time of a session from the moment when all probes are armed. Nothing: the child runs no session.
     std::optional<double> seconds;
     double startup_seconds = 120; // until that moment, or of a child without a session
@@ -68,6 +68,11 @@ class Child {
     void cancel() { stop(EndedBy::Cancelled); }
     bool is_armed() const { return armed_.has_value(); }
     double age() const;
+    // Returns the whole lines of standard output that were not taken yet, also after the end. They are then not in the
+    // outcome's `output`.
+    std::string take_lines();
+    // Standard error so far.
+    const std::string& errors() const { return outcome_.errors; }
     // Call this once after advance() has returned false.
     Outcome finish();
 
@@ -86,4 +91,4 @@ class Child {
     Outcome outcome_;
 };
 
-} // namespace sonde::mcp
+} // namespace sonde::rpc

@@ -3,7 +3,7 @@
 //
 // SIGINT ends a session as a user's Ctrl-C does: its end probes run, and it reports losses. If that takes too long, the
 // whole process group is killed; the kernel then detaches the probes.
-#include "driver/mcp/child.h"
+#include "driver/rpc/child.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 #include <csignal>
 #include <utility>
 
-namespace sonde::mcp {
+namespace sonde::rpc {
 namespace {
 
 using std::chrono::duration;
@@ -169,6 +169,13 @@ void Child::stop(EndedBy reason) {
     kill(pid_, SIGINT);
 }
 
+std::string Child::take_lines() {
+    const size_t end = outcome_.output.rfind('\n') + 1; // 0: no whole line
+    std::string out = outcome_.output.substr(0, end);
+    outcome_.output.erase(0, end);
+    return out;
+}
+
 void Child::read_output() {
     std::string text;
     if (!read_available(output_.get(), text))
@@ -240,4 +247,4 @@ Outcome Child::finish() {
     return std::move(out);
 }
 
-} // namespace sonde::mcp
+} // namespace sonde::rpc
