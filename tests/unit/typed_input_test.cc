@@ -90,7 +90,7 @@ TEST(TypedInput, LeavesOtherNamesAlone) {
 }
 
 TEST(TypedInput, AssignsGlobalsAtThePrompt) {
-    EXPECT_EQ(new_globals("most = 5", true), Names({"limit"}));
+    EXPECT_EQ(new_globals("most = 5", true), Names({"most"}));
     EXPECT_EQ(new_globals("foreach (k in known) println(k)", true), Names());
     EXPECT_EQ(new_globals("println(typo)", true), Names());
 }
