@@ -209,10 +209,12 @@ std::optional<uint32_t> AsyncStates::future(const Type* type) {
 
 uint32_t AsyncStates::row_of(const Type* type) {
     type = strip(type);
-    if (!type || rows_.size() >= max_rows)
+    if (!type)
         return 0;
     if (const auto known = type_rows_.find(type); known != type_rows_.end())
         return known->second;
+    if (rows_.size() >= max_rows || lines_.size() >= max_lines)
+        return type_rows_[type] = add({.step = {.line = line("... too many types of futures")}});
     const auto row = static_cast<uint32_t>(rows_.size());
     type_rows_[type] = row;
     rows_.emplace_back();

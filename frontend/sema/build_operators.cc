@@ -322,9 +322,7 @@ hir::Expr* build_async_walk(Body& b, const ast::AtOperatorExpr& expr) {
 hir::Expr* build_own_async_walk(Body& b, const ast::AtOperatorExpr& expr) {
     const bool can_print = ast::as<ast::NumberExpr>(*expr.args[0]).value != 0;
     auto* none = b.make<hir::ConstString>(expr.range, "");
-    if (!b.point)
-        return none;
-    if (has_async_stack(*b.point)) {
+    if (!b.point || has_async_stack(*b.point)) {
         if (can_print)
             return call_library(b, "__print_async_stack", {}, expr.range);
         b.context

@@ -45,6 +45,11 @@ bool reads_register(const ast::Expr& expr) {
     return primitive && primitive->reads_registers;
 }
 
+// Whether the expression needs the frame of a coroutine, which is known only after the prologue.
+bool needs_coroutine_frame(const ast::Expr& expr) {
+    return expr.kind == ast::ExprKind::AtOperator && ast::as<ast::AtOperatorExpr>(expr).name == "@__async_own";
+}
+
 bool reads_result(const ast::Expr& expr) {
     if (expr.kind == ast::ExprKind::Target) {
         const auto& target = ast::as<ast::TargetExpr>(expr);
@@ -76,6 +81,7 @@ PointUses PointUseFinder::of_body(const ast::Stmt& body, std::string_view c_code
             if (!uses.sets_result && sets_result(expr))
                 uses.sets_result = &expr;
             uses.registers = uses.registers || reads_register(expr);
+            uses.address = uses.address || needs_coroutine_frame(expr);
             if (!uses.result && reads_result(expr))
                 uses.result = &expr;
             if (expr.kind == ast::ExprKind::AddressOf) {

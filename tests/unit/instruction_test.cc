@@ -93,6 +93,13 @@ TEST(Instruction, MemoryOperands) {
     EXPECT_FALSE(stack.memory.has_index);
     EXPECT_TRUE(decoded("48 89 07").memory.is_written);
     EXPECT_FALSE(decoded("48 8b 07").memory.is_written);
+    const Instruction byte = decoded("c6 43 34 02"); // movb $2,0x34(%rbx)
+    EXPECT_EQ(byte.operation, Operation::Constant);
+    EXPECT_EQ(byte.to, -1);
+    EXPECT_EQ(byte.immediate, 2);
+    EXPECT_EQ(byte.memory.base, 3);
+    EXPECT_EQ(byte.memory.displacement, 0x34);
+    EXPECT_EQ(decoded("c6 c0 02").operation, Operation::Other); // mov $2,%al: the register keeps its other bytes
 }
 
 TEST(Effect, OfPrologues) {
