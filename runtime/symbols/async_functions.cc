@@ -2,8 +2,6 @@
 // has this name: the symbol is that of a closure.
 #include "runtime/symbols/async_functions.h"
 
-#include <dwarf.h>
-
 #include <cstdlib>
 #include <optional>
 
