@@ -106,6 +106,14 @@ std::vector<ResolvedPoint> resolve_marks(Resolving& resolving, size_t next) {
                 "its marks: {}",
                 fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(std::min<size_t>(names.size(), 20)),
                           " ")));
+        for (const ProcessTarget& target : targets)
+            if (target.module->file().elf().find_section(".probes") && target.module->file().marks().empty()) {
+                report.help(fmt::format("`{}` has a section `.probes`, which may have marks in the format of SystemTap "
+                                        "before 2011. sonde reads only that of later versions: compile the program "
+                                        "again with a <sys/sdt.h> of today",
+                                        target.module->path()));
+                break;
+            }
         if (targets.size() == 1)
             note_script(report, resolving, targets[0].module->path());
     }

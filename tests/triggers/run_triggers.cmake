@@ -44,6 +44,7 @@ target_link_libraries(trigger_thread_exec PRIVATE pthread)
 add_run_trigger(tool_corners tool_corners.c -O1)
 target_link_libraries(trigger_tool_corners PRIVATE pthread)
 add_run_trigger(made_code made_code.c -O1 -fno-omit-frame-pointer)
+add_run_trigger(old_marks old_marks.c -O0)
 add_run_trigger(system_records system_records.c -O1 -g0)
 add_run_trigger(errors-shared errors.c -O0)
 # With the C library's symbols, but no debug information of its variables.
