@@ -21,6 +21,7 @@
 #include "base/kernel_files.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <linux/btf.h>
 #include <unistd.h>
 
@@ -122,8 +123,18 @@ std::optional<Contents> read_flat(string_view image) {
     return std::nullopt;
 }
 
-// Reads an ELF file, a compressed one, a bootable image, or BTF.
+// Whether the file at `path` begins as ELF files do.
+bool is_elf(const std::string& path) {
+    const Result<Fd> file = open_file(path, O_RDONLY);
+    char magic[SELFMAG];
+    return file.ok() && pread(file->get(), magic, sizeof magic, 0) == SELFMAG && string_view(magic, SELFMAG) == ELFMAG;
+}
+
+// Reads an ELF file, a compressed one, a bootable image, or BTF. An ELF file is not read as a whole: with debug
+// information it has hundreds of megabytes.
 Result<Contents> read_contents(const std::string& path) {
+    if (is_elf(path))
+        return read_elf(ElfFile::open_debug_information(path), path);
     Result<std::string> bytes = read_file(path);
     if (!bytes)
         return std::move(bytes).error();
@@ -131,11 +142,11 @@ Result<Contents> read_contents(const std::string& path) {
         return Contents{*std::move(bytes), "", ""};
     const uint64_t offset = is_packed(*bytes) ? 0 : payload_offset(*bytes);
     string_view packed = string_view(*bytes).substr(std::min<uint64_t>(offset, bytes->size()));
-    if (offset == 0 && !is_packed(packed) && !packed.starts_with(ELFMAG))
+    if (offset == 0 && !is_packed(packed)) {
         if (std::optional<Contents> flat = read_flat(packed))
             return *std::move(flat);
-    if (offset == 0 && !is_packed(packed))
         return read_elf(ElfFile::open_debug_information(path), path);
+    }
     Result<Fd> unpacked = unpack(packed, unpacked_limit(packed.size()));
     if (!unpacked)
         return std::move(unpacked).error().in(fmt::format("cannot unpack `{}`", path));

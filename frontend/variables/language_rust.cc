@@ -242,8 +242,9 @@ bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value,
         text.add(character_text(b, value));
         return true;
     }
-    if (type.kind != Type::Pointer || size_of(type.target) == 0 ||
-        !(type.name.starts_with("&") || type.name.starts_with("alloc::boxed::Box<")))
+    // The name first: size_of() searches the whole program for the definition of a declared type.
+    if (type.kind != Type::Pointer ||
+        !(type.name.starts_with("&") || type.name.starts_with("alloc::boxed::Box<")) || size_of(type.target) == 0)
         return false;
     add_pretty(b, text, object_at(value, type.target), level.behind_pointer());
     return true;
