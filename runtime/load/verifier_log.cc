@@ -50,20 +50,29 @@ bool is_reason(const std::string& line) {
     return !(line[0] == 'R' && end != std::string::npos && end > 1 && (line[end] == '=' || line[end] == '_'));
 }
 
-// Recognizes features of BPF that an old kernel lacks, by the verifier's message. Returns an empty string for other
-// reasons.
+// Recognizes features of BPF that an old kernel lacks, by the verifier's message, and says what to do. Returns an empty
+// string for other reasons.
 std::string missing_in_old_kernel(const std::string& log) {
     constexpr struct {
         const char* said;
         const char* what;
+        bool always_needed; // otherwise only by plans that were translated for a newer kernel
     } signs[] = {
-        {"BPF_STX uses reserved fields", "atomic operations that return a value (Linux 5.12)"},
-        {"in func_info doesn't match number of subprogs", "functions as arguments (Linux 5.13)"},
-        {"invalid func unknown#", "functions of Linux 5.15 and 5.17"},
+        {"BPF_STX uses reserved fields", "atomic operations that return a value (Linux 5.12)", true},
+        {"in func_info doesn't match number of subprogs", "functions as arguments (Linux 5.13)", true},
+        {"invalid func unknown#", "functions of Linux 5.15 and 5.17", true},
+        {"programs can be sleepable", "handlers of programs that may wait for memory (Linux 6.0)", true},
+        {"BPF_LDX uses reserved fields", "loads that extend the sign (Linux 6.6)", false},
+        {"unknown opcode e5", "jumps that limit loops (Linux 6.9)", false},
     };
     for (const auto& sign : signs)
         if (log.find(sign.said) != std::string::npos)
-            return sign.what;
+            return fmt::format(
+                "this kernel is too old for the handler: its BPF has no {}\n  {}", sign.what,
+                sign.always_needed ? "handlers in the kernel need Linux 6.0 or later; handlers of begin, end, timers "
+                                     "and control files run in sonde's own process on any kernel"
+                                   : "the plan was translated for a newer kernel: translate the script on this "
+                                     "machine, or for this kernel with -r");
     return "";
 }
 
@@ -106,10 +115,7 @@ std::string advice_for_calls(const std::string& reason) {
 
 std::string explain_verifier_log(const std::string& log) {
     if (std::string missing = missing_in_old_kernel(log); !missing.empty())
-        return fmt::format(
-            "this kernel is too old for the handler: its BPF has no {}\n  handlers in the kernel need Linux 5.17 or "
-            "later; handlers of begin, end, timers and control files run in sonde's own process on any kernel",
-            missing);
+        return missing;
     if (log.find("cannot use helper bpf_probe_read") != std::string::npos && lockdown() == "confidentiality")
         return "the kernel is locked down (confidentiality), so BPF programs cannot read memory, as handlers do";
     std::string place, text, error;

@@ -485,6 +485,11 @@ TEST(VerifierLog, NamesTheLineAndTheReason) {
         << text;
     text = explain_verifier_log("The address of function link_path_walk cannot be found\n");
     EXPECT_TRUE(text.starts_with("the kernel has no address of `link_path_walk`: its compiler has inlined")) << text;
+    text = explain_verifier_log("12: (e5) BUG_e5\nunknown opcode e5\n");
+    EXPECT_NE(text.find("no jumps that limit loops (Linux 6.9)"), std::string::npos) << text;
+    EXPECT_NE(text.find("translate the script on this machine, or for this kernel with -r"), std::string::npos) << text;
+    text = explain_verifier_log("Only fentry/fexit/fmod_ret and lsm programs can be sleepable\n");
+    EXPECT_NE(text.find("handlers in the kernel need Linux 6.0 or later"), std::string::npos) << text;
     EXPECT_NE(explain_verifier_log("").find("no reason given"), std::string::npos);
 }
 
