@@ -85,7 +85,7 @@ class Expression {
             Result<Part> out = variable();
             if (!out || out->kind != Part::Variable)
                 return out ? Result<Part>(Error(fmt::format("a variable must follow `{}`", c))) : out;
-            return c == '*' ? Part{Part::Variable, out->text + "[0]"} : Part{Part::Other, "&" + out->text};
+            return c == '*' ? Part{Part::Variable, out->text + "->*"} : Part{Part::Other, "&" + out->text};
         }
         for (const std::string_view one : operators)
             if (is_at(one) && !is_at("++") && !is_at("--")) {

@@ -66,7 +66,8 @@ size_t count_spaces_in_code(const std::vector<Piece>& pieces, size_t piece, cons
     if (right.is("%") && in.item == Item::Globals && structure.is_in_list())
         return 0;
     const bool is_pasted = right.is_word() && right.is_glued() && left.kind == TokenKind::Number; // `$1_name`
-    const bool is_pretty = (right.text == "$" || right.text == "$$") && (left.is("]") || left.is(")"));
+    const bool is_target = left.is("*") && piece >= 2 && pieces[piece - 2].is("->");              // `->*`
+    const bool is_pretty = (right.text == "$" || right.text == "$$") && (left.is("]") || left.is(")") || is_target);
     if (is_pasted || is_pretty)
         return 0;
     // Two blanks between statements in one line separate them better than one.

@@ -99,7 +99,9 @@ bool parse_components(Parser& p, std::vector<Component>& components, int& height
         if (token.is("->")) {
             p.take();
             const Token& member = p.peek();
-            bool named = member.kind == TokenKind::Identifier && member.text[0] != '$' && member.text[0] != '@';
+            const bool is_target = member.is("*"); // `->*`: the object to which the pointer leads
+            bool named =
+                is_target || (member.kind == TokenKind::Identifier && member.text[0] != '$' && member.text[0] != '@');
             if (!named && member.kind != TokenKind::Keyword) {
                 p.fail_expected("a member's name after `->`");
                 return false;

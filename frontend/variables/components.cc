@@ -1,7 +1,8 @@
 // Each component turns a place into another place. Nothing is loaded until a pointer or a reference must be followed,
 // so that `&$p->next->size` and assignments need no special case.
 //
-// References are followed before each component, because the source cannot distinguish `r.x` from `(*r).x`.
+// References are followed before each component, because the source cannot distinguish `r.x` from `(*r).x`. So are
+// pointers that the program's library has as types, such as a shared_ptr or Rc, if they lack the member.
 //
 // The index of an array is a script expression, evaluated at the time of the probe. The array's address may instead
 // come from the function's entry (in a return probe). The two must not be mixed: element() first saves the address at
@@ -11,8 +12,10 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "frontend/variables/elements.h"
 #include "frontend/variables/layout.h"
 #include "frontend/variables/reading.h"
+#include "frontend/variables/rust_types.h"
 
 namespace sonde {
 
@@ -68,7 +71,7 @@ void refuse_member(Binding& b, const Type* record, const ast::Component& compone
 }
 
 // `$p->m` follows a pointer first. Members of anonymous members and of bases have several steps.
-std::optional<Place> member(Binding& b, Place place, size_t index) {
+std::optional<Place> own_member(Binding& b, Place place, size_t index) {
     const ast::Component& component = b.expr.components[index];
     const Type* before = place.type;
     if (const Type* type = strip(place.type); type && type->kind == Type::Pointer) {
@@ -105,15 +108,106 @@ std::optional<Place> member(Binding& b, Place place, size_t index) {
     return std::nullopt;
 }
 
+// Follows library types that act as pointers while `is_wanted` is false for the place. An Rc<Box<T>> has two of them.
+// The result is the place itself if `is_wanted` is never true.
+template <typename Wanted> Place follow_owners(Binding& b, const Place& place, Wanted is_wanted) {
+    constexpr int most = 8;
+    Place at = place;
+    for (int i = 0; i < most; i++) {
+        if (is_wanted(at))
+            return at;
+        const Type* type = strip(at.type);
+        std::optional<Place> next = type && (type->kind == Type::Pointer || type->kind == Type::Reference)
+                                        ? pointed_to(b, at, b.expr.range)
+                                        : pointee_of(b, at);
+        if (!next)
+            break;
+        at = *std::move(next);
+    }
+    return place;
+}
+
+std::optional<Place> member(Binding& b, const Place& place, size_t index) {
+    const std::string& name = b.expr.components[index].name;
+    if (!is_record(place.type) && !is_rust_reference(strip(place.type)))
+        return own_member(b, place, index);
+    const Place owner = follow_owners(b, place, [&](const Place& at) {
+        const Type* type = strip(at.type);
+        return is_record(type) && (complete(type), !find_member_path(type, name).empty() ||
+                                                       find_member_enumerator(type, name).has_value());
+    });
+    return own_member(b, owner, index);
+}
+
+// `$p->*`: the object to which a pointer leads.
+std::optional<Place> target(Binding& b, const Place& place, size_t index) {
+    const ast::Component& component = b.expr.components[index];
+    const Type* type = strip(place.type);
+    if (type && type->kind == Type::Pointer && size_of(type->target) != 0)
+        return pointed_to(b, place, component.range);
+    if (std::optional<Place> object = pointee_of(b, place))
+        return object;
+    if (type && type->kind == Type::Array) { // as in C, where the name of an array is the address of its first element
+        Place first = place;
+        first.type = type->target;
+        return first;
+    }
+    b.fail(DiagId::TypeMismatch, component.range,
+           fmt::format("`{}` is `{}`, which is not a pointer to an object of known size", b.as_written(index),
+                       type_name(place.type)));
+    return std::nullopt;
+}
+
+// The elements of a type of the program's library, which a reference or a shared pointer may lead to. Of Rust, where
+// `v[1]` of a `&Vec` is its element 1; C adds to a pointer. nullopt: it has none.
+std::optional<Sequence> library_elements(Binding& b, const Place& place) {
+    const Type* type = strip(place.type);
+    if (!is_record(type) && !is_rust_reference(type))
+        return std::nullopt;
+    Sequence found;
+    follow_owners(b, place, [&](const Place& at) {
+        found = elements_of(b, at);
+        return bool(found);
+    });
+    return found ? std::optional(found) : std::nullopt;
+}
+
+// The array to which a reference of Rust leads. nullopt without a report if the place is something else.
+std::optional<Place> behind_rust_references(Binding& b, Place place, Range range) {
+    constexpr int most = 8;
+    const Type* type = strip(place.type);
+    for (int i = 0; i < most && is_rust_reference(type); i++) {
+        std::optional<Place> next = pointed_to(b, place, range);
+        if (!next)
+            return std::nullopt;
+        place = *std::move(next);
+        type = strip(place.type);
+        if (type && type->kind == Type::Array)
+            return place;
+    }
+    return std::nullopt;
+}
+
 // Arrays with a descriptor (Fortran, Pascal) compute the address of the first element, and perhaps the distance between
 // elements, from the descriptor. A pointer is an array without a size.
 std::optional<Place> element(Binding& b, Place place, size_t index) {
     const ast::Component& component = b.expr.components[index];
-    const Type* type = strip(place.type);
     auto refuse = [&](DiagId id, const std::string& message) {
         b.fail(id, component.range, message);
         return std::nullopt;
     };
+    const size_t errors = b.binder.diags.error_count();
+    if (const std::optional<Sequence> elements = library_elements(b, place)) {
+        hir::Expr* at = b.binder.lower(*component.index);
+        if (at && at->type == hir::ValueType::String)
+            return refuse(DiagId::TypeMismatch, "an index is a number, not a string");
+        return at ? element_at(b, *elements, at, b.as_written(index)) : std::nullopt;
+    }
+    if (b.binder.diags.error_count() > errors) // a part of the container is not available
+        return std::nullopt;
+    if (std::optional<Place> array = behind_rust_references(b, place, component.range))
+        place = *std::move(array);
+    const Type* type = strip(place.type);
     bool pointer = type && type->kind == Type::Pointer;
     if (!pointer && (!type || type->kind != Type::Array))
         return refuse(DiagId::TypeMismatch, fmt::format("`{}` is `{}`, neither an array nor a pointer",
@@ -182,8 +276,9 @@ std::optional<Place> walk_components(Binding& b, Place place, size_t end) {
         std::optional<Place> next = without_references(b, std::move(place), component.range);
         if (!next)
             return std::nullopt;
-        next =
-            component.kind == ast::Component::Member ? member(b, *std::move(next), i) : element(b, *std::move(next), i);
+        next = component.kind != ast::Component::Member ? element(b, *std::move(next), i)
+               : component.name == "*"                  ? target(b, *next, i)
+                                                        : member(b, *next, i);
         if (!next)
             return std::nullopt;
         place = *std::move(next);

@@ -18,47 +18,45 @@ namespace sonde {
 
 using hir::BinaryOp;
 
-bool add_sequence(Binding& b, Text& text, hir::Expr* first, hir::Expr* count, const Type* element, Level level) {
-    uint64_t size = size_of(element);
-    if (size == 0)
-        return false;
-    Walk walk;
-    walk.first = first;
-    walk.count = count;
-    walk.element = [&](const Cursor& cursor, Level inner) {
-        return text_of(b, object_at(b.get(cursor.at), element), inner);
-    };
-    walk.step = [&](const Cursor& cursor) {
-        cursor.body.body.push_back(
-            b.set(cursor.at, b.binary(BinaryOp::Add, b.get(cursor.at), b.number(static_cast<int64_t>(size)))));
-    };
-    return add_walk(b, text, walk, level);
+namespace {
+
+// An element of a ring. `other` is its place. A place outside of the ring means that the memory is not a ring.
+hir::Expr* ring_element(Binding& b, const Type* element, const Cursor& cursor, Level level) {
+    hir::Local *start = cursor.more[0], *capacity = cursor.more[1], *place = cursor.other;
+    hir::Expr* is_outside = b.binary(BinaryOp::Ge, b.get(place), b.get(capacity));
+    hir::Stmt* wrap = b.set(place, b.binary(BinaryOp::Sub, b.get(place), b.get(capacity)));
+    cursor.body.body.push_back(b.set(place, b.binary(BinaryOp::Add, b.get(start), b.get(cursor.index))));
+    cursor.body.body.push_back(b.make<hir::If>(b.expr.range, is_outside, wrap, nullptr));
+    hir::Expr* distance = b.binary(BinaryOp::Mul, b.get(place), b.number(static_cast<int64_t>(size_of(element))));
+    hir::Expr* shown = text_of(b, object_at(b.binary(BinaryOp::Add, b.get(cursor.at), distance), element), level);
+    hir::Expr* is_inside = b.make<hir::Logical>(b.expr.range, true, b.binary(BinaryOp::Ge, b.get(place), b.number(0)),
+                                                b.binary(BinaryOp::Lt, b.get(place), b.get(capacity)));
+    return b.ternary(is_inside, shown, b.string("?"));
 }
 
-// `other` is the place in the ring. A place outside of the ring means that the memory is not a ring.
-bool add_ring(Binding& b, Text& text, const Ring& ring, Level level) {
-    const auto size = static_cast<int64_t>(size_of(ring.element));
-    if (!ring.first || !ring.count || !ring.position || !ring.capacity || size == 0)
+} // namespace
+
+bool add_sequence(Binding& b, Text& text, const Sequence& sequence, Level level) {
+    if (!sequence || !sequence.count)
         return false;
     Walk walk;
-    walk.first = ring.first;
-    walk.count = ring.count;
-    walk.more = {ring.position, ring.capacity};
+    walk.first = sequence.first;
+    walk.count = sequence.count;
+    if (sequence.position) {
+        walk.more = {sequence.position, sequence.capacity};
+        walk.element = [&](const Cursor& cursor, Level inner) {
+            return ring_element(b, sequence.element, cursor, inner);
+        };
+        walk.step = [](const Cursor&) {};
+        return add_walk(b, text, walk, level);
+    }
     walk.element = [&](const Cursor& cursor, Level inner) {
-        hir::Local *start = cursor.more[0], *capacity = cursor.more[1], *place = cursor.other;
-        hir::Expr* is_outside = b.binary(BinaryOp::Ge, b.get(place), b.get(capacity));
-        hir::Stmt* wrap = b.set(place, b.binary(BinaryOp::Sub, b.get(place), b.get(capacity)));
-        cursor.body.body.push_back(b.set(place, b.binary(BinaryOp::Add, b.get(start), b.get(cursor.index))));
-        cursor.body.body.push_back(b.make<hir::If>(b.expr.range, is_outside, wrap, nullptr));
-        hir::Expr* distance = b.binary(BinaryOp::Mul, b.get(place), b.number(size));
-        hir::Expr* shown =
-            text_of(b, object_at(b.binary(BinaryOp::Add, b.get(cursor.at), distance), ring.element), inner);
-        hir::Expr* is_inside =
-            b.make<hir::Logical>(b.expr.range, true, b.binary(BinaryOp::Ge, b.get(place), b.number(0)),
-                                 b.binary(BinaryOp::Lt, b.get(place), b.get(capacity)));
-        return b.ternary(is_inside, shown, b.string("?"));
+        return text_of(b, object_at(b.get(cursor.at), sequence.element), inner);
     };
-    walk.step = [](const Cursor&) {};
+    walk.step = [&](const Cursor& cursor) {
+        const auto size = static_cast<int64_t>(size_of(sequence.element));
+        cursor.body.body.push_back(b.set(cursor.at, b.binary(BinaryOp::Add, b.get(cursor.at), b.number(size))));
+    };
     return add_walk(b, text, walk, level);
 }
 

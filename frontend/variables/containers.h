@@ -4,18 +4,13 @@
 
 #include <cstdint>
 
+#include "frontend/variables/elements.h"
 #include "frontend/variables/pretty.h"
 
 namespace sonde {
 
-// `[a, b]`: elements that are contiguous in memory.
-bool add_sequence(Binding& b, Text& text, hir::Expr* first, hir::Expr* count, const Type* element, Level level);
-// `[a, b]`: `count` elements in a ring of `capacity` places, from the place `position` on.
-struct Ring {
-    hir::Expr *first = nullptr, *count = nullptr, *position = nullptr, *capacity = nullptr;
-    const Type* element = nullptr;
-};
-bool add_ring(Binding& b, Text& text, const Ring& ring, Level level);
+// `[a, b]`
+bool add_sequence(Binding& b, Text& text, const Sequence& sequence, Level level);
 // `(value)` if the condition is true, otherwise `()`.
 bool add_optional(Binding& b, Text& text, hir::Expr* condition, const Place& value, Level level);
 // `(a, b)`: members `first` and `second` of a record.

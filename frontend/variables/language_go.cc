@@ -56,7 +56,7 @@ bool add_channel(Binding& b, Text& text, const Place& channel, Level level) {
     if (size_of(element) == 0) // a chan struct{}
         return true;
     text.literal(" ");
-    return add_ring(b, text, {buffer, count, position, capacity, element}, level);
+    return add_sequence(b, text, {buffer, count, element, position, capacity}, level);
 }
 
 // A variable of a map's or channel's type is a pointer.
@@ -102,10 +102,8 @@ bool add_go(Binding& b, Text& text, const Place& place, Level level) {
         bool is_string = element && element->go_kind == Type::GoString;
         if (!element || size_of(element) == 0)
             return false;
-        if (!is_string && element->kind != Type::Integer) {
-            hir::Expr *first = member("array"), *count = member("len");
-            return first && count && add_sequence(b, text, first, count, element, level);
-        }
+        if (!is_string && element->kind != Type::Integer)
+            return add_sequence(b, text, elements_of(b, place), level);
         add_call("__go_slice", {member("array"), member("len"), b.number(static_cast<int64_t>(element->size)),
                                 b.number(is_string ? 2 : element->is_signed)});
     } else if (type->name == "runtime.iface") {

@@ -87,34 +87,18 @@ bool add_unordered(Binding& b, Text& text, const Place& place, bool is_map, Leve
 }
 
 bool add_pointer(Binding& b, Text& text, const Place& place, Level level) {
-    std::optional<Place> pointer = field(b, place, "__ptr_"); // shared_ptr
-    if (pointer && is_record(pointer->type))
-        pointer = field(b, place, "__ptr_.__value_");
-    const Type* type = pointer ? strip(pointer->type) : nullptr;
-    const Type* target = type && type->kind == Type::Pointer ? type->target : nullptr;
-    hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
-    if (!address || size_of(target) == 0 || strip(template_argument(place.type, 0))->kind == Type::Array)
-        return false;
-    return add_optional(b, text, address, object_at(address, target), level.behind_pointer());
+    const std::optional<Place> target = pointee_of(b, place);
+    return target && add_optional(b, text, target->address, *target, level.behind_pointer());
 }
-
-bool is_libcxx(const Type& record) { return record.scope.starts_with("std::__1::"); }
 
 bool add_libcxx(Binding& b, Text& text, const Place& place, Level level) {
     std::string_view name = template_name(place.type);
     if (name == "pair")
         return add_pair(b, text, place, level);
-    const Type* element = template_argument(place.type, 0);
     if (name == "basic_string" || name == "basic_string_view")
         return add_string(b, text, place);
-    if (name == "vector") {
-        hir::Expr *begin = field_value(b, place, "__begin_"), *end = field_value(b, place, "__end_");
-        auto size = static_cast<int64_t>(size_of(element));
-        return begin && end && size != 0 &&
-               add_sequence(b, text, begin,
-                            b.binary(BinaryOp::Div, b.binary(BinaryOp::Sub, end, begin), b.number(size)), element,
-                            level);
-    }
+    if (name == "vector")
+        return add_sequence(b, text, elements_of(b, place), level);
     if (name == "optional") {
         hir::Expr* engaged = field_value(b, place, "__engaged_");
         std::optional<Place> value = field(b, place, "__val_");
@@ -133,6 +117,6 @@ bool add_libcxx(Binding& b, Text& text, const Place& place, Level level) {
 
 } // namespace
 
-const Language libcxx_language = {.owns = is_libcxx, .add = add_libcxx};
+const Language libcxx_language = {.owns = [](const Type& record) { return libcxx.owns(record); }, .add = add_libcxx};
 
 } // namespace sonde

@@ -14,6 +14,7 @@
 #include "frontend/variables/containers.h"
 #include "frontend/variables/language.h"
 #include "frontend/variables/layout.h"
+#include "frontend/variables/libstdcxx.h"
 #include "frontend/variables/loops.h"
 #include "frontend/variables/reading.h"
 
@@ -23,39 +24,16 @@ using hir::BinaryOp;
 
 namespace {
 
-// The class that a pointer points to; null if it is not a pointer.
-const Type* target_of(const std::optional<Place>& pointer) {
-    const Type* type = pointer ? strip(pointer->type) : nullptr;
-    return type && type->kind == Type::Pointer ? type->target : nullptr;
-}
-
-constexpr size_t most_tuple_elements = 32;
-
-// The offset of the value in a node that begins with a `base`.
-int64_t value_offset(const Type* base, const Type* value) {
-    uint64_t alignment = alignment_of(value);
-    return static_cast<int64_t>((size_of(base) + alignment - 1) / alignment * alignment);
-}
-
 bool add_string(Binding& b, Text& text, const Place& place, Level) {
-    const Type* character = template_argument(place.type, 0);
-    if (size_of(character) != 1)
+    if (size_of(template_argument(place.type, 0)) != 1)
         return false;
-    if (hir::Expr* data = field_value(b, place, "_M_dataplus._M_p")) {
-        hir::Expr* length = field_value(b, place, "_M_string_length");
-        // The older string (_GLIBCXX_USE_CXX11_ABI=0) has length, capacity and reference count before its characters.
-        constexpr int64_t length_before = -24;
-        if (!length)
-            length = b.make<hir::Load>(b.expr.range, b.binary(BinaryOp::Add, data, b.number(length_before)), 8u, false);
-        return add_bytes(b, text, data, length);
-    }
-    return add_bytes(b, text, field_value(b, place, "_M_str"), field_value(b, place, "_M_len"));
+    const Sequence characters = elements_of(b, place);
+    return add_bytes(b, text, characters.first, characters.count);
 }
 
 bool add_vector(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> first = field(b, place, "_M_impl._M_start");
-    const Type* element = template_argument(place.type, 0);
-    if (!first || !element)
+    if (!first || !template_argument(place.type, 0))
         return false;
     if (is_record(first->type)) { // elements are bool, with one bit each
         hir::Expr* begin = field_value(b, place, "_M_impl._M_start._M_p");
@@ -77,19 +55,11 @@ bool add_vector(Binding& b, Text& text, const Place& place, Level level) {
         walk.step = [](const Cursor&) {};
         return add_walk(b, text, walk, level);
     }
-    hir::Expr* begin = field_value(b, place, "_M_impl._M_start");
-    hir::Expr* end = field_value(b, place, "_M_impl._M_finish");
-    uint64_t size = size_of(element);
-    if (!begin || !end || size == 0)
-        return false;
-    hir::Expr* count =
-        b.binary(BinaryOp::Div, b.binary(BinaryOp::Sub, end, begin), b.number(static_cast<int64_t>(size)));
-    return add_sequence(b, text, begin, count, element, level);
+    return add_sequence(b, text, elements_of(b, place), level);
 }
 
 bool add_span(Binding& b, Text& text, const Place& place, Level level) {
-    return add_sequence(b, text, field_value(b, place, "_M_ptr"), field_value(b, place, "_M_extent._M_extent_value"),
-                        template_argument(place.type, 0), level);
+    return add_sequence(b, text, elements_of(b, place), level);
 }
 
 // A deque consists of blocks of elements, and an array of pointers to the blocks. Its two iterators point to the first
@@ -202,33 +172,6 @@ bool add_std_optional(Binding& b, Text& text, const Place& place, Level level) {
     return engaged && value && add_optional(b, text, engaged, *value, level);
 }
 
-// The elements of a tuple are nested base classes: `_Head_base<0, ...>` and the rest, `_Tuple_impl<1, ...>`. Compilers
-// can omit the template arguments in the names of types (-gsimple-template-names). Returns nullopt if the layout is
-// another one: an element that is not found must not be missing in the text.
-std::optional<std::vector<Place>> tuple_elements(Binding& b, const Place& place) {
-    std::vector<Place> elements;
-    std::optional<Place> rest = place;
-    for (size_t level = 0; rest && elements.size() <= most_tuple_elements; level++) {
-        const Type* type = strip(rest->type);
-        complete(type);
-        std::optional<Place> next, head;
-        for (const TypeMember& member : type->members) {
-            Place part = inside(b, *rest, member);
-            const std::string_view name = member.is_base ? template_name(member.type) : "";
-            if (name == "_Tuple_impl")
-                next = part;
-            else if (name == "_Head_base")
-                head = field(b, part, "_M_head_impl");
-        }
-        if (!type->members.empty() && !(level == 0 ? next : head))
-            return std::nullopt;
-        if (head)
-            elements.push_back(*head);
-        rest = next;
-    }
-    return elements;
-}
-
 bool add_tuple(Binding& b, Text& text, const Place& place, Level level) {
     const std::optional<std::vector<Place>> elements = tuple_elements(b, place);
     if (!elements)
@@ -254,19 +197,14 @@ bool add_fixed_array(Binding& b, Text& text, const Place& place, Level level) {
     return true;
 }
 
-// A unique_ptr keeps its pointer in a tuple with the deleter. A pointer to an array has no count of elements, so only
-// the address is printed.
+// A pointer to an array has no count of elements, so only the address is printed.
 bool add_pointer(Binding& b, Text& text, const Place& place, Level level) {
-    std::optional<Place> pointer = field(b, place, "_M_ptr"); // shared_ptr
-    if (!pointer)
-        if (std::optional<Place> tuple = field(b, place, "_M_t._M_t"))
-            if (std::optional<std::vector<Place>> elements = tuple_elements(b, *tuple); elements && !elements->empty())
-                pointer = (*elements)[0];
+    std::optional<Place> pointer = owned_pointer(b, place);
     const Type* target = target_of(pointer);
     hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
     if (!address)
         return false;
-    if (size_of(target) == 0 || strip(template_argument(place.type, 0))->kind == Type::Array) {
+    if (size_of(target) == 0 || is_pointer_to_array(place)) {
         text.add_integer(address, 'x', '#');
         return true;
     }
@@ -290,10 +228,6 @@ bool add_variant(Binding& b, Text& text, const Place& place, Level level) {
     text.add(value);
     return true;
 }
-
-// Namespaces such as `std::__cxx11::` belong to versions of the binary interface. The namespace of libc++,
-// `std::__1::`, matches as well, so libc++ must come earlier in the list of languages.
-bool is_libstdcxx(const Type& record) { return record.scope == "std::" || record.scope.starts_with("std::__"); }
 
 bool add_libstdcxx(Binding& b, Text& text, const Place& place, Level level) {
     struct Reader {

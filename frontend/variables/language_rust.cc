@@ -23,6 +23,7 @@
 #include "frontend/variables/loops.h"
 #include "frontend/variables/reading.h"
 #include "frontend/variables/rust_containers.h"
+#include "frontend/variables/rust_types.h"
 
 namespace sonde {
 
@@ -33,42 +34,12 @@ namespace {
 // Whether the record is a tuple: its members are __0, __1 and so on.
 bool is_numbered(const Type* record) { return !record->members.empty() && record->members[0].name == "__0"; }
 
-// A slice or `str`: a pointer and a number of elements.
 bool add_slice(Binding& b, Text& text, const Place& place, Level level) {
-    std::optional<Place> data = field(b, place, "data_ptr");
-    hir::Expr* count = field_value(b, place, "length");
-    if (!data || !count || strip(data->type)->kind != Type::Pointer)
-        return false;
-    hir::Expr* first = load(b, *data, b.expr.range);
+    const Sequence elements = elements_of(b, place);
     const std::string& name = strip(place.type)->name;
-    if (name.ends_with("str") || name.find("<str") != std::string::npos)
-        return add_bytes(b, text, first, count);
-    return first && add_sequence(b, text, first, count, strip(data->type)->target, level);
-}
-
-bool add_vector(Binding& b, Text& text, const Place& place, bool is_text, Level level) {
-    std::optional<Place> buffer = field(b, place, "buf");
-    std::optional<Place> data = buffer ? first_pointer(b, *buffer) : std::nullopt;
-    hir::Expr* first = data ? load(b, *data, b.expr.range) : nullptr;
-    hir::Expr* count = field_value(b, place, "len");
-    const std::vector<const Type*>& arguments = strip(place.type)->arguments;
-    if (!first || !count || arguments.empty())
-        return false;
-    return is_text ? add_bytes(b, text, first, count) : add_sequence(b, text, first, count, arguments[0], level);
-}
-
-// The pointer inside of a value, if it has a length or a table of methods with it.
-std::optional<Place> wide_pointer(Binding& b, const Place& place, int depth = 0) {
-    const Type* type = strip(place.type);
-    if (!is_record(type) || depth > 8)
-        return std::nullopt;
-    complete(type);
-    if (find_member(type, "vtable") || find_member(type, "data_ptr"))
-        return place;
-    for (const TypeMember& member : type->members)
-        if (std::optional<Place> found = wide_pointer(b, inside(b, place, member), depth + 1))
-            return found;
-    return std::nullopt;
+    if (elements && (name.ends_with("str") || name.find("<str") != std::string::npos))
+        return add_bytes(b, text, elements.first, elements.count);
+    return add_sequence(b, text, elements, level);
 }
 
 // An `Rc<str>`, `Rc<[T]>` or `Rc<dyn T>`: the pointer leads to the counters.
@@ -88,21 +59,13 @@ bool add_shared_wide(Binding& b, Text& text, const Place& wide, Level level) {
     hir::Expr* first = b.plus(counted, static_cast<int64_t>(value->byte_offset));
     if (target->name.ends_with("<str>"))
         return add_bytes(b, text, first, count);
-    return add_sequence(b, text, first, count, value->type, level);
+    return add_sequence(b, text, {first, count, value->type}, level);
 }
 
-// A reference-counted value is stored after its counters.
 bool add_shared(Binding& b, Text& text, const Place& place, Level level) {
-    if (std::optional<Place> wide = wide_pointer(b, place))
+    if (std::optional<Place> wide = wide_rust_pointer(b, place))
         return add_shared_wide(b, text, *wide, level);
-    std::optional<Place> pointer = first_pointer(b, place);
-    hir::Expr* address = pointer ? load(b, *pointer, b.expr.range) : nullptr;
-    if (!address)
-        return false;
-    Place counted = object_at(address, strip(pointer->type)->target);
-    std::optional<Place> value = field(b, counted, "value");
-    if (!value)
-        value = field(b, counted, "data");
+    std::optional<Place> value = rust_shared_value(b, place);
     if (!value)
         return false;
     add_pretty(b, text, *value, level.behind_pointer());
@@ -243,8 +206,7 @@ bool add_rust_scalar(Binding& b, Text& text, const Type& type, hir::Expr* value,
         return true;
     }
     // The name first: size_of() searches the whole program for the definition of a declared type.
-    if (type.kind != Type::Pointer ||
-        !(type.name.starts_with("&") || type.name.starts_with("alloc::boxed::Box<")) || size_of(type.target) == 0)
+    if (!is_rust_reference(&type) || size_of(type.target) == 0)
         return false;
     add_pretty(b, text, object_at(value, type.target), level.behind_pointer());
     return true;
@@ -293,18 +255,19 @@ bool is_rust(const Type&) { return true; }
 
 bool add_rust(Binding& b, Text& text, const Place& place, Level level) {
     const Type* type = strip(place.type);
-    const std::string name = type->scope + std::string(template_name(type));
+    const std::string name = rust_name(type);
     if (!type->variants.empty())
         return add_enum(b, text, place, level);
-    if (find_member(type, "data_ptr"))
+    if (is_rust_slice(type))
         return add_slice(b, text, place, level);
     if (name == "alloc::string::String") {
-        std::optional<Place> bytes = field(b, place, "vec");
-        return bytes && add_vector(b, text, *bytes, true, level);
+        std::optional<Place> vector = field(b, place, "vec");
+        const Sequence bytes = vector ? elements_of(b, *vector) : Sequence();
+        return bytes && bytes.count && add_bytes(b, text, bytes.first, bytes.count);
     }
     if (name == "alloc::vec::Vec")
-        return add_vector(b, text, place, false, level);
-    if (name == "alloc::rc::Rc" || name == "alloc::sync::Arc")
+        return add_sequence(b, text, elements_of(b, place), level);
+    if (is_rust_shared(name))
         return add_shared(b, text, place, level);
     if (name == "alloc::rc::Weak" || name == "alloc::sync::Weak") { // as by {:?}: most lead back to an owner
         text.literal("(Weak)");
@@ -315,7 +278,7 @@ bool add_rust(Binding& b, Text& text, const Place& place, Level level) {
     if (name == "alloc::collections::btree::map::BTreeMap" || name == "alloc::collections::btree::set::BTreeSet")
         return add_rust_tree(b, text, place, name.ends_with("Map"), level);
     if (name == "alloc::collections::vec_deque::VecDeque")
-        return add_rust_deque(b, text, place, level);
+        return add_sequence(b, text, elements_of(b, place), level);
     if (name == "alloc::collections::linked_list::LinkedList")
         return add_rust_list(b, text, place, level);
     if (add_wrapped(b, text, place, name, level))

@@ -16,6 +16,7 @@
 #include "frontend/variables/layout.h"
 #include "frontend/variables/loops.h"
 #include "frontend/variables/reading.h"
+#include "frontend/variables/rust_types.h"
 
 namespace sonde {
 
@@ -39,38 +40,6 @@ hir::Expr* optional_pointer(Binding& b, const Place& option) {
 }
 
 } // namespace
-
-std::optional<Place> first_pointer(Binding& b, const Place& place, int depth) {
-    const Type* type = strip(place.type);
-    if (type && type->kind == Type::Pointer)
-        return place;
-    if (!is_record(type) || depth > 8)
-        return std::nullopt;
-    complete(type);
-    for (const TypeMember& member : type->members)
-        if (std::optional<Place> found = first_pointer(b, inside(b, place, member), depth + 1))
-            return found;
-    return std::nullopt;
-}
-
-bool add_rust_deque(Binding& b, Text& text, const Place& place, Level level) {
-    std::optional<Place> buffer = field(b, place, "buf");
-    std::optional<Place> data = buffer ? first_pointer(b, *buffer) : std::nullopt;
-    hir::Expr *head = field_value(b, place, "head"), *tail = field_value(b, place, "tail"),
-              *count = field_value(b, place, "len"), *capacity = nullptr;
-    for (const char* path : {"inner.cap.__0", "inner.cap", "cap.__0", "cap"})
-        if (buffer && !capacity)
-            capacity = field_value(b, *buffer, path);
-    const Type* element = template_argument(place.type, 0);
-    if (!data || !head || !capacity || !element)
-        return false;
-    if (tail) {
-        hir::Expr* mask = b.binary(BinaryOp::Sub, capacity, b.number(1));
-        count = b.binary(BinaryOp::And, b.binary(BinaryOp::Sub, head, tail), mask);
-        head = tail;
-    }
-    return add_ring(b, text, {load(b, *data, b.expr.range), count, head, capacity, element}, level);
-}
 
 bool add_rust_list(Binding& b, Text& text, const Place& place, Level level) {
     std::optional<Place> head = field(b, place, "head");

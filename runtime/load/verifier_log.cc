@@ -67,9 +67,9 @@ std::string missing_in_old_kernel(const std::string& log) {
     };
     for (const auto& sign : signs)
         if (log.find(sign.said) != std::string::npos)
-            return fmt::format(
-                "this kernel is too old for the handler: its BPF has no {}\n  {}", sign.what,
-                sign.always_needed ? "handlers in the kernel need Linux 6.0 or later; handlers of begin, end, timers "
+            return fmt::format("this kernel is too old for the handler: its BPF has no {}\n  {}", sign.what,
+                               sign.always_needed
+                                   ? "handlers in the kernel need Linux 6.0 or later; handlers of begin, end, timers "
                                      "and control files run in sonde's own process on any kernel"
                                    : "the plan was translated for a newer kernel: translate the script on this "
                                      "machine, or for this kernel with -r");

@@ -19,6 +19,7 @@ foreach(level O0 O2)
   add_run_trigger(threads-${level} threads.c -${level})
   target_link_libraries(trigger_threads-${level} PRIVATE pthread)
   add_run_trigger(cxx_values-${level} cxx_values.cc -${level})
+  add_run_trigger(cxx_elements-${level} cxx_elements.cc -${level})
   add_run_trigger(calls-${level} calls.c -${level})
   add_run_trigger(marks-${level} marks.c -${level})
   add_run_trigger(places-${level} places.c -${level})
@@ -135,11 +136,15 @@ endforeach()
 
 # The other standard library of C++ that Debian has.
 find_program(TRIGGER_LIBCXX_COMPILER NAMES clang++-19 clang++ REQUIRED)
-add_custom_command(OUTPUT ${trigger_output}/libcxx_values
-  COMMAND ${TRIGGER_LIBCXX_COMPILER} -g -O1 -std=c++20 -stdlib=libc++ -o ${trigger_output}/libcxx_values
-          ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc
-  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/libcxx_values.cc VERBATIM)
-add_custom_target(trigger_libcxx_values ALL DEPENDS ${trigger_output}/libcxx_values)
+function(add_libcxx_trigger name source)
+  add_custom_command(OUTPUT ${trigger_output}/${name}
+    COMMAND ${TRIGGER_LIBCXX_COMPILER} -g -std=c++20 -stdlib=libc++ ${ARGN} -o ${trigger_output}/${name}
+            ${CMAKE_CURRENT_LIST_DIR}/${source}
+    DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${source} VERBATIM)
+  add_custom_target(trigger_${name} ALL DEPENDS ${trigger_output}/${name})
+endfunction()
+add_libcxx_trigger(libcxx_values libcxx_values.cc -O1)
+add_libcxx_trigger(libcxx_elements cxx_elements.cc -O0)
 
 # Arguments and results as both compilers pass them.
 add_run_trigger(passed_values-gcc passed_values.cc -O0 -std=gnu++20 -w)
@@ -169,6 +174,7 @@ add_run_trigger(throws-gcc throws.cc -O0)
 add_clang_trigger(throws-clang throws.cc)
 add_run_trigger(packs-gcc packs.cc -O0 -std=c++17)
 add_clang_trigger(packs-clang packs.cc -std=c++17)
+add_clang_trigger(cxx_elements-clang cxx_elements.cc -O0 -std=c++20)
 # Where optimised code has what is on the stack.
 add_clang_trigger(stack_arguments-clang stack_arguments.cc -O2)
 add_run_trigger(stack_arguments-gcc stack_arguments.cc -O2)

@@ -1,5 +1,5 @@
 // Rust's types as values, and functions under all the kinds of names that Rust has.
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -103,6 +103,11 @@ fn checked(x: u32) -> Result<u32, String> {
     if black_box(x) > 1 { Ok(x * 2) } else { Err(format!("only {}", x)) }
 }
 
+#[inline(never)]
+fn rings(ring: &VecDeque<i32>, counted: &Rc<Vec<u8>>, boxed: &Box<[u16]>, item: &Rc<Box<shop::Item>>) {
+    black_box((ring, counted, boxed, item));
+}
+
 fn main() {
     let item = shop::Item { id: 7, name: "lamp".to_string(), tags: vec!["new".to_string(), "red".to_string()] };
     black_box(item.total(6));
@@ -134,4 +139,9 @@ fn main() {
     black_box(named(5));
     let _ = black_box(checked(4));
     let _ = black_box(checked(1));
+    let rings = black_box::<fn(&VecDeque<i32>, &Rc<Vec<u8>>, &Box<[u16]>, &Rc<Box<shop::Item>>)>(rings);
+    let mut ring: VecDeque<i32> = (0..6).collect();
+    ring.rotate_left(4);
+    let item = shop::Item { id: 8, name: "table".to_string(), tags: vec!["old".to_string()] };
+    rings(&ring, &Rc::new(vec![31, 32]), &vec![41, 42].into_boxed_slice(), &Rc::new(Box::new(item)));
 }

@@ -103,6 +103,7 @@ TEST(Formatter, ProbePoints) {
 TEST(Formatter, Expressions) {
     EXPECT_EQ(format_statements("a=b+c*- d . e"), "    a = b + c * -d . e");
     EXPECT_EQ(format_statements("a=! b&&~ c||& $x -> y [ 0 ] $"), "    a = !b && ~c || &$x->y[0]$");
+    EXPECT_EQ(format_statements("a=$p -> * $+$q->* *b"), "    a = $p->*$ + $q->* * b");
     // The blank keeps these apart.
     EXPECT_EQ(format_statements("a = b - - c + + + d - -- e"), "    a = b - -c + + +d - --e");
     EXPECT_EQ(format_statements("a = b % ( c )"), "    a = b % (c)");

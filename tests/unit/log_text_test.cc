@@ -21,7 +21,7 @@ TEST(LogText, Formats) {
     EXPECT_EQ(format(R"(100% {{n}} "x" \t\)"), R"("100%% {n} \"x\" \t\\\n")");
     EXPECT_EQ(format("{a + b[2]} {&x} {*p} {*p->next} {items[i].price}"),
               R"("%{a + b[2]}d %{&x}d %{*p}v %{*p->next}v %{items[i].price}v\n", )"
-              R"($a + $b[2], &$x, $p[0]$, $p->next[0]$, $items[$i]->price$)");
+              R"($a + $b[2], &$x, $p->*$, $p->next->*$, $items[$i]->price$)");
     EXPECT_EQ(format("{this->n} {ns::count} {pair.0} {return} { x }"),
               R"("%{this->n}v %{ns::count}v %{pair.0}v %{return}v %{x}v\n", )"
               R"($this->n$, @var("ns::count")$, $pair->__0$, $return$, $x$)");
