@@ -87,6 +87,9 @@ class Snippet {
 // message.
 std::string render_place(const Sources& sources, Range range, size_t digits, const Palette& colors,
                          const char* mark_color) {
+    if (const Sources::Word* word = sources.word_at(range))
+        return fmt::format("{0:{1}}{2}-->{3} {4}\n{2}{0:{1}} |{3}\n{2}{0:{1}} |{3} {5}\n", "", digits, colors.gutter,
+                           colors.reset, word->name, terminal_text(word->text));
     LineColumn at = sources.line_column(range.file, range.begin);
     std::string out =
         fmt::format("{:{}}{}-->{} {}\n", "", digits, colors.gutter, colors.reset, terminal_text(sources.place(range)));

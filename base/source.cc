@@ -78,4 +78,17 @@ std::string Sources::place(Range range) const {
     return fmt::format("{}:{}:{}", name(range.file), at.line, at.column);
 }
 
+void Sources::add_word(FileId id, size_t number, Word word) {
+    CHECK(id >= 1 && id <= files_.size());
+    files_[id - 1]->words.emplace(fmt::format("${}", number), std::move(word));
+}
+
+const Sources::Word* Sources::word_at(Range range) const {
+    if (!range.valid() || range.file == 0)
+        return nullptr;
+    const auto& words = file(range.file).words;
+    const auto found = words.find(text(range));
+    return found == words.end() ? nullptr : &found->second;
+}
+
 } // namespace sonde

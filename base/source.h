@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,12 +54,22 @@ class Sources {
     // For example "file.stp:3:7", for the range's beginning.
     std::string place(Range range) const;
 
+    // A word of the command line of a tool, such as FORMAT, which stands for `$number` in the script of the tool. The
+    // user knows the word and not the script, so messages show it instead of the script's line.
+    struct Word {
+        std::string name, text;
+    };
+    void add_word(FileId file, size_t number, Word word);
+    // The word for which the range stands; null for all other ranges.
+    const Word* word_at(Range range) const;
+
   private:
     struct File {
         std::string name;
         std::string text;
         std::vector<uint32_t> line_starts;
         bool tapset = false;
+        std::map<std::string, Word, std::less<>> words; // by `$2`
     };
     const File& file(FileId id) const;
     std::vector<std::unique_ptr<File>> files_;

@@ -161,9 +161,11 @@ class Reader {
             }))
             out_.emplace_back("-w");
         // Allow handlers at the end to print long tables.
-        out_.insert(out_.end(), {"-D", "MAXACTION_INTERRUPTIBLE=1000000000", "--tool", name_, "--"});
+        out_.insert(out_.end(), {"-D", "MAXACTION_INTERRUPTIBLE=1000000000", "--tool", name_});
         if (Result<void> read = read_arguments(); !read)
             return std::move(read).error();
+        out_.emplace_back("--");
+        out_.insert(out_.end(), values_.begin(), values_.end());
         return std::move(out_);
     }
 
@@ -387,8 +389,10 @@ class Reader {
             Result<std::string> value = value_of(argument.type, word);
             if (!value)
                 return std::move(value).error().in(argument.placeholder);
-            if (argument.type != ToolValue::Process)
-                out_.push_back(*std::move(value));
+            if (argument.type == ToolValue::Process)
+                continue;
+            note_word(argument.type, argument.placeholder, word);
+            values_.push_back(*std::move(value));
         }
         return read_options_as_arguments();
     }
@@ -399,15 +403,23 @@ class Reader {
                 continue;
             const auto given = std::ranges::find(given_, &option, &decltype(given_)::value_type::first);
             if (option.type == ToolValue::Flag) {
-                out_.push_back(given == given_.end() ? "" : option.given);
+                values_.emplace_back(given == given_.end() ? "" : option.given);
                 continue;
             }
             Result<std::string> value = value_of(option.type, given == given_.end() ? option.initial : given->second);
             if (!value)
                 return std::move(value).error().in(fmt::format("--{} {}", option.name, option.placeholder));
-            out_.push_back(*std::move(value));
+            note_word(option.type, fmt::format("--{} {}", option.name, option.placeholder),
+                      given == given_.end() ? option.initial : given->second);
+            values_.push_back(*std::move(value));
         }
         return {};
+    }
+
+    // Tells messages what the user wrote where the script has the next value.
+    void note_word(ToolValue type, const std::string& name, const std::string& word) {
+        if (type == ToolValue::Format || type == ToolValue::Condition || type == ToolValue::Variables)
+            out_.insert(out_.end(), {"--tool-word", fmt::format("{}={}={}", values_.size() + 1, name, word)});
     }
 
     std::string name_;
@@ -420,6 +432,7 @@ class Reader {
     std::string other_machine_; // the option that names it: --sysroot, --arch
     std::vector<std::pair<const ToolOption*, std::string>> given_;
     std::vector<std::string> arguments_, out_;
+    std::vector<std::string> values_; // of the script's arguments
 };
 
 // Returns whether the words after the first one contain a script, or belong to a script file.

@@ -163,6 +163,14 @@ bool has_script_file(const Options& options) {
            !translate.positional.empty();
 }
 
+// Reads "2=FORMAT=left={left}", which `--tool-word` has.
+void add_word(Sources& sources, FileId file, const std::string& word) {
+    const size_t name = word.find('=') + 1, text = word.find('=', name) + 1;
+    if (name > 0 && text > 0)
+        sources.add_word(file, std::strtoul(word.c_str(), nullptr, 10),
+                         {word.substr(name, text - 1 - name), word.substr(text)});
+}
+
 // Adds the script (-e, FILE or -) and the -E extras, and sets the script's arguments.
 Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, const UserTexts& texts) {
     const std::optional<plan::Origin>& origin = options.driver.origin;
@@ -175,6 +183,8 @@ Result<std::vector<FileId>> add_scripts(Translation& t, const Options& options, 
         ids.push_back(
             t.sources.add(name, origin ? origin->scripts[0].text : std::string(find_tool(options.translate.tool))));
         t.texts.scripts.push_back({name, std::string(t.sources.text(ids[0]))});
+        for (const std::string& word : options.driver.words_of_tool)
+            add_word(t.sources, ids[0], word);
     } else if (has_script_file(options)) {
         const std::string& path = options.translate.positional[0];
         Result<std::string> text = origin ? Result<std::string>(origin->scripts[0].text) : *texts.script;
