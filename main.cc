@@ -63,6 +63,7 @@
 #include "frontend/sema/sema.h"
 #include "runtime/kernel/features.h"
 #include "runtime/plan/plan.h"
+#include "runtime/sinks/recording/event_reader.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -127,6 +128,15 @@ int translate(const Options& options, const Policies& policies) {
     }
     Translation t(options);
     t.sysroot = sysroot.get();
+    std::unique_ptr<EventReader> events; // `sonde replay FILE SCRIPT`
+    if (!options.driver.replay.empty()) {
+        const Progress reading("reading the recording");
+        Result<std::unique_ptr<EventReader>> opened = EventReader::open(options.driver.replay, options.driver.only);
+        if (!opened)
+            return fail(opened.error());
+        events = *std::move(opened);
+        t.env.recording = &events->points();
+    }
     if (Result<void> parsed = parse(t, options, *std::move(texts)); !parsed)
         return fail(parsed.error());
     if (is_listing(options))
@@ -220,6 +230,7 @@ int translate(const Options& options, const Policies& policies) {
     // Pass 5: the session.
     give_memory_back();
     PlanRun run;
+    run.events = events.get();
     run.rearrange = [&](uint32_t arrangement) {
         Translate other = translate;
         other.arrangement += arrangement;
@@ -260,7 +271,7 @@ int run(int argc, char** argv) {
         return fail(policies.error());
     if (!options.driver.from.empty())
         return print_foreign(options);
-    if (!options.driver.replay.empty())
+    if (!options.driver.replay.empty() && !asks_recording(options))
         return show_recording(options);
     if (Result<void> enough = check_memory(); !enough)
         return fail(enough.error());

@@ -12,8 +12,10 @@ constexpr Subcommand subcommands[] = {
     {"record", "-o FILE [TOOL] [OPTIONS]", "run a tool or a script, and keep what it shows in a file",
      "Runs a tool or a script, and keeps its events in FILE instead of printing them. `sonde replay FILE` shows them.\n"
      "  With --flight=30s, keeps only the last 30 seconds, in memory, until dump(\"why\"), SIGUSR1 or a failure."},
-    {"replay", "FILE [OPTIONS]", "show a recording with other formats and pictures",
-     "Shows a recording. OPTIONS are --format, -o, --live and pictures, such as --flame FILE.svg."},
+    {"replay", "FILE [OPTIONS] [SCRIPT]", "show a recording in other ways, or run a script over it",
+     "Shows a recording. OPTIONS are --format, -o, --live and pictures, such as --flame FILE.svg; --since, --until,\n"
+     "  --pid, --tid and --execname select events. With -e 'probe record(\"NAME\") { ... }' or the file of a script,\n"
+     "  runs the script over the events. -L 'record(\"*\")' lists the points with their values."},
     {"repl", "[OPTIONS] [-x PID | -c COMMAND | PROGRAM]", "talk to a session: add and remove probes while it runs",
      "Begins a session with a prompt, where you add and remove probes while the program runs.\n"
      "  `sonde repl --help` has more."},

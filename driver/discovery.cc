@@ -505,6 +505,8 @@ static int list_program(Translation& t, const std::string& text) {
 
 bool is_discovery(Translation& t, const Options& options) {
     const std::string& text = options.driver.list_point;
+    if (t.env.recording) // a list of its points
+        return false;
     if (text == "*" || text == "**" || text == "kernel.*" || text == "kernel.**")
         return true;
     if (options.driver.list_variables)

@@ -198,6 +198,15 @@ std::string losses(LossKinds& member, const Given& given) {
     return "";
 }
 
+std::string point_in_time(std::optional<PointInTime>& member, const Given& given) {
+    member = read_point_in_time(given.value());
+    return member
+               ? ""
+               : fmt::format("{}: `{}` is not a time: expected seconds since the recording's beginning (12.5), a time "
+                             "of day (12:30:05) or a date and time ('2026-11-30 12:30:05')",
+                             given.name, given.value());
+}
+
 std::string add_globals(Assignments& globals, const Given& given) {
     for (const std::string& one : given.values) {
         const size_t equals = one.find('=');

@@ -17,6 +17,7 @@
 #include "runtime/sinks/metrics/otlp_request.h"
 #include "runtime/sinks/metrics/request.h"
 #include "runtime/sinks/pictures/request.h"
+#include "runtime/sinks/recording/event_filter.h"
 #include "runtime/text/output.h"
 
 namespace sonde::readers {
@@ -99,6 +100,7 @@ std::string pass(int& member, const Given& given);
 std::string ring_size(uint64_t& bytes, const Given& given);
 std::string overload_limit(std::optional<double>& percent, const Given& given);
 std::string losses(LossKinds& member, const Given& given);
+std::string point_in_time(std::optional<PointInTime>& member, const Given& given);
 
 std::string add_globals(Assignments& globals, const Given& given);
 std::string set_namespaces(Assignments& globals, const Given& given);

@@ -16,6 +16,7 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -285,7 +286,7 @@ std::string check_machine(const Options& o) {
 std::string check_work(const Options& o) {
     const DriverOptions& driver = o.driver;
     const Translate& translate = o.translate;
-    if (!driver.replay.empty())
+    if (!driver.replay.empty()) // a script is optional
         return "";
     if (std::string wrong = check_machine(o); !wrong.empty())
         return wrong;
@@ -304,43 +305,72 @@ std::string check_work(const Options& o) {
     return has_work ? "" : "no script: give a FILE, - or -e SCRIPT (see sonde --help)";
 }
 
-// A replay has sinks, but no script and no session.
+// A replay has sinks, and a script may run over its events. It has no session of the running system.
 std::string check_recordings(const Options& o, const Words& words) {
-    constexpr std::string_view fit[] = {"--live",
-                                        "--replay",
-                                        "-o",
-                                        "-S",
-                                        "--format",
-                                        "--raw",
-                                        "--color",
-                                        "--flame",
-                                        "--folded",
-                                        "--flame-against",
-                                        "--timeline",
-                                        "--heatmap",
-                                        "--pprof",
-                                        "--report",
-                                        "-w",
-                                        "--output-buffer",
-                                        "--pprof-header",
-                                        "--tls-ca",
-                                        "--no-global-var-display"};
+    constexpr std::string_view fit[] = {"--live",         "--replay",  "--since",
+                                        "--until",        "--pid",     "--tid",
+                                        "--execname",     "-o",        "-S",
+                                        "--format",       "--raw",     "--color",
+                                        "--flame",        "--folded",  "--flame-against",
+                                        "--timeline",     "--heatmap", "--pprof",
+                                        "--report",       "-w",        "--output-buffer",
+                                        "--pprof-header", "--tls-ca",  "--no-global-var-display"};
+    // Options of a script over a recording.
+    constexpr std::string_view fit_script[] = {"-e",
+                                               "-E",
+                                               "-G",
+                                               "-I",
+                                               "-D",
+                                               "-W",
+                                               "-u",
+                                               "-l",
+                                               "-L",
+                                               "-p",
+                                               "-v",
+                                               "-t",
+                                               "--dump",
+                                               "--vp",
+                                               "--histogram",
+                                               "--label",
+                                               "--suppress-handler-errors",
+                                               "--compatible",
+                                               "--lossy-ok"};
+    const bool has_script = words.count("-e") > 0 || words.count("-l") > 0 || words.count("-L") > 0 ||
+                            words.count("-E") > 0 || !words.positional.empty();
     if (o.sinks.records_hits && o.sinks.record.empty())
         return "--record-hits needs --record FILE";
     if (o.sinks.flight.is_wanted && o.sinks.record.empty())
         return "--flight needs --record FILE: its recordings are FILE.1, FILE.2 and so on";
     if (words.count("--flight-files") > 0 && !o.sinks.flight.is_wanted)
         return "--flight-files needs --flight";
-    if (o.driver.replay.empty())
+    if (o.driver.replay.empty()) {
+        for (const char* name : {"--since", "--until", "--pid", "--tid", "--execname"})
+            if (words.count(name) > 0)
+                return fmt::format("{0} selects events of a recording: sonde replay FILE {0}=...{1}", name,
+                                   name == std::string_view("--pid") ? "; -x PID traces a process" : "");
         return "";
-    if (!words.positional.empty())
-        return fmt::format("`{}`: a replay takes one recording, and no script", words.positional[0]);
-    for (const OptionRow& row : option_table())
-        if (const std::string name = row.all_names()[0];
-            words.count(name) > 0 && std::ranges::find(fit, name) == std::end(fit))
-            return fmt::format("{} has no effect on a replay, which runs no session: it takes -o, --format and "
-                               "pictures such as --flame",
-                               name);
+    }
+    const auto has = [](std::span<const std::string_view> names, const std::string& name) {
+        return std::ranges::find(names, name) != names.end();
+    };
+    for (const OptionRow& row : option_table()) {
+        const std::string name = row.all_names()[0];
+        if (words.count(name) == 0 || has(fit, name) || (has_script && has(fit_script, name)))
+            continue;
+        if (has(fit_script, name))
+            return fmt::format("{} needs a script over the recording: sonde replay FILE -e SCRIPT", name);
+        return fmt::format("{} has no effect on a replay, which runs no session: it takes -o, --format, pictures such "
+                           "as --flame, and a script",
+                           name);
+    }
+    if (has_script && o.sinks.live_s)
+        return "--live shows a recording at the speed of its session, and a script reads it at once: leave out one of "
+               "them";
+    if (has_script && o.driver.last_pass == 4)
+        return "-p4 saves a script for the running system, and this one is for a recording";
+    if (const EventFilter& only = o.driver.only;
+        only.since && only.until && only.since->kind == only.until->kind && only.since->ns >= only.until->ns)
+        return "--since must be before --until";
     return "";
 }
 

@@ -19,6 +19,7 @@
 #include "runtime/sinks/metrics/otlp_request.h"
 #include "runtime/sinks/metrics/request.h"
 #include "runtime/sinks/pictures/request.h"
+#include "runtime/sinks/recording/event_filter.h"
 #include "runtime/sinks/recording/flight.h"
 
 namespace sonde {

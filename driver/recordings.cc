@@ -65,10 +65,15 @@ std::variant<std::vector<std::string>, int> expand_recording(const std::vector<s
     return rest;
 }
 
+bool asks_recording(const Options& options) {
+    const Translate& translate = options.translate;
+    return translate.has_script || !translate.extras.empty() || !translate.positional.empty() || options.driver.list;
+}
+
 int show_recording(const Options& options) {
     set_warnings_off(options.translate.warnings_off);
-    const ReplayOptions how{options.session.output, options.session.raw,
-                            options.sinks.live_s ? Pace::Live : Pace::Fast};
+    const ReplayOptions how{options.session.output, options.session.raw, options.sinks.live_s ? Pace::Live : Pace::Fast,
+                            options.driver.only};
     const Result<int> status = replay(options.driver.replay, how, sink_maker(options));
     if (!status)
         return say_error(status.error().message), exit_failure;

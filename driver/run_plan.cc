@@ -50,6 +50,7 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     hooks.saved_as = options.driver.saved_plan;
     hooks.make_sinks = sink_maker(options);
     hooks.unhit = run.unhit;
+    hooks.events = run.events;
     // A tool has alternative probe points of which only one is hit, and it runs with -w.
     hooks.several_ways = !options.translate.tool.empty() && options.translate.warnings_off;
     hooks.armed = [&] {

@@ -16,6 +16,7 @@ struct PlanRun {
     // Generates the same plan with another arrangement of its code, 1 or more (--arrangement). Empty for a saved plan.
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
     UnhitFacts unhit;
+    RecordedEvents* events = nullptr; // the script is for these events
 };
 
 // Runs the plan until the end of its session, or with -F until every probe is armed. Prints errors. Returns the exit

@@ -14,6 +14,7 @@
 
 #include "codegen/emit/target.h"
 #include "runtime/plan/host_api.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
@@ -24,7 +25,8 @@ class HostPrograms final : public HandlerPrograms {
     explicit HostPrograms(Emitter& emitter) : e_(emitter) {}
     bool tells_outcomes() const override { return false; }
     void use_session(const SessionSplit&) override {}
-    void begin(const hir::Handler&, const std::string& symbol, uint32_t probe, Needs, Environment& env) override {
+    void begin(const hir::Handler& handler, const std::string& symbol, uint32_t probe, Needs,
+               Environment& env) override {
         llvm::Type* p = e_.ptr();
         auto* type = llvm::FunctionType::get(e_.getVoidTy(), {p, p, p}, false);
         auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, e_.module());
@@ -33,7 +35,11 @@ class HostPrograms final : public HandlerPrograms {
         env.frame = function->getArg(1);
         env.data = function->getArg(2);
         const auto& points = e_.state().plan.probes[probe].points;
-        env.row = e_.getInt32(points.empty() ? 0 : points[0].row);
+        e_.SetCurrentDebugLocation(llvm::DebugLoc());                  // the last one belongs to another function
+        if (plan::traits(handler.kind).cause == plan::Cause::Recorded) // the points share the handler
+            env.row = e_.CreateTrunc(e_.routine("sonde_host_recorded_row", e_.i64(), {env.context}), e_.getInt32Ty());
+        else
+            env.row = e_.getInt32(points.empty() ? 0 : points[0].row);
     }
     void condition_held(Environment&) override {}
     llvm::Value* has_failed_before() override { return nullptr; }
@@ -229,18 +235,20 @@ class HostTask final : public Task {
     llvm::Value* number(Environment& env, hir::TaskNumber what) override {
         return e_.routine(std::string("sonde_host_") + hir::traits(what).name, e_.i64(), {env.context});
     }
-    void execname(Environment&, llvm::Value* slot) override {
-        e_.routine("sonde_host_execname", e_.getVoidTy(), {slot, e_.number(std::min(16u, e_.state().plan.max_string))});
+    void execname(Environment& env, llvm::Value* slot) override {
+        e_.routine("sonde_host_execname", e_.getVoidTy(),
+                   {env.context, slot, e_.number(std::min(16u, e_.state().plan.max_string))});
     }
     void group_text(Environment& env, llvm::Value* slot, plan::GroupKind kind) override {
         e_.routine("sonde_host_group_text", e_.getVoidTy(),
                    {env.context, slot, e_.number(e_.state().plan.max_string), e_.number(static_cast<int64_t>(kind))});
     }
     llvm::Value* clock(Environment& env, hir::Clock which) override {
-        llvm::Value* now = e_.routine(which == hir::Clock::Cycles     ? "sonde_host_cycles"
-                                      : which == hir::Clock::RealTime ? "sonde_host_realtime_ns"
-                                                                      : "sonde_host_monotonic_ns",
-                                      e_.i64(), {});
+        if (which == hir::Clock::Cycles)
+            return e_.routine("sonde_host_cycles", e_.i64(), {});
+        llvm::Value* now =
+            e_.routine(which == hir::Clock::RealTime ? "sonde_host_realtime_ns" : "sonde_host_monotonic_ns", e_.i64(),
+                       {env.context});
         if (which != hir::Clock::Steady)
             return now;
         return e_.CreateAdd(

@@ -170,6 +170,11 @@ Result<void> lower_handler(Lowerer& l, const hir::Handler& handler, uint32_t pro
     const bool at_exit = handler.at_return && !handler.after_call;
     if (e.in_kernel() && l.handler && (l.handler->kind != handler.kind || gathers != l.gathers || at_exit != l.at_exit))
         l.functions.clear();
+    const auto is_recorded = [](const hir::Handler& one) {
+        return plan::traits(one.kind).cause == plan::Cause::Recorded;
+    };
+    if (!e.in_kernel() && l.root && is_recorded(*l.root) != is_recorded(handler))
+        l.functions.clear();
     l.handler = l.root = &handler;
     l.gathers = gathers;
     l.at_exit = at_exit;

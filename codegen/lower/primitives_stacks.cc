@@ -132,6 +132,9 @@ llvm::Value* unwind_and_count(Lowerer& l, StackOf whose) {
     return stack;
 }
 
+// Whether the handler is for recorded events, which have a stack if the recording's script has printed it.
+bool is_recorded(const Lowerer& l) { return l.root && plan::traits(l.root->kind).cause == plan::Cause::Recorded; }
+
 // A format for a stack, with a literal plan::StackStyle.
 plan::Format stack_format(Lowerer& l, plan::Directive::Kind kind, const hir::Expr& style) {
     plan::Directive directive;
@@ -150,6 +153,19 @@ void print_no_stack(Lowerer& l, const hir::Expr& style) {
     plan::Format format = stack_format(l, plan::Directive::Stack, style);
     const uint64_t bytes = 8ull * static_cast<unsigned>(format.directives[0].width);
     send_print(l, format, {e.number(0), e.number(SONDE_STACK_NO_PROCESS), e.number(0)}, {{e.zeros(bytes), bytes}});
+}
+
+void print_recorded_stack(Lowerer& l, StackOf whose, const hir::Expr& style) {
+    Emitter& e = l.e;
+    plan::Format format = stack_format(l, plan::Directive::Stack, style);
+    const int32_t most = format.directives[0].width;
+    constexpr uint64_t head_words = 3; // the process, the state and the depth
+    llvm::Value* words = l.new_bytes(8 * (head_words + static_cast<uint64_t>(most)));
+    e.routine("sonde_host_recorded_stack", e.i64(),
+              {l.env.context, words, e.number(most), e.number(whose == StackOf::Kernel)});
+    const auto word = [&](uint64_t index) { return e.CreateLoad(e.i64(), e.offset(words, 8 * index)); };
+    send_print(l, format, {word(0), word(1), word(2)},
+               {{e.offset(words, 8 * head_words), 8ull * static_cast<unsigned>(most)}});
 }
 
 } // namespace
@@ -216,6 +232,9 @@ llvm::Value* emit_user_stack_left(Lowerer& l, const hir::Intrinsic&) {
 llvm::Value* emit_stack_address(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* index = lower(l, *expr.args[0]);
+    if (is_recorded(l))
+        return e.routine("sonde_host_recorded_address", e.i64(),
+                         {l.env.context, e.number(stack_of(expr) == StackOf::Kernel), index});
     if (!e.in_kernel())
         return e.number(0);
     return e.routine("sonde_rt_stack_at", e.i64(), {unwind_and_count(l, stack_of(expr)), index});
@@ -226,6 +245,13 @@ llvm::Value* emit_stack_text(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     llvm::Value* first = lower(l, *expr.args[0]);
     llvm::Value* count = lower(l, *expr.args[1]);
+    if (is_recorded(l)) {
+        llvm::Value* text = l.new_slot();
+        e.routine("sonde_host_recorded_addresses", e.getVoidTy(),
+                  {l.env.context, text, e.number(static_cast<int64_t>(l.max_string())),
+                   e.number(stack_of(expr) == StackOf::Kernel), first, count});
+        return text;
+    }
     if (!e.in_kernel())
         return e.literal("");
     llvm::Value* stack = unwind_and_count(l, stack_of(expr));
@@ -246,6 +272,10 @@ llvm::Value* emit_shared_stack(Lowerer& l, const hir::Intrinsic& expr) {
 llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
     Emitter& e = l.e;
     Mark mark(l);
+    if (is_recorded(l)) {
+        print_recorded_stack(l, stack_of(expr), *expr.args[0]);
+        return e.number(0);
+    }
     if (!e.in_kernel()) {
         if (!expr.facts.of_kernel)
             print_no_stack(l, *expr.args[0]);

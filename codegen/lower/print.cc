@@ -17,6 +17,7 @@
 #include "codegen/lower/errors.h"
 #include "codegen/lower/expr.h"
 #include "codegen/lower/lowerer.h"
+#include "runtime/plan/kinds.h"
 
 namespace sonde {
 
@@ -187,7 +188,7 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
 
 namespace {
 
-// Adds the time of the print and the task. Handlers of the session have no task.
+// Adds the time of the print and the task. Handlers of the session have no task, except those of recorded events.
 void add_context(Lowerer& l, plan::Format& format, std::vector<llvm::Value*>& longs, std::vector<Piece>& rest) {
     const auto add = [&](plan::About about, Directive::Kind kind, char conversion) {
         Directive d;
@@ -198,7 +199,7 @@ void add_context(Lowerer& l, plan::Format& format, std::vector<llvm::Value*>& lo
     };
     add(plan::About::Time, Directive::Integer, 'd');
     longs.push_back(l.target.task().clock(l.env, hir::Clock::Steady));
-    if (!l.e.in_kernel())
+    if (!l.e.in_kernel() && (!l.root || plan::traits(l.root->kind).cause != plan::Cause::Recorded))
         return;
     for (auto [about, number] :
          {std::pair(plan::About::Process, hir::TaskNumber::Pid), {plan::About::Thread, hir::TaskNumber::Tid}}) {

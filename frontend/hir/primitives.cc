@@ -20,6 +20,13 @@ const Primitive* find_primitive(std::string_view name) {
     return found == std::end(all) ? nullptr : found;
 }
 
+bool is_live(const Primitive& primitive) {
+    return !primitive.is_recorded && !primitive.needs_recorded_stack &&
+           (primitive.is_live || primitive.about_task || primitive.per_thread || primitive.reads_registers ||
+            primitive.reads_result || primitive.needs_stacks || primitive.needs_counter || primitive.needs_frame ||
+            primitive.trust != Trust::Anybody || primitive.number != TaskNumber::None);
+}
+
 const TaskNumberTraits& traits(TaskNumber number) {
     static constexpr TaskNumberTraits all[] = {
         {"", NumberOrigin::Task, 0},

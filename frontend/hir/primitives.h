@@ -94,6 +94,13 @@ struct Primitive {
     // A call that sema creates with an unknown type gets the type that its context needs: the value of a variable of
     // Python, which is a number or a text.
     bool by_context = false;
+    // Recordings. In a script over a recording, a primitive that asks for the task, its memory, its registers or this
+    // machine is an error (is_live()), unless `is_recorded` or its `recorded_stack` is in the recording.
+    bool is_live = false;              // the facts above do not show that it asks for this machine
+    bool is_recorded = false;          // recordings have the answer
+    bool needs_recorded_task = false;  // the answer belongs to the event's task, which events of the session lack
+    bool needs_recorded_stack = false; // recordings have the answer if a handler has printed the stack
+    bool reads_recorded = false;       // reads the recorded value that its argument names
     // Parameters of the emitter.
     TaskNumber number = TaskNumber::None;
     Clock clock = Clock::Monotonic;
@@ -102,6 +109,9 @@ struct Primitive {
     uint8_t size = 0;                                   // in bytes
     uint32_t record = 0;                                // a plan::RecordType
 };
+
+// Whether the answer depends on the running system, so that a script over a recording cannot have it.
+bool is_live(const Primitive& primitive);
 
 // Returns null if no primitive has this name.
 const Primitive* find_primitive(std::string_view name);

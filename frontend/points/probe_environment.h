@@ -22,6 +22,7 @@
 #include "frontend/types/kernel_types.h"
 #include "runtime/plan/kernel_facts.h"
 #include "runtime/plan/points.h"
+#include "runtime/plan/recorded_points.h"
 
 namespace sonde {
 
@@ -42,7 +43,9 @@ struct ProbeEnvironment {
     std::string command_path; // -c: the command's program, used by `process` without an argument; empty without -c
     std::vector<std::string> command_words; // of -c; empty if the command needs a shell
     int64_t target_pid = 0;                 // -x
-    std::string attach;                     // --attach: the kind of link that the user wants; empty: the best one
+    // The recording that the script is for (`sonde replay FILE -e SCRIPT`); null: the script is for a session.
+    const plan::RecordedPoints* recording = nullptr;
+    std::string attach; // --attach: the kind of link that the user wants; empty: the best one
     // The container-like groups that the session is limited to (--container and similar options). `option` is the
     // option and the name. `root` is the directory under which the group's file system is visible, such as
     // "/proc/42/root", or "" if it is ours. `search_path` is the group's $PATH. The function is null without such

@@ -14,6 +14,7 @@
 #include "frontend/types/kernel_types.h"
 #include "languages/python/places.h"
 #include "runtime/plan/points.h"
+#include "runtime/plan/recorded_points.h"
 
 namespace sonde {
 
@@ -109,6 +110,7 @@ struct ResolvedPoint {
     std::optional<JumpCondition> jump_condition; // see FunctionExit::condition and TailJump::condition
     bool reads_registers = false;                // the handler needs the kernel's registers
     std::optional<PythonPoint> python;
+    const plan::RecordedPoint* recorded = nullptr; // a point of a recording; owned by ProbeEnvironment::recording
     // For process("P").python.NEXT: the index of the interpreter's layout in ProbeEnvironment::python_layouts.
     std::optional<uint32_t> interpreter;
 };

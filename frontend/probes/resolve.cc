@@ -26,6 +26,11 @@ struct Kind {
     std::vector<ResolvedPoint> (*resolve)(Resolving&);
     const VariableSource* variables;
     const char* declares = ""; // the last component of points that declare a name
+
+    // Whether a script over a recording can have such points.
+    bool suits_recording() const {
+        return resolve == resolve_begin || resolve == resolve_timer || resolve == resolve_record;
+    }
 };
 
 const Kind kinds[] = {
@@ -46,6 +51,26 @@ std::vector<ResolvedPoint> points_of(const Kind& kind, Resolving& resolving) {
     return points;
 }
 
+// Reports a probe of the running system in a script over a recording.
+void report_live(Resolving& resolving) {
+    resolving.diags
+        .report(
+            DiagId::WrongContext, resolving.components()[0].range,
+            fmt::format("a script over a recording cannot probe the running system: `{}`", point_text(resolving.point)))
+        .help("write record(\"NAME\") for a point of the recording; -l 'record(\"*\")' lists these. begin, end, error "
+              "and "
+              "timers run, too");
+}
+
+// Timers of samples run in the kernel.
+std::vector<ResolvedPoint> without_live(std::vector<ResolvedPoint> points, Resolving& resolving) {
+    if (resolving.env.recording && std::ranges::any_of(points, &ResolvedPoint::in_kernel)) {
+        report_live(resolving);
+        return {};
+    }
+    return points;
+}
+
 // An unknown second component is an error of the family, an unknown first one is an unknown point.
 std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
     const ast::PointComponent& first = resolving.components()[0];
@@ -54,8 +79,12 @@ std::vector<ResolvedPoint> dispatch(Resolving& resolving) {
     for (const Kind& kind : kinds) {
         if (first.name != kind.first)
             continue;
+        if (resolving.env.recording && !kind.suits_recording()) {
+            report_live(resolving);
+            return {};
+        }
         if (!*kind.second || (second && second->name == kind.second))
-            return points_of(kind, resolving);
+            return without_live(points_of(kind, resolving), resolving);
         seconds.emplace_back(kind.second);
     }
     if (!seconds.empty()) {

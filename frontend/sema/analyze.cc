@@ -72,6 +72,7 @@ hir::Program* analyze(const std::vector<const ast::File*>& files, Library& libra
     place_c_code(program, names, tables, context);
     compile_regexes(tables, context);
     check_foreach(program, tables, context);
+    check_recorded(program, context);
     check_side_effects(program, tables, context);
     check_own_task(program, tables.heads, diags);
     analyze_usage(program, names, tables, context);

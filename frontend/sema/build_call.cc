@@ -11,6 +11,7 @@
 #include "frontend/sema/build_target.h"
 #include "frontend/sema/functions.h"
 #include "frontend/sema/python_points.h"
+#include "frontend/variables/recorded_values.h"
 
 namespace sonde {
 
@@ -25,6 +26,12 @@ void add_entry_values(Body& b, hir::Call& call, const Instance& callee) {
 } // namespace
 
 hir::Expr* build_call(Body& b, const ast::CallExpr& expr) {
+    // In a handler for recorded events, a call that the recording's script has printed means its recorded value.
+    if (b.point && b.point->recorded)
+        if (const plan::RecordedValue* value = find_recorded_value(*b.point->recorded, ast::to_source(expr))) {
+            Binder binder = make_binder(b, expr.range);
+            return bind_recorded_value(binder, *value, expr.range);
+        }
     std::vector<hir::Expr*> args;
     NamedFunction* entry = b.names.find_function(expr.name, expr.args.size(), b.file, expr.name_range);
     args.reserve(expr.args.size());

@@ -307,7 +307,7 @@ std::optional<hir::Expr*> build_decision(Body& b, const ast::AssignExpr& expr) {
     if (expr.op && !append)
         return std::nullopt;
     const auto& target = ast::as<ast::TargetExpr>(*expr.target);
-    if (!plan::is_file(b.point->kind) && !plan::decides(b.point->kind))
+    if (!plan::is_file(b.point->kind) && !plan::decides(b.point->kind) && !b.point->recorded)
         return std::nullopt;
     hir::Expr* value = build_expr(b, *expr.value);
     Binder with = make_binder(b, expr.range);

@@ -93,7 +93,7 @@ hir::Handler* Handlers::build_handler(const ast::Probe& probe, FileId file, cons
     handler->kind = resolved.point.kind;
     handler->in_kernel = resolved.point.in_kernel;
     if (in_.context.options.host_probes == HandlerPlace::Kernel && !is_never(handler->kind) &&
-        !plan::is_file(handler->kind))
+        !plan::is_file(handler->kind) && !resolved.point.recorded)
         handler->in_kernel = true;
     handler->timer = resolved.point.timer;
     handler->order = resolved.point.order;
@@ -168,6 +168,8 @@ bool is_about_place(DiagId id) {
 
 // Describes a place: "f@x.c:10 at 0x1139".
 std::string place_of(const ResolvedPoint& point) {
+    if (point.recorded)
+        return fmt::format("`{}`", point.recorded->name);
     const std::string& text = point.point.pp;
     size_t begin = text.rfind("(\""), end = text.find("\")", begin == std::string::npos ? 0 : begin);
     const std::string name = end == std::string::npos ? text : text.substr(begin + 2, end - begin - 2);
@@ -434,7 +436,8 @@ class Handlers::OneProbe {
                             resolved.expansion->conditions.empty() ? "" : " with a true condition");
         const ResolvedPoint& point = resolved.point;
         const SharingKey key = key_of(resolved, uses);
-        if (!uses.point && point.callers.empty() && point.repeats.empty()) {
+        // A call can be a value of the event, as in `cpu()`, so a body for recorded events depends on the point.
+        if (!uses.point && !point.recorded && point.callers.empty() && point.repeats.empty()) {
             hir::Handler*& shared = by_code_[{key, code_of(*resolved.expansion)}];
             if (!shared) {
                 shared = handlers_.build_handler(probe_, file_, resolved);

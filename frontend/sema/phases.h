@@ -20,6 +20,9 @@ void place_c_code(hir::Program& program, const Names& names, const SideTables& t
 void compile_regexes(const SideTables& tables, SemaContext& context);
 // check.cc: reports arrays that are changed in a loop over the same array.
 void check_foreach(const hir::Program& program, const SideTables& tables, SemaContext& context);
+// check_recorded.cc: for a script over a recording, reports questions that only the running system can answer. Lets
+// handlers run for events that have the values that they read.
+void check_recorded(hir::Program& program, SemaContext& context);
 // check.cc: warns of handlers that do nothing.
 void check_side_effects(const hir::Program& program, const SideTables& tables, SemaContext& context);
 // usage.cc: decides where globals are stored, which data statistics keep, and which globals are printed at the end.

@@ -39,5 +39,6 @@ extern const VariableSource result_source;          // the prototype of a functi
 extern const VariableSource packet_source;          // a packet and its hook
 extern const VariableSource python_source;          // the variables of a function of Python
 extern const VariableSource file_source;            // the text that is written to a control file, or read from it
+extern const VariableSource record_source;          // the values of a recorded event
 
 } // namespace sonde

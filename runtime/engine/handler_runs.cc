@@ -72,7 +72,7 @@ size_t run_point(Session& session, Rings& rings, const std::vector<const plan::P
 
 void run_points(Session& session, Rings& rings, const std::vector<const plan::Probe*>& probes) {
     for (size_t at = 0; at < probes.size() && !session.exiting;) {
-        session.turn_sinks(now_ns(), true);
+        session.turn_sinks(session.data.now(), true);
         at = run_point(session, rings, probes, at);
     }
 }

@@ -34,12 +34,6 @@ std::string key_of(Session& session, uint32_t global, const void* key) {
 
 uint64_t payload_size(Session& session, uint32_t global) { return session.plan.globals[global].value_size - 8; }
 
-int64_t realtime_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec * 1000000000ll + now.tv_nsec;
-}
-
 int64_t random_number() {
     static std::mt19937 random{std::random_device{}()};
     return static_cast<int64_t>(random());
@@ -212,7 +206,10 @@ void sonde_host_pop_frame(void* session, char* frame) {
 }
 
 void sonde_host_symbol(void* session, char* dst, uint64_t size, uint64_t address, uint64_t style) {
-    std::snprintf(dst, size, "%s", of(session).data.symbols.text(0, address, style).c_str());
+    Session& s = of(session);
+    const RecordedEvent* event = s.host.event;
+    const uint64_t process = event && event->user_stack ? event->user_stack->process : 0;
+    std::snprintf(dst, size, "%s", s.data.symbolizer().text(process, address, style).c_str());
 }
 
 void sonde_host_file_value(void* session, char* dst, uint64_t size) {
@@ -271,12 +268,59 @@ uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, 
     }
 #include "runtime/plan/task_numbers.def"
 #undef TASK_NUMBER
-void sonde_host_execname(char* dst, uint64_t size) { std::snprintf(dst, size, "%s", program_invocation_short_name); }
+void sonde_host_execname(void* session, char* dst, uint64_t size) {
+    const RecordedEvent* event = of(session).host.event;
+    std::snprintf(dst, size, "%s", event ? event->task.c_str() : program_invocation_short_name);
+}
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind) {
     std::snprintf(dst, size, "%s", of(session).groups.own_text(static_cast<plan::GroupKind>(kind)).c_str());
 }
-int64_t sonde_host_monotonic_ns() { return kernel_now_ns(); }
-int64_t sonde_host_realtime_ns() { return realtime_ns(); }
+int64_t sonde_host_monotonic_ns(void* session) { return of(session).data.kernel_time(); }
+int64_t sonde_host_realtime_ns(void* session) { return of(session).data.real_time(); }
+
+int64_t sonde_host_recorded(void* session, const char* name) {
+    HostRun& host = of(session).host;
+    const bool has = host.event && host.event->has(name);
+    if (!has && host.event && host.probe)
+        host.lacking[{host.probe, name}]++;
+    return has;
+}
+int64_t sonde_host_recorded_number(void* session, const char* name) {
+    const RecordedEvent::Value* value = of(session).host.recorded(name);
+    return value ? value->number : 0;
+}
+void sonde_host_recorded_text(void* session, char* dst, uint64_t size, const char* name) {
+    const RecordedEvent::Value* value = of(session).host.recorded(name);
+    std::snprintf(dst, size, "%s", value ? value->text.c_str() : "");
+}
+void sonde_host_recorded_all(void* session, char* dst, uint64_t size) {
+    const RecordedEvent* event = of(session).host.event;
+    std::snprintf(dst, size, "%s", event ? event->all_values().c_str() : "");
+}
+int64_t sonde_host_recorded_row(void* session) { return of(session).host.row; }
+int64_t sonde_host_recorded_stack(void* session, uint64_t* words, uint64_t most, int64_t of_kernel) {
+    const RecordedEvent::Stack stack = of(session).host.recorded_stack(of_kernel != 0);
+    const size_t count = std::min<size_t>(stack.addresses.size(), most);
+    words[0] = stack.process;
+    words[1] = stack.state;
+    words[2] = count;
+    std::copy_n(stack.addresses.begin(), count, words + 3);
+    return static_cast<int64_t>(count);
+}
+int64_t sonde_host_recorded_address(void* session, int64_t of_kernel, int64_t index) {
+    const RecordedEvent::Stack stack = of(session).host.recorded_stack(of_kernel != 0);
+    const auto at = static_cast<uint64_t>(index);
+    return at < stack.addresses.size() ? static_cast<int64_t>(stack.addresses[at]) : 0;
+}
+void sonde_host_recorded_addresses(void* session, char* dst, uint64_t size, int64_t of_kernel, int64_t first,
+                                   int64_t count) {
+    Session& s = of(session);
+    const RecordedEvent::Stack stack = s.host.recorded_stack(of_kernel != 0);
+    const std::string text = stack.text(first, count, size);
+    std::snprintf(dst, size, "%s", text.c_str());
+    if (s.host.note_stack)
+        s.host.note_stack(text, stack.process);
+}
 int64_t sonde_host_cycles() { return static_cast<int64_t>(read_cycle_counter()); }
 
 } // extern "C"
@@ -311,6 +355,14 @@ const HostSymbol* host_symbols(unsigned long* count) {
 #include "runtime/plan/task_numbers.def"
 #undef TASK_NUMBER
         SYMBOL(sonde_host_execname),
+        SYMBOL(sonde_host_recorded),
+        SYMBOL(sonde_host_recorded_number),
+        SYMBOL(sonde_host_recorded_text),
+        SYMBOL(sonde_host_recorded_all),
+        SYMBOL(sonde_host_recorded_row),
+        SYMBOL(sonde_host_recorded_stack),
+        SYMBOL(sonde_host_recorded_address),
+        SYMBOL(sonde_host_recorded_addresses),
         SYMBOL(sonde_host_group_text),
         SYMBOL(sonde_host_monotonic_ns),
         SYMBOL(sonde_host_realtime_ns),

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "runtime/plan/stack.h"
+
 namespace sonde {
 
 char* FrameStack::push(uint64_t size) {
@@ -26,6 +28,20 @@ char* FrameStack::push(uint64_t size) {
 }
 
 void FrameStack::pop(char* frame) { top_ = static_cast<size_t>(frame - memory_); }
+
+const RecordedEvent::Value* HostRun::recorded(std::string_view name) const {
+    if (!event)
+        return nullptr;
+    const auto found = event->values.find(name);
+    return found == event->values.end() ? nullptr : &found->second;
+}
+
+RecordedEvent::Stack HostRun::recorded_stack(bool of_kernel) const {
+    const std::optional<RecordedEvent::Stack>* stack =
+        event ? of_kernel ? &event->kernel_stack : &event->user_stack : nullptr;
+    return stack && *stack ? **stack
+                           : RecordedEvent::Stack{.process = 0, .state = SONDE_STACK_NO_PROCESS, .addresses = {}};
+}
 
 FrameStack::~FrameStack() {
     if (memory_)

@@ -3,12 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/plan/plan.h"
 #include "runtime/values/host_arrays.h"
+#include "runtime/values/recorded_events.h"
 
 namespace sonde {
 
@@ -42,6 +47,19 @@ struct HostRun {
     std::list<Iterator> iterators;      // of foreach loops; freed with the handler that began them
     std::string file_value;             // `$value` of the control file whose handler runs
     uint64_t file_limit = 0;            // its largest size in bytes
+    // Scripts over a recording: the event whose handler runs (null: another handler runs), and the row of its point in
+    // Plan::rows.
+    const RecordedEvent* event = nullptr;
+    uint32_t row = 0;
+    int64_t time_ns = 0; // the time of the recording, in nanoseconds since 1970
+    std::map<const plan::Probe*, uint64_t> hits;
+    // Events without a value that a handler reads, so that it did not run.
+    std::map<std::pair<const plan::Probe*, std::string>, uint64_t> lacking;
+    // Tells the process of a stack that a handler has as text; null in a session.
+    std::function<void(const std::string& stack, uint64_t process)> note_stack;
+
+    const RecordedEvent::Value* recorded(std::string_view name) const;
+    RecordedEvent::Stack recorded_stack(bool of_kernel) const;
 };
 
 } // namespace sonde

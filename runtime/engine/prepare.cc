@@ -33,7 +33,7 @@ namespace {
 
 Result<void> fill_data(Session& session) {
     const plan::Plan& plan = session.plan;
-    session.data.words->realtime_offset_ns = real_time_ns() - kernel_now_ns();
+    session.data.words->realtime_offset_ns = session.data.real_time() - session.data.kernel_time();
     session.data.words->tai_offset_ns = tai_offset_ns();
     timespec tick{};
     clock_getres(CLOCK_MONOTONIC_COARSE, &tick);

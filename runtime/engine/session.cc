@@ -36,6 +36,7 @@
 #include "runtime/engine/overload.h"
 #include "runtime/engine/prepare.h"
 #include "runtime/engine/reader_wait.h"
+#include "runtime/engine/replay_events.h"
 #include "runtime/engine/rings.h"
 #include "runtime/engine/session_state.h"
 #include "runtime/engine/signals.h"
@@ -122,6 +123,7 @@ class Run {
     Result<void> trace();
     Result<void> trace_events();
     void pump();
+    void replay();
     void wait_for_events(int64_t most_ns);
     void wait_for_hit() const;
     void stop();
@@ -164,11 +166,14 @@ class Run {
     int64_t enabled_ns_ = 0, traced_ns_ = 0; // when handlers began to run, and for how long
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
-    Result<void> joined_; // an error if the command's exec was not seen
+    bool is_whole_ = true; // false: the recording is incomplete
+    Result<void> joined_;  // an error if the command's exec was not seen
 };
 
 // The server of control files starts first, so that it inherits no resources of the session.
 Result<void> Run::begin_output() {
+    if (hooks_.events)
+        adopt_recording(session_, *hooks_.events);
     Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_);
     if (!control)
         return std::move(control).error();
@@ -306,11 +311,14 @@ Result<void> Run::trace_events() {
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->start(); // before any output: --live takes over the screen
     session_.held_back->release();
-    session_.turn_sinks(now_ns(), true);
+    session_.turn_sinks(session_.data.now(), true);
     command_.release();
     session_.messages->settle(hurry());
     hooks_.armed();
-    pump();
+    if (hooks_.events)
+        replay();
+    else
+        pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command, plan_.has(plan::is_uprobe));
     if (command_.pid() && command_.poll())
@@ -331,7 +339,7 @@ void Run::pump() {
     const int64_t started = now_ns(), limit = time_limit_ns(session_);
     int64_t looked = started;
     session_.interrupter->set_deadline(end_after(started, limit));
-    timers.start();
+    timers.start(started);
     const auto is_ending = [this] { return session_.exiting; };
     // A user may have accessed a control file before mount() returned. Such requests were received with its answer, so
     // poll() would not report them.
@@ -392,6 +400,17 @@ void Run::pump() {
         timers.end(started + limit);
     for (const auto& [probe, runs] : timers.dropped())
         session_.accounting.add(Loss::TimerRuns, runs, probe->place, probe->points.empty() ? "" : probe->points[0].pp);
+}
+
+// Instead of pump(), for a script over a recording.
+void Run::replay() {
+    session_.interrupter->set_deadline(INT64_MAX);
+    replay_events(session_, rings_, *hooks_.events, [this] {
+        session_.turn_sinks(session_.host.time_ns);
+        session_.output.flush();
+        hooks_.turned();
+        return signals_->take_end() || session_.output.failure();
+    });
 }
 
 // Waits for events, and processes those of all descriptors.
@@ -458,13 +477,13 @@ void Run::stop() {
     rings_.drain();
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->detached();
-    session_.turn_sinks(now_ns(), true);
+    session_.turn_sinks(session_.data.now(), true);
 }
 
 int Run::status() const {
     if (!joined_ || session_.failed || session_.output.failure() || command_failed_)
         return 1;
-    return session_.accounting.lossy(options_.tolerated) ? exit_lossy : 0;
+    return session_.accounting.lossy(options_.tolerated) || !is_whole_ ? exit_lossy : 0;
 }
 
 // Runs end handlers, finishes the output and reports losses. Returns the exit status.
@@ -482,6 +501,10 @@ Result<int> Run::end() {
         session_.tell_sinks(SinkText::HitTimes, session_.data.hit_report.text(plan_, session_.data.kernel.get()));
     finish_output(session_, *signals_);
     session_.count_losses();
+    if (hooks_.events) {
+        say_lacking(session_);
+        is_whole_ = hooks_.events->say_end();
+    }
     const SessionEnd how{session_.accounting, status(), session_.data.words->errors, session_.data.words->skipped,
                          hurry()};
     for (size_t i = session_.sinks.size(); i-- > 0;)
@@ -490,7 +513,7 @@ Result<int> Run::end() {
     session_.report();
     if (options_.tells_cost)
         say_cost(session_, traced_ns_);
-    if (!ended_in_begin_ && joined_ && !shared_)
+    if (!ended_in_begin_ && joined_ && !shared_ && !hooks_.events)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)

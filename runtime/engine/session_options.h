@@ -12,6 +12,7 @@
 #include "runtime/sinks/sink.h"
 #include "runtime/text/accounting.h"
 #include "runtime/text/output.h"
+#include "runtime/values/recorded_events.h"
 
 namespace sonde {
 
@@ -35,7 +36,8 @@ struct UnhitFacts {
 // Facts that a session needs from its caller, and events that it reports to its caller.
 struct SessionHooks {
     SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // creates the consumers of events
-    std::string saved_as; // name of the saved plan; empty: the plan was just compiled
+    RecordedEvents* events = nullptr; // the script is for these events; null: a session of the running system
+    std::string saved_as;             // name of the saved plan; empty: the plan was just compiled
     // The script's points are alternatives for one kind of event. Do not warn if some of them were never hit, but warn
     // if none was hit.
     bool several_ways = false;

@@ -113,6 +113,7 @@ void Session::run_host_handler(const plan::Probe& probe) {
     if (interrupter)
         interrupter->begin(&data.words->least_action,
                            __atomic_load_n(&data.words->state, __ATOMIC_RELAXED) != plan::Stopping);
+    data.run++;
     if (probe.lock) {
         const HeldLock lock(reinterpret_cast<uint64_t*>(data.memory + probe.lock), data.numbers);
         handler(this, frame, data.memory);
@@ -132,6 +133,8 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         return;
     std::memcpy(&header, record, sizeof header);
     std::span<const uint8_t> payload(record + sizeof header, std::min<size_t>(header.size, size - sizeof header));
+    if (!host.probe && !is_in_batch_)
+        data.run++;
     switch (header.type) {
     case plan::Print:
         if (header.format >= plan.formats.size())
@@ -143,7 +146,9 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         data.symbols.end_record();
         break;
     case plan::Batch:
+        is_in_batch_ = true;
         batches.add(header, payload, [this](std::span<const uint8_t> one) { handle_record(one.data(), one.size()); });
+        is_in_batch_ = false;
         break;
     case plan::Mapping:
         if (sonde_new_mapping mapping; payload.size() == sizeof mapping) {

@@ -102,6 +102,7 @@ class Session {
     void handle_speculation(uint32_t type, std::span<const uint8_t> payload);
     void write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text);
     bool warned_of_dump_ = false;
+    bool is_in_batch_ = false;      // handles records that one run of a handler has sent together
     bool warned_of_kernel_ = false; // a failed write to the kernel's log or trace was reported
 };
 

@@ -25,10 +25,17 @@ Timers::Timers(const plan::Plan& plan) {
             timers_.push_back({&probe, 0, 0});
 }
 
-void Timers::start() {
-    const int64_t now = now_ns(); // one value for all, so timers with equal intervals stay in step
+// One `now` for all, so timers with equal intervals stay in step.
+void Timers::start(int64_t now) {
     for (Timer& timer : timers_)
         timer.next = now + next_interval(*timer.probe);
+}
+
+int64_t Timers::next() const {
+    int64_t least = INT64_MAX;
+    for (const Timer& timer : timers_)
+        least = std::min(least, timer.next);
+    return least;
 }
 
 int64_t Timers::until_next(int64_t most) const {

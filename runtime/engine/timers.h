@@ -17,9 +17,12 @@ class Timers {
     static constexpr int few_runs = 10;
 
     explicit Timers(const plan::Plan& plan);
-    // Starts the first interval of all timers.
-    void start();
-    // Returns the nanoseconds until the next timer is due, at most `most`.
+    // Starts the first interval of all timers. `now` is in the clock of all functions: now_ns(), or that of a
+    // recording.
+    void start(int64_t now);
+    // Returns when the next timer is due; INT64_MAX: there is no timer.
+    int64_t next() const;
+    // Returns the nanoseconds from now_ns() until the next timer is due, at most `most`.
     int64_t until_next(int64_t most) const;
     // Returns the timers that are due at `now`, the one that is most overdue first. Each occurs once, so a handler that
     // takes longer than its interval leaves time for the rest of the session. A late timer keeps its schedule and makes

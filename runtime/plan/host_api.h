@@ -82,14 +82,33 @@ int64_t sonde_host_memory_node(uint64_t address);
 // the new length. `stats` is the statistic of the global number `global`, or of one of its elements.
 uint64_t sonde_host_append_histogram(void* session, char* dst, uint64_t length, uint32_t global, const uint64_t* stats);
 
-// In host handlers, the session's own process is the current task.
+// The event of a recording whose handler runs (values/recorded_events.h). `name` is the name of a recorded value.
+// `recorded` returns 1 if the event has this value, otherwise 0. The other functions return 0 or "" then.
+int64_t sonde_host_recorded(void* session, const char* name);
+int64_t sonde_host_recorded_number(void* session, const char* name);
+void sonde_host_recorded_text(void* session, char* dst, uint64_t size, const char* name);
+// All values of the event, as `name=value name=value`.
+void sonde_host_recorded_all(void* session, char* dst, uint64_t size);
+// The row of the event's point in Plan::rows.
+int64_t sonde_host_recorded_row(void* session);
+// The event's stack of the user (0) or the kernel (1). Stores the process, the sonde_stack_state and the number of
+// addresses in `words`, and then at most `most` addresses. Returns the number of addresses.
+int64_t sonde_host_recorded_stack(void* session, uint64_t* words, uint64_t most, int64_t of_kernel);
+// The address at an index, counted from the innermost one at 0; 0 if the stack is shorter.
+int64_t sonde_host_recorded_address(void* session, int64_t of_kernel, int64_t index);
+// `count` addresses of this stack as text (-1: all), beginning with the one at index `first`.
+void sonde_host_recorded_addresses(void* session, char* dst, uint64_t size, int64_t of_kernel, int64_t first,
+                                   int64_t count);
+
+// In host handlers, the session's own process is the current task, except in handlers of recorded events. Clocks show
+// the time of the recording then.
 #define TASK_NUMBER(id, name, ...) int64_t sonde_host_##name(void* session);
 #include "runtime/plan/task_numbers.def"
 #undef TASK_NUMBER
-void sonde_host_execname(char* dst, uint64_t size);
+void sonde_host_execname(void* session, char* dst, uint64_t size);
 void sonde_host_group_text(void* session, char* dst, uint64_t size, int64_t kind); // plan::GroupKind
-int64_t sonde_host_monotonic_ns();
-int64_t sonde_host_realtime_ns();
+int64_t sonde_host_monotonic_ns(void* session);
+int64_t sonde_host_realtime_ns(void* session);
 int64_t sonde_host_cycles();
 }
 

@@ -11,10 +11,11 @@ enum class Cause : uint8_t {
     End,     // the session ends
     Failure, // the session ends with too many errors
     Nobody,
-    Timer, // a timer of the session
-    Read,  // a program reads a control file
-    Write, // a program writes a control file
-    Event, // a traced event: the handler is a BPF program
+    Timer,    // a timer of the session
+    Read,     // a program reads a control file
+    Write,    // a program writes a control file
+    Recorded, // an event of a recording (recorded_points.h)
+    Event,    // a traced event: the handler is a BPF program
 };
 
 // The traced object, if Cause is Event.

@@ -7,7 +7,7 @@
 #include "runtime/values/json_lines.h"
 
 #include <cstring>
-#include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -190,14 +190,6 @@ Json value_json(const PrintedValue& value, Symbolizer& symbols) {
     return {};
 }
 
-// Returns a name that the object does not have yet: `name`, then `name#2` and so on.
-std::string free_name(const Json& object, const std::string& name) {
-    std::string out = name;
-    for (int i = 2; object.contains(out); i++)
-        out = fmt::format("{}#{}", name, i);
-    return out;
-}
-
 // The value of a global or an element.
 Json payload_json(const plan::Plan& plan, const plan::Global& global, const char* payload) {
     switch (global.type) {
@@ -232,6 +224,7 @@ std::string JsonLines::print(const plan::RecordHeader& header, std::span<const u
     Json out{{"type", "print"}}, task = Json::object(), values = Json::object();
     if (header.row < plan_.rows.size())
         out["probe"] = plan_.rows[header.row].pp;
+    std::unordered_map<std::string, size_t> names;
     read_values(format, payload, [&](PrintedValue& value) {
         switch (value.directive->about) {
         case plan::About::Time:
@@ -256,8 +249,11 @@ std::string JsonLines::print(const plan::RecordHeader& header, std::span<const u
         }
         const bool is_stack = kind == Directive::Stack || kind == Directive::Addresses;
         const std::string name = is_stack ? "stack" : value.directive->name;
-        if (kind != Directive::Literal && !name.empty())
-            values[free_name(values, name)] = value_json(value, symbols_);
+        if (kind == Directive::Literal || name.empty())
+            return;
+        // A record may have the same name many times: `name`, then `name#2` and so on.
+        const size_t times = ++names[name];
+        values[times == 1 ? name : fmt::format("{}#{}", name, times)] = value_json(value, symbols_);
     });
     if (!task.empty())
         out["task"] = std::move(task);

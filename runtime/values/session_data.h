@@ -43,6 +43,7 @@ struct SessionData {
     HitReport hit_report;                               // durations of host handlers
     std::map<uint32_t, uint64_t> missed;                // hits that the kernel counted as missed, by Attachment::probe
     std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers; of kernel handlers only the first message
+    uint64_t run = 0;          // number of the handler's run whose records the sinks receive; each run has another one
     bool aborted = false;      // after abort(): no end handlers run, and no globals are printed
     std::set<size_t> pictured; // indexes of globals that pictures show; the end of the session does not print them
     int64_t began_ns = real_time_ns(); // in nanoseconds since 1970

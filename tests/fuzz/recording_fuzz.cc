@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "runtime/plan/plan_file.h"
 #include "runtime/sinks/printing.h"
+#include "runtime/sinks/recording/event_reader.h"
 #include "runtime/sinks/recording/recording_file.h"
 #include "runtime/sinks/recording/replay.h"
 
@@ -30,8 +31,21 @@ std::string plan_bytes() {
         one.conversion = kind == plan::Directive::Integer ? 'd' : 0;
         one.width = kind == plan::Directive::Stack ? 4 : -1;
         one.stats.histogram = plan::StatsNeeds::Log;
+        one.name = kind % 2 ? "$x->y" : fmt::format("$x{}", kind);
     }
+    for (const plan::About about : {plan::About::Time, plan::About::Process, plan::About::Thread}) {
+        plan::Directive& one = format.directives.emplace_back();
+        one.kind = plan::Directive::Integer;
+        one.conversion = 'd';
+        one.about = about;
+    }
+    out.formats.push_back(format);
     out.formats.push_back(std::move(format));
+    plan::Point point;
+    point.pp = point.pn = "process(\"x\").function(\"f\").return";
+    point.function = "f";
+    out.rows.push_back(point);
+    out.probes.emplace_back().points.push_back(point);
     plan::Global number, statistic, array;
     number.name = "number";
     number.offset = sizeof(plan::SessionWords);
@@ -87,6 +101,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             return make_print_sinks(session, out, settings);
         }));
     }
+    EventFilter only;
+    only.since = PointInTime{};
+    for (const EventFilter& filter : {EventFilter(), only})
+        if (Result<std::unique_ptr<EventReader>> reader = EventReader::open(path, filter)) {
+            const std::unique_ptr<Symbolizer> symbols = (*reader)->take_symbols();
+            while (const RecordedEvent* event = (*reader)->next()) {
+                static_cast<void>(event->all_values());
+                if (event->user_stack)
+                    (*reader)->note_stack(event->user_stack->text(0, -1, 512), event->user_stack->process);
+            }
+            (*reader)->say_end();
+        }
     unlink(path.c_str());
     return 0;
 }

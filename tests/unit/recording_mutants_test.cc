@@ -16,7 +16,9 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "runtime/plan/plan_file.h"
 #include "runtime/sinks/printing.h"
+#include "runtime/sinks/recording/event_reader.h"
 #include "runtime/sinks/recording/recording_file.h"
 #include "runtime/sinks/recording/replay.h"
 
@@ -60,13 +62,7 @@ class RecordingMutants : public testing::Test {
     }
     // Returns the statuses of replays in all formats; 1 for an error.
     std::vector<int> show(const Events& events) {
-        {
-            Result<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::create(path());
-            EXPECT_TRUE(writer.ok());
-            for (const auto& [kind, bytes] : events)
-                (*writer)->add(kind, bytes);
-            (*writer)->flush();
-        }
+        write(events);
         std::vector<int> out;
         for (const OutputFormat format : {OutputFormat::Text, OutputFormat::Json, OutputFormat::Csv}) {
             ReplayOptions options;
@@ -80,8 +76,26 @@ class RecordingMutants : public testing::Test {
         }
         return out;
     }
-
-  private:
+    // Reads the events as a script does. Returns how many there are.
+    size_t read(const Events& events) {
+        write(events);
+        size_t out = 0;
+        Result<std::unique_ptr<EventReader>> reader = EventReader::open(path(), {});
+        if (!reader)
+            return 0;
+        for (; const RecordedEvent* event = (*reader)->next(); out++) {
+            EXPECT_EQ(event->all_values().empty(), event->names.empty());
+        }
+        return out;
+    }
+    void write(const Events& events) {
+        std::filesystem::create_directories(folder_);
+        Result<std::unique_ptr<RecordingWriter>> writer = RecordingWriter::create(path());
+        EXPECT_TRUE(writer.ok());
+        for (const auto& [kind, bytes] : events)
+            (*writer)->add(kind, bytes);
+        (*writer)->flush();
+    }
     std::string path() const { return folder_ + "/a.rec"; }
     const std::string folder_ =
         fmt::format("{}/recording_mutants.{}", std::filesystem::temp_directory_path().string(), getpid());
@@ -92,6 +106,9 @@ TEST_F(RecordingMutants, AreShownOrRefused) {
     const Events whole = record();
     ASSERT_GT(whole.size(), 50u);
     ASSERT_EQ(show(whole), std::vector<int>(3, 0));
+    const size_t all = read(whole);
+    ASSERT_GT(all, 30u);
+    size_t fewer = 0;
     std::mt19937_64 random(4);
     int refused = 0;
     for (int i = 0; i < 100; i++) {
@@ -112,8 +129,51 @@ TEST_F(RecordingMutants, AreShownOrRefused) {
         }
         for (const int status : show(mutant))
             refused += status == 3;
+        fewer += read(mutant) < all;
     }
+    EXPECT_GT(fewer, 10u);
     EXPECT_GT(refused, 30);
+}
+
+// The time must not grow with the square of the number of columns.
+TEST_F(RecordingMutants, MillionColumns) {
+    constexpr size_t columns = 1'000'000;
+    for (const bool have_same_name : {false, true}) {
+        plan::Plan plan;
+        plan::Format format;
+        for (size_t i = 0; i < columns; i++) {
+            plan::Directive& one = format.directives.emplace_back();
+            one.kind = plan::Directive::Integer;
+            one.conversion = 'd';
+            one.name = have_same_name ? "$x" : fmt::format("$x{}", i);
+        }
+        plan.formats.push_back(std::move(format));
+        plan::Point point;
+        point.pp = point.pn = point.function = "f";
+        plan.rows.push_back(point);
+        plan.probes.emplace_back().points.push_back(point);
+        const std::vector<uint8_t> bytes = plan::save(plan);
+        std::string record;
+        const plan::RecordHeader header{plan::Print, 0, 0, 8 * columns};
+        record.append(reinterpret_cast<const char*>(&header), sizeof header);
+        for (int64_t i = 0; i < static_cast<int64_t>(columns); i++)
+            record.append(reinterpret_cast<const char*>(&i), sizeof i);
+        write({{Event::About, "{}"},
+               {Event::Plan, {bytes.begin(), bytes.end()}},
+               {Event::Print, record},
+               {Event::Dump, "why"}});
+        Result<std::unique_ptr<EventReader>> reader = EventReader::open(path(), {});
+        ASSERT_TRUE(reader.ok()) << reader.error().message;
+        const plan::RecordedPoint& read = (*reader)->points().points.at(0);
+        EXPECT_EQ(read.events, 1u);
+        EXPECT_EQ(read.values.size(), columns);
+        EXPECT_EQ(read.values[columns - 1].name,
+                  have_same_name ? fmt::format("$x#{}", columns) : fmt::format("$x{}", columns - 1));
+        const RecordedEvent* event = (*reader)->next();
+        ASSERT_TRUE(event);
+        EXPECT_EQ(event->values.at(read.values[columns - 1].name).number, static_cast<int64_t>(columns) - 1);
+        EXPECT_FALSE((*reader)->next());
+    }
 }
 
 } // namespace

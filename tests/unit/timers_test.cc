@@ -24,7 +24,7 @@ class TimersTest : public testing::Test {
 TEST_F(TimersTest, LateRunsAreMadeUpFor) {
     Timers timers(plan_);
     const int64_t began = now_ns();
-    timers.start();
+    timers.start(now_ns());
     EXPECT_TRUE(timers.take_due(began).empty());
     uint64_t runs = 0; // 50 ms late: the schedule stays
     while (!timers.take_due(began + 50 * ms + ms / 2).empty())
@@ -38,7 +38,7 @@ TEST_F(TimersTest, NoneIsLostWithoutACount) {
         Timers timers(plan_);
         constexpr int64_t end = 2100 * ms; // a multiple of all
         const int64_t before = now_ns();
-        timers.start();
+        timers.start(now_ns());
         const int64_t began = now_ns(); // the timer's own begin is between the two
         uint64_t ran = 0;               // if the session checks at intervals of `step`
         for (int64_t at = 0; at <= end; at += step)
@@ -55,7 +55,7 @@ TEST_F(TimersTest, SlowTimersDropWholeIntervals) {
     plan_.probes[0].timer.interval_ns = 1000 * ms;
     Timers timers(plan_);
     const int64_t began = now_ns();
-    timers.start();
+    timers.start(now_ns());
     uint64_t runs = 0;
     while (!timers.take_due(began + 10'500 * ms).empty())
         runs++;
@@ -70,7 +70,7 @@ TEST_F(TimersTest, RandomTimersDropByTheirMeanInterval) {
     for (int round = 0; round < 1000; round++) {
         Timers timers(plan_);
         const int64_t began = now_ns();
-        timers.start();
+        timers.start(now_ns());
         timers.take_due(began + 400 * ms); // 300 to 400 ms late, less than few_runs intervals
         EXPECT_TRUE(timers.dropped().empty());
         timers.take_due(began + 5400 * ms);

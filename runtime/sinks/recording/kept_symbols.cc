@@ -116,6 +116,12 @@ void KeptSymbols::add(std::string_view question, std::string_view answer) {
         rendered_ = Rendered();
 }
 
+void KeptSymbols::note_stack(const std::string& text, uint64_t process) {
+    std::string answer;
+    add_number(answer, process);
+    add(stack_question(text), answer);
+}
+
 const std::string* KeptSymbols::find(const std::string& question) const {
     const auto known = answers_.find(question);
     return known == answers_.end() ? nullptr : &known->second;

@@ -54,6 +54,8 @@ class AskedSymbols final : public Symbolizer {
 class KeptSymbols final : public Symbolizer {
   public:
     void add(std::string_view question, std::string_view answer);
+    // The stack as text belongs to this process.
+    void note_stack(const std::string& text, uint64_t process);
     // The addresses whose names were asked for and are not in the recording.
     uint64_t missing() const { return missing_; }
 

@@ -80,9 +80,14 @@ class Recorder final : public Sink {
     }
     void record(const plan::RecordHeader& header, std::span<const uint8_t> payload) override {
         if (const plan::Format& format = data_.plan.formats[header.format];
-            has_stacks(format) && has_new_stack(format, payload))
+            has_stacks(format) && has_new_stack(format, payload)) {
             lines_.print(header, payload);
-        bytes_.assign(reinterpret_cast<const char*>(&header), sizeof header);
+            ask_for_scripts(format, payload);
+        }
+        plan::RecordHeader kept = header;
+        if (std::exchange(run_, data_.run) == data_.run && data_.run)
+            kept.type |= same_run;
+        bytes_.assign(reinterpret_cast<const char*>(&kept), sizeof kept);
         bytes_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
         add(Event::Print, bytes_);
         events_++;
@@ -216,6 +221,7 @@ class Recorder final : public Sink {
         });
         return out;
     }
+    void ask_for_scripts(const plan::Format& format, std::span<const uint8_t> payload);
     void look(int64_t now, bool handlers_follow);
     void add_memory(std::string& out);
     void add_array(std::string& out, size_t index);
@@ -235,6 +241,7 @@ class Recorder final : public Sink {
     std::vector<SeenElements> arrays_;      // by global
     std::unordered_set<std::string> known_; // stacks
     uint64_t edition_ = 0, events_ = 0;
+    uint64_t run_ = 0;                        // SessionData::run of the last record; 0: none
     int64_t early_look_ns_ = 0, look_ns_ = 0; // when to look again: before handlers, and otherwise
     int64_t block_ns_ = 0;                    // when the block began
 };
@@ -306,6 +313,24 @@ void Recorder::ask_names(size_t index, const std::vector<ArrayElement>& changed)
         static_cast<void>(pprof_profile(data_.plan, symbols_, data_.numbers, global, {element}, 0));
     }
     symbols_.rename(0, 0);
+}
+
+// Asks what a script over the recording may ask about a printed stack: print_ustack(), usymname() and similar
+// functions, and pictures of arrays by stack.
+void Recorder::ask_for_scripts(const plan::Format& format, std::span<const uint8_t> payload) {
+    read_values(format, payload, [&](const PrintedValue& value) {
+        if (value.directive->kind != plan::Directive::Stack || value.state >= SONDE_STACK_NONE)
+            return;
+        for (size_t i = 0; i < value.words.size(); i++) {
+            const uint64_t address = value.words[i];
+            static_cast<void>(frames_at(symbols_, value.process, address, false, true));
+            static_cast<void>(frames_at(symbols_, value.process, address, i > 0, true));
+            for (const uint64_t style :
+                 {SONDE_SYMBOL_NAME, SONDE_SYMBOL_DATA, SONDE_SYMBOL_OFFSET, SONDE_SYMBOL_MODULE, SONDE_SYMBOL_FILELINE,
+                  SONDE_SYMBOL_PATH, SONDE_SYMBOL_PLACE, SONDE_SYMBOL_BUILD_ID})
+                static_cast<void>(symbols_.text(value.process, address, style));
+        }
+    });
 }
 
 void Recorder::look(int64_t now, bool handlers_follow) {

@@ -39,6 +39,9 @@ enum class Event : uint8_t {
     Last = Dump
 };
 
+// Added to RecordHeader::type in Event::Print: the record comes from the same run of a handler as the one before.
+constexpr uint32_t same_run = 1u << 31;
+
 // The bytes of Event::Answer.
 std::string answer_event(std::string_view question, std::string_view answer);
 

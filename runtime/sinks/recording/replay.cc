@@ -20,7 +20,9 @@
 #include "arch/architecture.h"
 #include "base/clock.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/sinks/recording/beginning.h"
 #include "runtime/sinks/recording/bytes.h"
+#include "runtime/sinks/recording/event_reader.h"
 #include "runtime/sinks/recording/kept_symbols.h"
 #include "runtime/sinks/recording/recording_file.h"
 #include "runtime/text/accounting.h"
@@ -88,22 +90,14 @@ uint64_t payload_size(const plan::Plan& plan, const plan::Global& global) {
                                                 : plan::stats_bytes(global.stats);
 }
 
-// The first two events. The sinks are created after them.
-struct Beginning {
-    Json about;
-    plan::Plan plan;
-};
-
 class Replay {
   public:
-    Replay(std::string file, std::unique_ptr<RecordingReader> reader, Beginning beginning)
+    Replay(std::string file, std::unique_ptr<RecordingReader> reader, Beginning beginning, const EventFilter& only)
         : file_(std::move(file)), reader_(std::move(reader)), plan_(std::move(beginning.plan)), data_(plan_) {
-        const auto time_of = [&](const char* name) {
-            const auto found = beginning.about.find(name);
-            return found != beginning.about.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
-        };
-        now_ns_ = time_of("now");
-        data_.began_ns = real_ns_ = time_of("time");
+        now_ns_ = beginning.number("now");
+        data_.began_ns = real_ns_ = beginning.number("time");
+        if (!only.is_empty())
+            filter_.emplace(only, data_.began_ns);
         data_.now = [this] { return now_ns_; };
         data_.real_time = [this] { return real_ns_; };
         data_.kernel_time = [this] { return kernel_ns_; };
@@ -136,7 +130,8 @@ class Replay {
     const std::unique_ptr<RecordingReader> reader_;
     const plan::Plan plan_;
     SessionData data_;
-    KeptSymbols* symbols_ = nullptr; // owned by data_
+    std::optional<SessionFilter> filter_; // of printed records; nullopt: all are shown
+    KeptSymbols* symbols_ = nullptr;      // owned by data_
     Output output_;
     std::unique_ptr<Messages> messages_;
     Sinks sinks_;
@@ -153,11 +148,14 @@ class Replay {
 
 bool Replay::print(std::string_view bytes) {
     ByteCursor in(bytes);
-    const auto header = in.take<plan::RecordHeader>();
+    auto header = in.take<plan::RecordHeader>();
+    header.type &= ~same_run;
     if (in.failed() || header.type != plan::Print || header.format >= plan_.formats.size())
         return false;
     const std::string_view rest = in.take_bytes(in.rest());
     const std::span<const uint8_t> payload(reinterpret_cast<const uint8_t*>(rest.data()), rest.size());
+    if (filter_ && !is_accepted(plan_.formats[header.format], payload, *filter_))
+        return true;
     for (const std::unique_ptr<Sink>& sink : sinks_)
         sink->record(header, payload);
     for (const std::unique_ptr<Sink>& sink : sinks_)
@@ -400,28 +398,6 @@ Result<int> Replay::run(const ReplayOptions& options, const SinkMaker& make_sink
     return is_ending_ ? 0 : ended_ && fits ? status_ : exit_lossy;
 }
 
-Result<Beginning> read_beginning(RecordingReader& reader, const std::string& file) {
-    Beginning out;
-    std::optional<RecordingReader::Item> item = reader.next();
-    if (item && item->kind == Event::About) {
-        out.about = Json::parse(item->bytes, nullptr, false);
-        item = reader.next();
-    }
-    if (!item || item->kind != Event::Plan || !out.about.is_object())
-        return Error(fmt::format("`{}` has no readable beginning{}{}", file, reader.damage().empty() ? "" : ": ",
-                                 reader.damage()));
-    const std::string bytes(item->bytes);
-    const auto machine = out.about.find("machine");
-    const Architecture* recorded =
-        machine != out.about.end() && machine->is_string() ? find_machine(machine->get<std::string>()) : nullptr;
-    Result<plan::Plan> plan = plan::load({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()},
-                                         recorded ? *recorded : host_architecture());
-    if (!plan)
-        return Error(fmt::format("cannot replay `{}`: {}", file, plan.error().message));
-    out.plan = *std::move(plan);
-    return out;
-}
-
 } // namespace
 
 Result<int> replay(const std::string& file, const ReplayOptions& options, const SinkMaker& make_sinks) {
@@ -431,7 +407,7 @@ Result<int> replay(const std::string& file, const ReplayOptions& options, const 
     Result<Beginning> beginning = read_beginning(**reader, file);
     if (!beginning)
         return std::move(beginning).error();
-    return Replay(file, *std::move(reader), *std::move(beginning)).run(options, make_sinks);
+    return Replay(file, *std::move(reader), *std::move(beginning), options.only).run(options, make_sinks);
 }
 
 } // namespace sonde

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "runtime/sinks/recording/event_filter.h"
 #include "runtime/sinks/sink.h"
 #include "runtime/text/output.h"
 
@@ -18,6 +19,7 @@ struct ReplayOptions {
     OutputFile output;
     bool raw = false; // do not escape control characters
     Pace pace = Pace::Fast;
+    EventFilter only = {}; // which printed events the sinks receive
 };
 
 // Reads a recording up to its end, or up to damage, which is reported. Runs no code of the recording. Returns the exit
