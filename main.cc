@@ -197,11 +197,13 @@ int translate(const Options& options, const Policies& policies) {
     CodegenDumps dumps;
     dumps.want_ir = options.driver.dump == "ir" || options.driver.last_pass == 3;
     dumps.want_bpf = options.driver.dump == "bpf";
-    PlanCache cache(options, *program, t.sources, facts);
+    const TaskArrays in_tasks = find_task_arrays(options, t, *program);
+    PlanCache cache(options, *program, t.sources, facts, in_tasks);
     std::optional<plan::Plan> kept = cache.load();
     const bool is_kept = kept.has_value();
     progress.emplace("translating");
-    Result<plan::Plan> plan = is_kept ? *std::move(kept) : generate(*program, t.sources, translate, facts, &dumps);
+    Result<plan::Plan> plan =
+        is_kept ? *std::move(kept) : generate(*program, t.sources, translate, facts, in_tasks, &dumps);
     progress.reset(); // ends its thread: a session can fork
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
@@ -234,7 +236,7 @@ int translate(const Options& options, const Policies& policies) {
     run.rearrange = [&](uint32_t arrangement) {
         Translate other = translate;
         other.arrangement += arrangement;
-        return generate(*program, t.sources, other, facts, nullptr);
+        return generate(*program, t.sources, other, facts, in_tasks, nullptr);
     };
     run.unhit.inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t.env, point); };
     run.unhit.similar_name = [&](const plan::Point& point) {

@@ -120,7 +120,8 @@ Result<std::vector<uint8_t>> compile(bool bpf, PlanState& state, CodegenDumps* d
 } // namespace
 
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const Translate& translate,
-                            const CodegenFacts& facts, CodegenDumps* dumps, const plan::SharedGlobals* shared) {
+                            const CodegenFacts& facts, const TaskArrays& in_tasks, CodegenDumps* dumps,
+                            const plan::SharedGlobals* shared) {
     const EndsWithoutMemory ends_without_memory;
     const auto any_in = [&](bool kernel) {
         return std::ranges::any_of(program.handlers,
@@ -140,7 +141,7 @@ Result<plan::Plan> generate(const hir::Program& program, const Sources& sources,
     plan.groups = facts.groups;
     plan.filter_target = translate.filters_target && any_in(true);
     plan.filter_groups = !facts.groups.empty() && any_in(true);
-    lay_out_plan(program, sources, shared, plan);
+    lay_out_plan(program, sources, in_tasks, shared, plan);
     PlanState state{program, sources, translate, facts, plan};
     state.holders_of_shared = find_holders_of_shared(program, plan);
     for (bool bpf : {false, true}) {

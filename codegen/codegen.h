@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "base/source.h"
 #include "codegen/emit/facts.h"
+#include "codegen/layout.h"
 #include "frontend/hir/hir.h"
 #include "options/translate.h"
 #include "runtime/plan/plan.h"
@@ -21,10 +22,11 @@ struct CodegenDumps {
 };
 
 // Translates the program to a complete plan. Errors: what LLVM cannot compile, for example a handler that exceeds BPF's
-// stack (with its place). `shared`: as for analyze_part(). The plan's globals then have their place in the session, and
-// the caller adds the new ones to `shared`.
+// stack (with its place). `in_tasks`: the arrays to keep with the threads (frontend/hir/thread_arrays.h). `shared`: as
+// for analyze_part(). The plan's globals then have their place in the session, and the caller adds the new ones to
+// `shared`.
 Result<plan::Plan> generate(const hir::Program& program, const Sources& sources, const Translate& translate,
-                            const CodegenFacts& facts, CodegenDumps* dumps,
+                            const CodegenFacts& facts, const TaskArrays& in_tasks, CodegenDumps* dumps,
                             const plan::SharedGlobals* shared = nullptr);
 
 } // namespace sonde

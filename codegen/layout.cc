@@ -21,6 +21,7 @@
 #include "codegen/emit/plan_state.h"
 #include "codegen/rtlib/scan.h"
 #include "runtime/plan/shared_globals.h"
+#include "runtime/plan/task_arrays.h"
 #include "runtime/plan/wrap.h"
 
 namespace sonde {
@@ -66,7 +67,8 @@ void lay_out_key(const hir::Global& global, uint32_t max_string, plan::Global& o
 
 constexpr uint64_t lock_bytes = 64;
 
-void lay_out_globals(const hir::Program& program, const plan::SharedGlobals* shared, plan::Plan& plan) {
+void lay_out_globals(const hir::Program& program, const TaskArrays& in_tasks, const plan::SharedGlobals* shared,
+                     plan::Plan& plan) {
     // Each lock has its own cache line.
     uint64_t own_next = sizeof(plan::SessionWords) + lock_bytes * program.locks;
     uint64_t shared_next = shared ? shared->next : 0;
@@ -108,6 +110,15 @@ void lay_out_globals(const hir::Program& program, const plan::SharedGlobals* sha
             if (out.in_kernel && out.wrap) {
                 out.offset = next;
                 next += sizeof(sonde_wrap);
+            }
+            // The kernel allows almost 64 KiB for a thread's element. Larger strings are rare.
+            constexpr uint32_t largest_in_task = 8 + 4096;
+            const auto in_task = in_tasks.find(global);
+            if (in_task != in_tasks.end() && out.value_size <= largest_in_task) {
+                const char* prefix = in_task->second.anywhere ? plan::any_task_map_prefix : plan::task_map_prefix;
+                out.map = fmt::format("{}{}", prefix, global->index);
+                out.offset = next;
+                next += 8;
             }
         } else {
             out.offset = next;
@@ -158,9 +169,9 @@ void lay_out_marks(plan::Plan& plan) {
 
 } // namespace
 
-void lay_out_plan(const hir::Program& program, const Sources& sources, const plan::SharedGlobals* shared,
-                  plan::Plan& plan) {
-    lay_out_globals(program, shared, plan);
+void lay_out_plan(const hir::Program& program, const Sources& sources, const TaskArrays& in_tasks,
+                  const plan::SharedGlobals* shared, plan::Plan& plan) {
+    lay_out_globals(program, in_tasks, shared, plan);
     add_probes(program, sources, shared != nullptr, plan);
     lay_out_marks(plan);
 }

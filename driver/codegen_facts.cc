@@ -15,7 +15,9 @@
 
 #include "base/processes.h"
 #include "codegen/emit/session_split.h"
+#include "frontend/hir/thread_arrays.h"
 #include "frontend/types/kernel_types.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/preemption.h"
 #include "runtime/plan/kinds.h"
 
@@ -105,6 +107,22 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     facts.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     facts.module = module_of(options);
     return facts;
+}
+
+bool shows_arrays(const SinkOptions& sinks) {
+    return sinks.live_s || sinks.metrics.wanted() || sinks.otlp.wants(OtlpMetrics) || !sinks.record.empty() ||
+           !sinks.pictures.empty();
+}
+
+TaskArrays find_task_arrays(const Options& options, const Translation& t, const hir::Program& program) {
+    TaskArrays out;
+    // Another machine may not have these types, or may preempt handlers.
+    if (shows_arrays(options.sinks) || t.other_kernel)
+        return out;
+    for (const auto& [array, use] : find_thread_arrays(program))
+        if (has_task_storage(use.anywhere))
+            out.emplace(array, use);
+    return out;
 }
 
 Result<void> add_plan_facts(CodegenFacts& facts, Translation& t, const Options& options, const hir::Program& program,

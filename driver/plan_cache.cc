@@ -82,7 +82,7 @@ std::string own_builds() {
 // The key is the whole input of pass 3 as bytes. Each text has its length in front, so that ("ab", "c") and ("a", "bc")
 // are different keys.
 std::string make_key(const Options& options, const hir::Program& program, const Sources& sources,
-                     const CodegenFacts& facts, const std::string& builds) {
+                     const CodegenFacts& facts, const TaskArrays& in_tasks, const std::string& builds) {
     KeyText key;
     key.add(builds);
     key.add(options.driver.sysroot); // the machine is in the plan below
@@ -92,6 +92,8 @@ std::string make_key(const Options& options, const hir::Program& program, const 
                  module, c_code, kernel, origin] = facts;
     for (bool flag : {may_goto, kernel_types, syscall_events, uprobe_session})
         key.number(flag);
+    for (const hir::Global* global : program.globals)
+        key.number(in_tasks.contains(global));
     key.add(target_program);
     key.add(c_code ? c_code->bitcode : ""); // contains the offsets of the kernel's types
     key.add(script);
@@ -123,7 +125,7 @@ std::string make_key(const Options& options, const hir::Program& program, const 
 } // namespace
 
 PlanCache::PlanCache(const Options& options, const hir::Program& program, const Sources& sources,
-                     const CodegenFacts& facts)
+                     const CodegenFacts& facts, const TaskArrays& in_tasks)
     : reads_(options.driver.cache == Cache::On), tells_(options.driver.verbose[2] > 0),
       has_own_name_(!options.translate.module.empty()), architecture_(facts.architecture), module_(facts.module) {
     // --dump and -p3 print the code, so it has to be generated.
@@ -142,7 +144,7 @@ PlanCache::PlanCache(const Options& options, const hir::Program& program, const 
         return;
     }
     folder_ = *std::move(folder);
-    key_ = make_key(options, program, sources, facts, builds);
+    key_ = make_key(options, program, sources, facts, in_tasks, builds);
     Hash hash;
     hash.add({reinterpret_cast<const uint8_t*>(key_.data()), key_.size()});
     name_ = fmt::format("{:016x}{}", hash.value(), CacheFolder::plan_suffix);

@@ -13,6 +13,7 @@
 
 #include "base/source.h"
 #include "codegen/emit/facts.h"
+#include "codegen/layout.h"
 #include "driver/cache_folder.h"
 #include "driver/options.h"
 #include "frontend/hir/hir.h"
@@ -22,7 +23,8 @@ namespace sonde {
 
 class PlanCache {
   public:
-    PlanCache(const Options& options, const hir::Program& program, const Sources& sources, const CodegenFacts& facts);
+    PlanCache(const Options& options, const hir::Program& program, const Sources& sources, const CodegenFacts& facts,
+              const TaskArrays& in_tasks);
 
     // Returns the cached plan, and marks it as used now.
     std::optional<plan::Plan> load();

@@ -20,9 +20,12 @@
 
 #include "base/global_value.h"
 #include "base/label_names.h"
+#include "driver/codegen_facts.h"
 #include "frontend/types/kernel_types.h"
 #include "runtime/containers/groups.h"
+#include "runtime/kernel/features.h"
 #include "runtime/plan/plan_file.h"
+#include "runtime/plan/task_arrays.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -47,6 +50,25 @@ Result<void> check_kernel(const plan::Plan& plan) {
                     "  translate it again: here, or elsewhere with `-r` and this kernel's vmlinuz, or a copy of its "
                     "/sys/kernel/btf/vmlinux",
                     plan.kernel.release, system.release));
+}
+
+// Checks that handlers find the elements of arrays in tasks on this kernel, and that no output of this session has to.
+Result<void> check_task_arrays(const plan::Plan& plan, const Options& options) {
+    for (const plan::Global& array : plan.globals) {
+        if (!plan::is_in_tasks(array))
+            continue;
+        if (!has_task_storage(plan::interrupts_others(array)))
+            return Error(
+                fmt::format("it keeps the elements of `{}` with the threads, where handlers do not always find "
+                            "them on this kernel: translate it again here with `--relink`",
+                            array.name));
+        if (shows_arrays(options.sinks))
+            return Error(
+                fmt::format("it keeps the elements of `{}` with the threads, where no output can read them: add "
+                            "`--relink`, which translates it again for this output",
+                            array.name));
+    }
+    return {};
 }
 
 // Checks that the plan fits the target and the groups of this session.
@@ -127,6 +149,8 @@ Result<plan::Plan> load_saved_plan(const Options& options) {
     if (!plan)
         return plan;
     if (Result<void> fits = check_kernel(*plan); !fits)
+        return std::move(fits).error().in(options.driver.saved_plan);
+    if (Result<void> fits = check_task_arrays(*plan, options); !fits)
         return std::move(fits).error().in(options.driver.saved_plan);
     if (Result<void> fits = check_limits(*plan, options); !fits)
         return std::move(fits).error();

@@ -10,6 +10,12 @@
 // Operators such as `a[k] += 1` and `a[k] <<< x` become atomic operations on the element in the map. So handlers on
 // several processors need no lock, and lose no update.
 //
+// An array whose elements each belong to one thread (runtime/plan/task_arrays.h) is the kernel's task storage instead.
+// Its elements have the same layout, but the insertion number is only 1 or 0: the element exists or does not. A
+// deletion clears the element, and leaves its memory with the thread, because attaching memory takes longer than
+// everything else. The number of existing elements is counted, so that a full array is an error as in a hash map. A few
+// elements are in a hash map next to it. An element never moves: a thread that has one there stays there.
+//
 // The verifier forces some detours:
 // * A pointer to an element is null or valid, and only a comparison with null tells the verifier which. So each access
 //   has its own branch (with_element(), with_created()).
@@ -26,10 +32,13 @@
 #include "codegen/emit/statistics.h"
 #include "codegen/rtlib/scan.h"
 #include "runtime/plan/shared_globals.h"
+#include "runtime/plan/task_arrays.h"
 #include "runtime/plan/wrap.h"
 
 namespace sonde {
 namespace {
+
+constexpr uint64_t task_storage_get = 156; // 5.11, bpf: Implement task local storage
 
 // The arguments of a routine that visits all elements (sonde_scan). Unused pointers are null.
 struct Scan {
@@ -122,8 +131,164 @@ llvm::Value* walk(BpfContext& bpf, const char* name, const Scan& what, const hir
     return result;
 }
 
+// The number of the current thread in the kernel, as a key in memory.
+llvm::Value* thread_key(Emitter& e) {
+    llvm::Value* key = e.scratch("thread", 8);
+    e.CreateStore(e.CreateAnd(helper(e, get_current_pid_tgid, {}), e.number(0xffffffff)), key);
+    return key;
+}
+
+bool is_in_tasks(const BpfContext& bpf, const hir::Global& array) {
+    return plan::is_in_tasks(bpf.state.plan.globals[array.index]);
+}
+
+llvm::Value* stored_with_task(Emitter& e, const plan::Global& global, int64_t flags) {
+    return helper_pointer(
+        e, task_storage_get,
+        {map_reference(e, global.map), helper_pointer(e, get_current_task_btf, {}), e.null(), e.number(flags)});
+}
+
+// The variable of the current function that holds the address of the thread's memory once it is found, so that a
+// handler looks it up once. The optimizer removes the variable.
+llvm::Value* found_memory(BpfContext& bpf, const hir::Global& array) {
+    llvm::BasicBlock& entry = bpf.e.GetInsertBlock()->getParent()->getEntryBlock();
+    const std::string name = "found_" + map_name(bpf, array);
+    for (llvm::Instruction& instruction : entry)
+        if (llvm::isa<llvm::AllocaInst>(instruction) && instruction.getName() == name)
+            return &instruction;
+    llvm::IRBuilder<> begin(&entry, entry.begin());
+    llvm::AllocaInst* variable = begin.CreateAlloca(bpf.e.ptr(), nullptr, name);
+    begin.CreateStore(bpf.e.null(), variable);
+    return variable;
+}
+
+// The thread's memory for an element of an array in tasks; null if it has none yet. The element may not exist.
+llvm::Value* find_memory(BpfContext& bpf, const hir::Global& array) {
+    Emitter& e = bpf.e;
+    const plan::Global& global = bpf.state.plan.globals[array.index];
+    llvm::Value* found = found_memory(bpf, array);
+    llvm::BasicBlock *find = e.block("find"), *spare = e.block("spare"), *end = e.block("memory");
+    llvm::Value* before = e.CreateLoad(e.ptr(), found);
+    llvm::BasicBlock* begin = e.GetInsertBlock();
+    e.CreateCondBr(e.CreateIsNull(before), find, end);
+    e.SetInsertPoint(find);
+    llvm::Value* stored = stored_with_task(e, global, 0);
+    llvm::BasicBlock* tried = e.GetInsertBlock();
+    llvm::BasicBlock* keep = e.block("keep");
+    e.CreateCondBr(e.CreateIsNull(stored), spare, keep);
+    e.SetInsertPoint(spare);
+    llvm::Value* other = helper_pointer(e, map_lookup_elem, {map_reference(e, plan::spare_map(global)), thread_key(e)});
+    llvm::BasicBlock* spared = e.GetInsertBlock();
+    e.CreateBr(keep);
+    e.SetInsertPoint(keep);
+    llvm::PHINode* now = e.CreatePHI(e.ptr(), 2);
+    now->addIncoming(stored, tried);
+    now->addIncoming(other, spared);
+    e.CreateStore(now, found);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    llvm::PHINode* memory = e.CreatePHI(e.ptr(), 2);
+    memory->addIncoming(before, begin);
+    memory->addIncoming(now, keep);
+    return memory;
+}
+
+// Emits `body` for the thread's element, if it exists.
+template <typename Body> void with_own_element(BpfContext& bpf, const hir::Global& array, Body body) {
+    Emitter& e = bpf.e;
+    llvm::Value* memory = find_memory(bpf, array);
+    llvm::BasicBlock *there = e.block("own"), *exists = e.block("element"), *end = e.block("endelement");
+    e.CreateCondBr(e.CreateIsNotNull(memory), there, end);
+    e.SetInsertPoint(there);
+    e.CreateCondBr(e.CreateICmpNE(e.CreateLoad(e.i64(), memory), e.number(0)), exists, end);
+    e.SetInsertPoint(exists);
+    body(memory);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+}
+
+llvm::Value* element_counter(BpfContext& bpf, const hir::Global& array) {
+    return data_address(bpf.e, bpf.data, bpf.state.plan.globals[array.index].offset);
+}
+
+void count_elements(BpfContext& bpf, const hir::Global& array, int64_t change) {
+    bpf.e.CreateAtomicRMW(llvm::AtomicRMWInst::Add, element_counter(bpf, array), bpf.e.number(change), llvm::Align(8),
+                          llvm::AtomicOrdering::Monotonic);
+}
+
+// As with_created(), for the thread's element.
+//
+// The kernel attaches no memory while another program on this processor is attaching some and has been preempted. An
+// idle thread has its element in the spare map, because the idle threads of all processors share it.
+template <typename Body> llvm::Value* with_own_created(BpfContext& bpf, const hir::Global& array, Body body) {
+    Emitter& e = bpf.e;
+    constexpr int64_t create = 1; // BPF_LOCAL_STORAGE_GET_F_CREATE
+    const plan::Global& global = bpf.state.plan.globals[array.index];
+    llvm::Value* status = e.stack(8);
+    e.CreateStore(e.number(0), status);
+    llvm::Value* memory = find_memory(bpf, array);
+    llvm::BasicBlock* found = e.GetInsertBlock();
+    llvm::BasicBlock *missing = e.block("missing"), *spare = e.block("spare"), *have = e.block("have"),
+                     *keep = e.block("keep"), *fresh = e.block("fresh"), *ready = e.block("ready"),
+                     *full = e.block("full"), *end = e.block("endelement");
+    e.CreateCondBr(e.CreateIsNull(memory), missing, have);
+
+    e.SetInsertPoint(missing);
+    llvm::BasicBlock* busy = e.block("busy");
+    llvm::Value* thread = e.CreateAnd(helper(e, get_current_pid_tgid, {}), e.number(0xffffffff));
+    e.CreateCondBr(e.CreateICmpEQ(thread, e.number(0)), spare, busy);
+    e.SetInsertPoint(busy);
+    llvm::Value* attached = stored_with_task(e, global, create);
+    llvm::BasicBlock* tried = e.GetInsertBlock();
+    e.CreateCondBr(e.CreateIsNull(attached), spare, keep);
+
+    e.SetInsertPoint(spare);
+    llvm::Value* map = map_reference(e, plan::spare_map(global));
+    llvm::Value* key = thread_key(e);
+    helper(e, map_update_elem, {map, key, e.zeros(global.value_size), e.number(1 /* BPF_NOEXIST */)});
+    llvm::Value* other = helper_pointer(e, map_lookup_elem, {map, key});
+    llvm::BasicBlock* spared = e.GetInsertBlock();
+    e.CreateCondBr(e.CreateIsNull(other), full, keep);
+
+    e.SetInsertPoint(keep);
+    llvm::PHINode* now = e.CreatePHI(e.ptr(), 2);
+    now->addIncoming(attached, tried);
+    now->addIncoming(other, spared);
+    e.CreateStore(now, found_memory(bpf, array));
+    e.CreateBr(have);
+
+    e.SetInsertPoint(have);
+    llvm::PHINode* element = e.CreatePHI(e.ptr(), 2);
+    element->addIncoming(memory, found);
+    element->addIncoming(now, keep);
+    e.CreateCondBr(e.CreateICmpEQ(e.CreateLoad(e.i64(), element), e.number(0)), fresh, ready);
+
+    e.SetInsertPoint(fresh);
+    llvm::BasicBlock *too_many = e.block("toomany"), *one_more = e.block("onemore");
+    llvm::Value* before = e.CreateAtomicRMW(llvm::AtomicRMWInst::Add, element_counter(bpf, array), e.number(1),
+                                            llvm::Align(8), llvm::AtomicOrdering::Monotonic);
+    e.CreateCondBr(e.CreateICmpUGE(before, e.number(static_cast<int64_t>(global.capacity))), too_many, one_more);
+    e.SetInsertPoint(too_many);
+    count_elements(bpf, array, -1);
+    e.CreateBr(full);
+    e.SetInsertPoint(one_more);
+    e.CreateStore(e.number(1), element);
+    e.CreateBr(ready);
+
+    e.SetInsertPoint(ready);
+    body(element);
+    e.CreateBr(end);
+    e.SetInsertPoint(full);
+    e.CreateStore(e.number(1), status);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    return e.CreateLoad(e.i64(), status);
+}
+
 // Emits `body` for the element of this key; skips it at run time if the element does not exist.
 template <typename Body> void with_element(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
+    if (is_in_tasks(bpf, array))
+        return with_own_element(bpf, array, body);
     Emitter& e = bpf.e;
     llvm::Value* element = helper_pointer(e, map_lookup_elem, {map_reference(e, map_name(bpf, array)), key});
     llvm::BasicBlock *there = e.block("element"), *end = e.block("endelement");
@@ -168,6 +333,8 @@ template <typename Body>
 llvm::Value* with_created(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
     Emitter& e = bpf.e;
     const plan::Global& global = bpf.state.plan.globals[array.index];
+    if (plan::is_in_tasks(global))
+        return with_own_created(bpf, array, body);
     llvm::Value* map = map_reference(e, global.map);
     llvm::Value* status = e.stack(8);
     e.CreateStore(e.number(0), status);
@@ -271,6 +438,12 @@ llvm::Value* BpfArrays::statistic(Environment&, const hir::Global& array, llvm::
 }
 
 llvm::Value* BpfArrays::contains(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask) {
+    if (is_in_tasks(bpf_, array)) {
+        llvm::Value* there = e_.stack(8);
+        e_.CreateStore(e_.number(0), there);
+        with_own_element(bpf_, array, [&](llvm::Value*) { e_.CreateStore(e_.number(1), there); });
+        return e_.CreateLoad(e_.i64(), there);
+    }
     if (mask != ~0ull) {
         llvm::Value* state = e_.scratch("wiped state", sizeof(sonde_scan_state));
         llvm::Value* found =
@@ -284,6 +457,15 @@ llvm::Value* BpfArrays::contains(Environment&, const hir::Global& array, llvm::V
 }
 
 void BpfArrays::erase(Environment&, const hir::Global& array, llvm::Value* key, uint64_t mask, bool all) {
+    if (is_in_tasks(bpf_, array)) {
+        // `a[tid()] += 1` creates an element, and relies on a value of 0. The first byte ends a string.
+        with_own_element(bpf_, array, [&](llvm::Value* element) {
+            e_.CreateStore(e_.number(0), element);
+            e_.CreateStore(e_.number(0), e_.offset(element, 8));
+            count_elements(bpf_, array, -1);
+        });
+        return;
+    }
     if (all || mask != ~0ull) {
         walk(bpf_, "sonde_rt_scan_delete", {scan_constant(bpf_, spec_of(bpf_, array, all ? 0 : mask)), nullptr, key},
              &array);

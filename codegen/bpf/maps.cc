@@ -43,6 +43,7 @@
 #include "runtime/plan/saved_calls.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/plan/stack.h"
+#include "runtime/plan/task_arrays.h"
 #include "runtime/plan/thread_walk.h"
 #include "runtime/plan/visited_threads.h"
 #include "runtime/plan/watch_events.h"
@@ -54,7 +55,15 @@ namespace {
 
 // enum bpf_map_type (include/uapi/linux/bpf.h). The constants are repeated here, so that sonde compiles with old
 // headers.
-enum MapType : uint32_t { Hash = 1, Array = 2, PerfEventArray = 4, LruHash = 9, HashOfMaps = 13, Ringbuf = 27 };
+enum MapType : uint32_t {
+    Hash = 1,
+    Array = 2,
+    PerfEventArray = 4,
+    LruHash = 9,
+    HashOfMaps = 13,
+    Ringbuf = 27,
+    TaskStorage = 29,
+};
 
 constexpr uint32_t smallest_ring = 64 << 10;  // the largest page of all kernels
 constexpr uint64_t few_errors = 16;           // messages of that many errors fit
@@ -159,7 +168,11 @@ std::string Maps::declare() {
         declare(plan::maps::timing, Array, 4, sizeof(plan::ProbeTiming),
                 std::max<uint32_t>(1, static_cast<uint32_t>(bpf_.state.plan.rows.size())));
     for (const plan::Global& g : bpf_.state.plan.globals)
-        if (g.in_kernel) {
+        if (plan::is_in_tasks(g)) {
+            constexpr uint32_t spare_elements = 1024;
+            declare_task_storage(g.map, g.value_size);
+            declare(plan::spare_map(g), Hash, 4, g.value_size, spare_elements);
+        } else if (g.in_kernel) {
             declare(g.map, Hash, g.key_size, g.value_size, static_cast<uint32_t>(g.capacity));
             if (g.wrap)
                 declare(g.map + SONDE_WRAP_ORDER, Array, 4, 8 + ((g.key_size + 7ull) & ~7ull),
@@ -177,28 +190,48 @@ std::string Maps::declare() {
 }
 
 void Maps::declare(const std::string& name, uint32_t type, uint64_t key_size, uint64_t value_size, uint32_t entries) {
+    llvm::SmallVector<Attribute, 4> attributes = {{"type", number_type(type)}};
+    if (type != Ringbuf) {
+        attributes.push_back({"key_size", number_type(key_size)});
+        attributes.push_back({"value_size", number_type(value_size)});
+    }
+    attributes.push_back({"max_entries", number_type(entries)});
+    describe_map(name, attributes);
+}
+
+// The kernel requires the types of the key, which is an int, and of the value.
+void Maps::declare_task_storage(const std::string& name, uint64_t value_size) {
+    constexpr uint32_t no_preallocation = 1; // BPF_F_NO_PREALLOC
+    llvm::DIBuilder& di = e_.lines().builder();
+    auto* word = di.createBasicType("long", 64, llvm::dwarf::DW_ATE_unsigned);
+    auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(value_size / 8));
+    describe_map(name, {{"type", number_type(TaskStorage)},
+                        {"map_flags", number_type(no_preallocation)},
+                        {"key", di.createBasicType("int", 32, llvm::dwarf::DW_ATE_signed)},
+                        {"value", di.createArrayType(value_size * 8, 64, word, di.getOrCreateArray({range}))}});
+}
+
+llvm::DIType* Maps::number_type(uint64_t number) {
+    llvm::DIBuilder& di = e_.lines().builder();
+    auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(number));
+    return di.createArrayType(number * 32, 32, di.createBasicType("int", 32, llvm::dwarf::DW_ATE_signed),
+                              di.getOrCreateArray({range}));
+}
+
+void Maps::describe_map(const std::string& name, llvm::ArrayRef<Attribute> attributes) {
     auto* variable = llvm::cast<llvm::GlobalVariable>(map_reference(e_, name));
     llvm::DIBuilder& di = e_.lines().builder();
     llvm::DIFile* file = e_.lines().file(0);
     llvm::DICompileUnit* unit = e_.lines().unit(0);
-    auto* integer = di.createBasicType("int", 32, llvm::dwarf::DW_ATE_signed);
     llvm::SmallVector<llvm::Metadata*, 4> members;
     uint64_t at = 0;
     auto* owner =
         di.createStructType(unit, "", file, 0, 256, 64, llvm::DINode::FlagZero, nullptr, di.getOrCreateArray({}));
-    auto member = [&](const char* title, uint64_t value) {
-        auto* range = di.getOrCreateSubrange(0, static_cast<int64_t>(value));
-        auto* array = di.createArrayType(value * 32, 32, integer, di.getOrCreateArray({range}));
+    for (const auto& [title, type] : attributes) {
         members.push_back(di.createMemberType(owner, title, file, 0, 64, 64, at, llvm::DINode::FlagZero,
-                                              di.createPointerType(array, 64)));
+                                              di.createPointerType(type, 64)));
         at += 64;
-    };
-    member("type", type);
-    if (type != Ringbuf) {
-        member("key_size", key_size);
-        member("value_size", value_size);
     }
-    member("max_entries", entries);
     auto* structure =
         di.createStructType(unit, "", file, 0, at, 64, llvm::DINode::FlagZero, nullptr, di.getOrCreateArray(members));
     variable->addDebugInfo(di.createGlobalVariableExpression(unit, name, "", file, 0, structure, false));

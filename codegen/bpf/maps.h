@@ -35,6 +35,15 @@ class Maps {
     // The number of slots for loops: less if the slots are large. A claim works with any number.
     uint32_t count_scans() const;
     void declare(const std::string& name, uint32_t type, uint64_t key_size, uint64_t value_size, uint32_t entries);
+    void declare_task_storage(const std::string& name, uint64_t value_size);
+    // A member of the map's type, and what it points to.
+    struct Attribute {
+        const char* name;
+        llvm::DIType* type;
+    };
+    // The type for an attribute that is a number.
+    llvm::DIType* number_type(uint64_t number);
+    void describe_map(const std::string& name, llvm::ArrayRef<Attribute> attributes);
     // Adds a global variable to the BTF of .bss. Without it, libbpf does not make .bss memory-mappable.
     void describe_data();
 

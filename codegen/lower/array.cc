@@ -27,6 +27,7 @@
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/memory.h"
 #include "codegen/lower/stack_keys.h"
+#include "runtime/plan/task_arrays.h"
 
 namespace sonde {
 
@@ -82,6 +83,11 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
                          uint64_t* slice_mask) {
     Emitter& e = l.e;
     const plan::Global& global = e.state().plan.globals[array.index];
+    if (plan::is_in_tasks(global)) { // found without a key
+        if (slice_mask)
+            *slice_mask = ~0ull;
+        return e.null();
+    }
     llvm::Value* buffer = is_small_key(global, keys, l.max_string()) ? l.scratch("key", global.key_size)
                                                                      : l.new_bytes(global.key_size + l.max_string());
     // Evaluate all operands before composing the key: evaluating one may use memory that the key needs.

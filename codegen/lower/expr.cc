@@ -35,6 +35,7 @@
 #include "codegen/lower/memory.h"
 #include "codegen/lower/primitives.h"
 #include "codegen/lower/print.h"
+#include "codegen/lower/read_string.h"
 #include "codegen/lower/regex.h"
 #include "codegen/lower/registers.h"
 #include "codegen/lower/strings.h"
@@ -371,6 +372,8 @@ void lower_into(Lowerer& l, const hir::Expr& expr, llvm::Value* slot) {
         lower_guarded(l, hir::as<hir::Guarded>(expr), slot);
     else if (expr.kind == hir::ExprKind::Call && !hir::as<hir::Call>(expr).callee->recursive)
         lower_call(l, hir::as<hir::Call>(expr), slot);
+    else if (expr.kind == hir::ExprKind::Intrinsic && reads_string(hir::as<hir::Intrinsic>(expr)))
+        read_string_into(l, hir::as<hir::Intrinsic>(expr), slot);
     else
         store_string(l, slot, lower(l, expr));
 }

@@ -11,14 +11,14 @@
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/memory.h"
 #include "codegen/lower/primitives.h"
+#include "codegen/lower/read_string.h"
 
 namespace sonde {
 
 // The string at an address, up to its NUL or to MAXSTRINGLEN - 1 bytes. With a second argument: at most that many
 // bytes, if the number is in this range. The size that the target gets includes the NUL, so it is the number plus 1.
-llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
+void read_string_into(Lowerer& l, const hir::Intrinsic& expr, llvm::Value* slot) {
     Emitter& e = l.e;
-    llvm::Value* slot = l.new_slot();
     llvm::Value* address = lower(l, *expr.args[0]);
     llvm::Value* size = e.number(static_cast<int64_t>(l.max_string()));
     if (expr.args.size() == 2) {
@@ -28,6 +28,11 @@ llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
     }
     llvm::Value* fault = l.target.memory().read_string(l.env, slot, size, address, !expr.facts.of_kernel);
     raise_if(l, e.CreateICmpNE(fault, e.number(0)), plan::ErrorId::CopyFault, expr.range, address);
+}
+
+llvm::Value* emit_user_string(Lowerer& l, const hir::Intrinsic& expr) {
+    llvm::Value* slot = l.new_slot();
+    read_string_into(l, expr, slot);
     return slot;
 }
 

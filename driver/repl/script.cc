@@ -250,9 +250,9 @@ std::unique_ptr<Piece> Script::translate(const ast::Probe& probe, FileId file, c
     rearrange_ = [this, program, facts, code](uint32_t arrangement) {
         Translate other = options_.translate;
         other.arrangement += arrangement;
-        return generate(*program, t.sources, other, facts, nullptr, &shared_);
+        return generate(*program, t.sources, other, facts, {}, nullptr, &shared_);
     };
-    Result<plan::Plan> plan = generate(*program, t.sources, options_.translate, facts, nullptr, &shared_);
+    Result<plan::Plan> plan = generate(*program, t.sources, options_.translate, facts, {}, nullptr, &shared_);
     if (!plan)
         return refuse(plan.error());
     auto out = std::make_unique<Piece>();

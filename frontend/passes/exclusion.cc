@@ -40,6 +40,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/hir/thread_keys.h"
 #include "frontend/hir/walk.h"
 #include "frontend/passes/passes.h"
 #include "runtime/plan/kinds.h"
@@ -65,17 +66,11 @@ struct Access {
 };
 using Accesses = std::map<Global*, Access>;
 
-bool holds_tid(const std::vector<hir::Expr*>& keys) {
-    return std::any_of(keys.begin(), keys.end(), [](const hir::Expr* key) {
-        return key && key->kind == hir::ExprKind::Intrinsic && hir::as<hir::Intrinsic>(*key).facts.per_thread;
-    });
-}
-
 // Counts the accesses of one body. Accesses inside a loop are visited once more for every loop around them, so they
 // count at least twice.
 class Collector {
   public:
-    explicit Collector(bool in_kernel) : in_kernel_(in_kernel) {}
+    Collector(bool in_kernel, const ThreadKeys& threads) : in_kernel_(in_kernel), threads_(threads) {}
     Accesses out;
     std::multiset<hir::Function*> calls;
 
@@ -96,7 +91,7 @@ class Collector {
         for_each_stmt(body, [&](const hir::Stmt& stmt) {
             if (stmt.kind == hir::StmtKind::Delete) {
                 const auto& erase = hir::as<hir::Delete>(stmt);
-                note(*erase.global, {.writes = 1, .private_keys = holds_tid(erase.keys)});
+                note(*erase.global, {.writes = 1, .private_keys = threads_.in(erase.keys)});
             } else if (stmt.kind == hir::StmtKind::Foreach && &stmt != &body && hir::as<hir::Foreach>(stmt).array) {
                 // A loop's array is read once when the loop begins. If the loop is inside another loop, visiting that
                 // loop counts it again.
@@ -110,14 +105,14 @@ class Collector {
 
     void visit(const hir::Expr& expr) {
         using namespace hir;
-        bool private_keys = expr.kind == ExprKind::Element && holds_tid(as<Element>(expr).keys);
+        bool private_keys = expr.kind == ExprKind::Element && threads_.in(as<Element>(expr).keys);
         switch (expr.kind) {
         case ExprKind::Assign: {
             const auto& assign = as<Assign>(expr);
             Global* global = global_of(*assign.target);
             if (!global)
                 break;
-            bool keys = assign.target->kind == ExprKind::Element && holds_tid(as<Element>(*assign.target).keys);
+            bool keys = assign.target->kind == ExprKind::Element && threads_.in(as<Element>(*assign.target).keys);
             bool element = assign.target->kind == ExprKind::Element;
             // The host changes an element of a kernel's array by reading and writing it.
             bool commutes = assign.op && !assign.concat && *assign.op != BinaryOp::Mul && *assign.op != BinaryOp::Div &&
@@ -135,7 +130,7 @@ class Collector {
         case ExprKind::StatAdd: {
             const auto& add = as<StatAdd>(expr);
             bool element = add.target->kind == ExprKind::Element;
-            bool keys = element && holds_tid(as<Element>(*add.target).keys);
+            bool keys = element && threads_.in(as<Element>(*add.target).keys);
             bool atomic = in_kernel_ || !element;
             note(*global_of(*add.target),
                  {.reads = atomic ? 0 : 1, .writes = atomic ? 0 : 1, .updates = atomic ? 1 : 0, .private_keys = keys});
@@ -143,7 +138,7 @@ class Collector {
             break;
         }
         case ExprKind::Contains:
-            note(*as<Contains>(expr).array, {.reads = 1, .private_keys = holds_tid(as<Contains>(expr).keys)});
+            note(*as<Contains>(expr).array, {.reads = 1, .private_keys = threads_.in(as<Contains>(expr).keys)});
             break;
         case ExprKind::Call:
             calls.insert(as<Call>(expr).callee);
@@ -162,12 +157,13 @@ class Collector {
     }
 
     bool in_kernel_;
+    const ThreadKeys& threads_;
     std::set<const hir::Expr*> targets_; // already counted as part of an assignment; parents are visited first
 };
 
 // Adds the accesses of all functions that the handler calls, directly or not. A function that is called twice, or is
 // recursive, counts twice.
-void add_callees(Collector& collector, bool in_kernel) {
+void add_callees(Collector& collector, bool in_kernel, const ThreadKeys& threads) {
     std::set<hir::Function*> seen;
     while (!collector.calls.empty()) {
         hir::Function* function = *collector.calls.begin();
@@ -175,7 +171,7 @@ void add_callees(Collector& collector, bool in_kernel) {
         collector.calls.erase(function);
         if (!seen.insert(function).second)
             continue;
-        Collector inner(in_kernel);
+        Collector inner(in_kernel, threads);
         inner.body(*function->body);
         for (size_t i = 0; i < std::min<size_t>(times + function->recursive, 2); i++)
             for (auto& [global, access] : inner.out)
@@ -184,12 +180,12 @@ void add_callees(Collector& collector, bool in_kernel) {
     }
 }
 
-Accesses accesses_of(const hir::Handler& handler) {
-    Collector collector(handler.in_kernel);
+Accesses accesses_of(const hir::Handler& handler, const ThreadKeys& threads) {
+    Collector collector(handler.in_kernel, threads);
     collector.body(*handler.body);
     if (handler.condition)
         collector.expression(*handler.condition);
-    add_callees(collector, handler.in_kernel);
+    add_callees(collector, handler.in_kernel, threads);
     if (!handler.in_kernel) // tid() on the host is sonde's own thread
         for (auto& [global, access] : collector.out)
             access.private_keys = false;
@@ -223,12 +219,13 @@ bool copies_single_changes(const hir::Handler& handler, const std::map<hir::Hand
 
 void plan_exclusion(hir::Program& program) {
     // Step 1 of the essay above: accesses per handler, without globals that need no protection.
+    const ThreadKeys threads(program);
     std::map<hir::Handler*, Accesses> handlers;
     std::set<Global*> changed, shared;
     for (hir::Handler* handler : program.handlers) {
         if (plan::runs_alone(handler->kind))
             continue;
-        Accesses& accesses = handlers[handler] = accesses_of(*handler);
+        Accesses& accesses = handlers[handler] = accesses_of(*handler, threads);
         for (auto& [global, access] : accesses) {
             if (access.writes + access.updates > 0)
                 changed.insert(global);

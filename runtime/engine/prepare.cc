@@ -25,6 +25,7 @@
 #include "runtime/kernel/kernel_addresses.h"
 #include "runtime/kernel/privileges.h"
 #include "runtime/plan/shared_globals.h"
+#include "runtime/plan/task_arrays.h"
 #include "runtime/plan/wrap.h"
 #include "runtime/processes/process_numbers.h"
 
@@ -121,7 +122,7 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links, const Share
         else if (plan::is_shared(global))
             session.data.arrays.push_back(make_kernel_array(global, shared->map_fd(global.map), session.data.words,
                                                             shared->map_fd(global.map + SONDE_WRAP_ORDER)));
-        else if (global.in_kernel)
+        else if (global.in_kernel && !plan::is_in_tasks(global)) // elements in tasks cannot be found from here
             session.data.arrays.push_back(
                 make_kernel_array(global, session.data.kernel->map_fd(global.map), session.data.words,
                                   session.data.kernel->map_fd(global.map + SONDE_WRAP_ORDER)));

@@ -258,6 +258,20 @@ std::string only_security_functions(bool and_system_calls) {
                                         : "");
 }
 
+// Linux 6.1 has a counter for each processor, which shows that a program is in the middle of an access. Until it has
+// finished, no other program on this processor finds anything. Since 6.2, a helper of its own ("bpf: Use a new lookup
+// routine when percpu counter is busy") finds what exists, and newer kernels have no such counter.
+bool has_task_storage(bool anywhere) {
+    const Result<std::string> bytes = read_file(kernel_types);
+    if (!bytes.ok())
+        return false;
+    const BtfFile types(*bytes);
+    if (types.find("bpf_task_storage_get", BTF_KIND_FUNC) == 0)
+        return false;
+    return types.find("bpf_task_storage_get_recur", BTF_KIND_FUNC) != 0 ||
+           types.find("bpf_task_storage_busy", BTF_KIND_VAR) == 0 || !(anywhere || handlers_are_preempted());
+}
+
 const KernelFacts& running_kernel() {
     static const KernelFacts facts = probe_kernel();
     return facts;

@@ -25,6 +25,10 @@ KernelFacts read_kernel_facts(std::string_view types, const SystemCalls& calls);
 // programs for trampolines and security hooks, and then refuses to attach them.
 std::string why_no_direct_calls(const BtfFile& types);
 
+// Whether handlers always find data that they have kept with the current thread (BPF_MAP_TYPE_TASK_STORAGE).
+// `anywhere`: also handlers that interrupt others; else those in programs and at system calls only.
+bool has_task_storage(bool anywhere);
+
 // The reason for a function whose result cannot be set, if the kernel has no list of suitable functions.
 std::string only_security_functions(bool and_system_calls);
 

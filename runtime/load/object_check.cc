@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
 #include "runtime/plan/object_names.h"
+#include "runtime/plan/task_arrays.h"
 
 namespace sonde {
 namespace {
@@ -344,9 +346,15 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
         shapes.push_back({plan::maps::births, sizeof(sonde_group_birth), 8, 1});
         shapes.push_back({plan::maps::group_names, 8, sizeof(sonde_group_names), 1});
     }
+    std::list<std::string> spare_names;
     for (const plan::Global& global : plan.globals)
-        if (global.in_kernel && !global.keys.empty())
+        if (plan::is_in_tasks(global)) {
+            shapes.push_back({global.map.c_str(), 4, global.value_size, 0});
+            spare_names.push_back(plan::spare_map(global));
+            shapes.push_back({spare_names.back().c_str(), 4, global.value_size, 1});
+        } else if (global.in_kernel && !global.keys.empty()) {
             shapes.push_back({global.map.c_str(), global.key_size, global.value_size, 1});
+        }
     for (const MapShape& shape : shapes)
         if (Result<void> checked = check_map(object, shape); !checked)
             return checked;

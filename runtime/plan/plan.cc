@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "runtime/plan/kinds.h"
+#include "runtime/plan/task_arrays.h"
 
 namespace sonde::plan {
 
@@ -109,9 +110,10 @@ std::string dump(const Plan& plan, const LinkKinds& links) {
                                   plan.script, plan.bpf_object.size(), plan.host_object.size(), plan.data_size);
     for (const Global& global : plan.globals) {
         static const char* const types[] = {"long", "string", "stats"};
-        std::string where = global.keys.empty() ? fmt::format("data+{}", global.offset)
-                            : global.in_kernel  ? "map " + global.map
-                                                : "host memory";
+        std::string where = global.keys.empty()   ? fmt::format("data+{}", global.offset)
+                            : is_in_tasks(global) ? "task storage " + global.map
+                            : global.in_kernel    ? "map " + global.map
+                                                  : "host memory";
         out += fmt::format("global {}: {} with {} keys in {}{}\n", global.name, types[static_cast<int>(global.type)],
                            global.keys.size(), where, global.auto_print ? ", printed at the end" : "");
     }

@@ -14,6 +14,7 @@
 #include "arch/architecture.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/kinds.h"
+#include "runtime/plan/task_arrays.h"
 
 namespace sonde::plan {
 namespace {
@@ -45,6 +46,11 @@ bool consistent(const Global& global, const Plan& plan) {
     if (global.keys.empty())
         return global.offset >= sizeof(SessionWords) && global.offset <= plan.data_size &&
                size_of(global.type) <= plan.data_size - global.offset;
+    const bool has_counter = global.offset >= sizeof(SessionWords) && global.offset % 8 == 0 && plan.data_size >= 8 &&
+                             global.offset <= plan.data_size - 8;
+    if (is_in_tasks(global) &&
+        (!global.in_kernel || global.wrap || global.type == Value::Stats || global.keys.size() != 1 || !has_counter))
+        return false;
     uint64_t key_size = 0;
     for (bool narrow : {false, true})
         for (const KeyPart& key : global.keys) {

@@ -4,12 +4,23 @@
 #include <time.h>
 
 /* With -O2 it begins with `push %rbx`, which the kernel emulates. With STEPPED it begins with an addition, which the
- * kernel single-steps. */
-__attribute__((noinline, noclone)) long add(long a, long b) {
+ * kernel single-steps. With TEXTS its first argument is one of ten texts of 17 bytes, and else a number. */
+#ifdef TEXTS
+typedef const char* First;
+static First first(long i) {
+    static char text[] = "the text of no. 0";
+    text[sizeof text - 2] = (char)('0' + i % 10);
+    return text;
+}
+#else
+typedef long First;
+#define first(i) (i)
+#endif
+__attribute__((noinline, noclone)) long add(First a, long b) {
 #ifndef STEPPED
     __asm__ volatile("" ::: "rbx");
 #endif
-    return a + b;
+    return (long)a + b;
 }
 
 static double now(void) {
@@ -23,10 +34,10 @@ static double begin, end;
 static long call(long calls) {
     long sum = 0;
     for (int i = 0; i < 1000; i++)
-        sum += add(i, 1);
+        sum += add(first(i), 1);
     begin = now();
     for (long i = 0; i < calls; i++)
-        sum += add(i, 1);
+        sum += add(first(i), 1);
     end = now();
     return sum;
 }
