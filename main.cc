@@ -36,6 +36,7 @@
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
 #include "driver/confine.h"
+#include "driver/estimate.h"
 #include "driver/fmt_command.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
@@ -212,6 +213,12 @@ int translate(const Options& options, const Policies& policies) {
         fmt::print("{}", plan::dump(*plan, find_link_kinds(*plan, translate.attach == "perf_event")));
     if (!is_kept)
         cache.store(*plan);
+    if (options.driver.estimate_s && options.runs()) {
+        const GeneratePlan other = [&](const hir::Program& sampled, const Translate& how) {
+            return generate(sampled, t.sources, how, facts, nullptr);
+        };
+        return estimate(*program, *plan, options, other, t.arena);
+    }
     const std::string cached = fmt::format("using cached {}", cache.path());
     pass3.done(is_kept ? cached
                        : fmt::format("translated to {} bytes of BPF and {} bytes of host code", plan->bpf_object.size(),

@@ -198,6 +198,22 @@ std::string check_finding(const Options& o, const Words& words) {
     return "";
 }
 
+std::string check_estimate(const Options& o) {
+    if (!o.driver.estimate_s)
+        return "";
+    if (!o.session.command.empty())
+        return "--estimate samples the running system, and -c starts its command only in the session: start the "
+               "command "
+               "yourself, and give -x PID";
+    if (!o.driver.saved_plan.empty() && !o.driver.relink)
+        return fmt::format("--estimate needs a script, and `{}` is a saved plan", o.driver.saved_plan);
+    if (!o.driver.replay.empty() || !o.sinks.record.empty() || o.driver.background)
+        return "--estimate runs no session: leave out --record, replay and -F";
+    if (!o.runs())
+        return "--estimate samples the script's probes, so it excludes -p, --dump and lists";
+    return "";
+}
+
 std::string check_session(const Options& o) {
     const SessionOptions& session = o.session;
     if (o.translate.suppress_time_limits && !o.translate.guru)
@@ -376,7 +392,7 @@ std::string check_recordings(const Options& o, const Words& words) {
 
 std::string check_together(const Options& o, const Words& words) {
     for (std::string wrong :
-         {check_recordings(o, words), check_finding(o, words), check_session(o),
+         {check_recordings(o, words), check_finding(o, words), check_estimate(o), check_session(o),
           check_pictures(o.sinks, o.session.output.format), check_export(o.sinks, words), check_work(o)})
         if (!wrong.empty())
             return wrong;

@@ -115,6 +115,11 @@ int breakpoints_of_hit(const plan::Probe& probe) {
     return probe.changes_return_addresses() && probe.entry_program.empty() ? 2 : 1;
 }
 
+// How many breakpoints a call meets. Reports count the hits of the return only, and not the runs of its entry program.
+int breakpoints_of_call(const plan::Probe& probe) {
+    return probe.changes_return_addresses() || !probe.entry_program.empty() ? 2 : 1;
+}
+
 std::optional<double> measure_breakpoint(bool stepped) {
     return measure_breakpoint(stepped ? sonde_stepped : sonde_emulated);
 }
@@ -132,7 +137,14 @@ std::optional<double> measure_breakpoints(const plan::Probe& probe) {
     if (!plan::is_uprobe(probe.kind) || probe.points.empty())
         return {};
     const std::optional<double> one = measure_breakpoint(is_stepped(probe.points[0]));
-    return one ? std::optional(*one * breakpoints_of_hit(probe)) : std::nullopt;
+    return one ? std::optional(*one * breakpoints_of_call(probe)) : std::nullopt;
+}
+
+TrapTime trap_of(const plan::Probe& probe) {
+    if (!plan::is_uprobe(probe.kind))
+        return {usual_trap_ns(probe.kind), false};
+    const std::optional<double> measured = measure_breakpoints(probe);
+    return {measured.value_or(usual_breakpoint_ns * breakpoints_of_call(probe)), measured.has_value()};
 }
 
 double default_overload_limit(const plan::Plan& plan) {

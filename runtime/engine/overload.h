@@ -65,9 +65,17 @@ class OverloadGuard {
     std::optional<double> breakpoint_ns_[2]; // of an instruction that the kernel emulates; of one that it single-steps
 };
 
-// Returns the nanoseconds that the breakpoints of a uprobe add to each hit. sonde measures them on a function of its
-// own. Returns nothing for other kinds of probes, and if the kernel does not allow it.
+// Returns the nanoseconds that the breakpoints of a uprobe add to each hit; those of a return include the entry. sonde
+// measures them on a function of its own. Returns nothing for other kinds of probes, and if the kernel does not allow
+// it.
 std::optional<double> measure_breakpoints(const plan::Probe& probe);
+
+// The time that the trap of a probe adds to each hit.
+struct TrapTime {
+    double ns = 0;
+    bool is_measured = false; // false: the usual value of such probes
+};
+TrapTime trap_of(const plan::Probe& probe);
 
 // Returns the default limit: 75 % of all processors. If a target filter limits the slowdown to the target, the default
 // is infinity.

@@ -513,7 +513,7 @@ Result<int> Run::end() {
     session_.report();
     if (options_.tells_cost)
         say_cost(session_, traced_ns_);
-    if (!ended_in_begin_ && joined_ && !shared_ && !hooks_.events)
+    if (!ended_in_begin_ && joined_ && !shared_ && !hooks_.events && !hooks_.is_sample)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)

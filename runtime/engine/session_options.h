@@ -38,6 +38,7 @@ struct SessionHooks {
     SinkMaker make_sinks = [](SessionData&, Output&) { return Sinks(); }; // creates the consumers of events
     RecordedEvents* events = nullptr; // the script is for these events; null: a session of the running system
     std::string saved_as;             // name of the saved plan; empty: the plan was just compiled
+    bool is_sample = false;           // the session only counts hits: do not explain points without hits
     // The script's points are alternatives for one kind of event. Do not warn if some of them were never hit, but warn
     // if none was hit.
     bool several_ways = false;

@@ -24,15 +24,18 @@ size_t find_opening(std::string_view text) {
     return std::string_view::npos;
 }
 
-// Whether the text is a variable, possibly with members and elements: `$a->b[3].c`, `n`, `@var("x")->y` is none.
+// Whether the text is a variable, possibly with members: `$a->b.c`, `n`. `@var("x")->y` is none.
 bool is_path(std::string_view text) {
     if (text.starts_with('$'))
         text.remove_prefix(1);
     if (text.empty() || !is_name_char(text[0]) || std::isdigit(static_cast<unsigned char>(text[0])))
         return false;
-    for (size_t at = 0; at < text.size(); at++)
-        if (text[at] == '-' ? at + 1 >= text.size() || text[++at] != '>' : !is_name_char(text[at]) && text[at] != '.')
+    while (!text.empty()) {
+        const bool is_arrow = text.starts_with("->") && text.size() > 2;
+        if (!is_arrow && !is_name_char(text[0]) && text[0] != '.')
             return false;
+        text.remove_prefix(is_arrow ? 2 : 1);
+    }
     return true;
 }
 

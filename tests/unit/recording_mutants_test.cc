@@ -137,8 +137,8 @@ TEST_F(RecordingMutants, AreShownOrRefused) {
 
 // The time must not grow with the square of the number of columns.
 TEST_F(RecordingMutants, MillionColumns) {
-    constexpr size_t columns = 1'000'000;
     for (const bool have_same_name : {false, true}) {
+        const size_t columns = have_same_name ? 100'000 : 1'000'000;
         plan::Plan plan;
         plan::Format format;
         for (size_t i = 0; i < columns; i++) {
@@ -154,7 +154,7 @@ TEST_F(RecordingMutants, MillionColumns) {
         plan.probes.emplace_back().points.push_back(point);
         const std::vector<uint8_t> bytes = plan::save(plan);
         std::string record;
-        const plan::RecordHeader header{plan::Print, 0, 0, 8 * columns};
+        const plan::RecordHeader header{plan::Print, 0, 0, static_cast<uint32_t>(8 * columns)};
         record.append(reinterpret_cast<const char*>(&header), sizeof header);
         for (int64_t i = 0; i < static_cast<int64_t>(columns); i++)
             record.append(reinterpret_cast<const char*>(&i), sizeof i);
