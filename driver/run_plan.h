@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "driver/options.h"
 #include "runtime/engine/session_options.h"
+#include "runtime/engine/shared_session.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
@@ -16,6 +18,9 @@ struct PlanRun {
     // Generates the same plan with another arrangement of its code, 1 or more (--arrangement). Empty for a saved plan.
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
     UnhitFacts unhit;
+    // Starts the process that adds probes (--editable). The result owns the process. Empty: the session's probes are
+    // fixed.
+    std::function<Result<std::shared_ptr<const SharedSession>>()> start_editor;
 };
 
 // Runs the plan until the end of its session, or with -F until every probe is armed. Prints errors. Returns the exit
