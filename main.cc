@@ -49,6 +49,7 @@
 #include "driver/plan_cache.h"
 #include "driver/progress.h"
 #include "driver/recordings.h"
+#include "driver/repl/editor_process.h"
 #include "driver/repl/repl.h"
 #include "driver/run_plan.h"
 #include "driver/saved_plan.h"
@@ -61,6 +62,7 @@
 #include "frontend/probes/inlined_copies.h"
 #include "frontend/probes/record_files.h"
 #include "frontend/sema/listing.h"
+#include "frontend/sema/part.h"
 #include "frontend/sema/sema.h"
 #include "runtime/kernel/features.h"
 #include "runtime/plan/plan.h"
@@ -161,7 +163,11 @@ int translate(const Options& options, const Policies& policies) {
     if (Result<void> permitted = confine(t.files, t.sources, policies); !permitted)
         return fail(permitted.error()), say_failed(2);
     std::optional<Progress> progress(std::in_place, "finding probe points and their debug information");
-    hir::Program* program = analyze(t.files, *t.library, t.env, translate, t.arena, t.diags);
+    std::optional<plan::SharedGlobals> shared; // of probes that will be added
+    if (options.driver.editable)
+        shared.emplace().prints_unread = true;
+    hir::Program* program = shared ? analyze_part(t.files, *t.library, t.env, translate, t.arena, t.diags, *shared)
+                                   : analyze(t.files, *t.library, t.env, translate, t.arena, t.diags);
     progress.reset();
     if (!t.report() || !program)
         return say_failed(2);
@@ -198,24 +204,26 @@ int translate(const Options& options, const Policies& policies) {
     CodegenDumps dumps;
     dumps.want_ir = options.driver.dump == "ir" || options.driver.last_pass == 3;
     dumps.want_bpf = options.driver.dump == "bpf";
-    const TaskArrays in_tasks = find_task_arrays(options, t, *program);
+    const plan::SharedGlobals* const shared_globals = shared ? &*shared : nullptr;
+    // Probes that are added later can use an array in another way.
+    const TaskArrays in_tasks = shared ? TaskArrays() : find_task_arrays(options, t, *program);
     PlanCache cache(options, *program, t.sources, facts, in_tasks);
-    std::optional<plan::Plan> kept = cache.load();
+    std::optional<plan::Plan> kept = shared ? std::nullopt : cache.load();
     const bool is_kept = kept.has_value();
     progress.emplace("translating");
-    Result<plan::Plan> plan =
-        is_kept ? *std::move(kept) : generate(*program, t.sources, translate, facts, in_tasks, &dumps);
+    Result<plan::Plan> plan = is_kept ? *std::move(kept)
+                                      : generate(*program, t.sources, translate, facts, in_tasks, &dumps, shared_globals);
     progress.reset(); // ends its thread: a session can fork
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)
         return fail(plan.error()), say_failed(3);
     if (options.driver.dump == "plan")
         fmt::print("{}", plan::dump(*plan, find_link_kinds(*plan, translate.attach == "perf_event")));
-    if (!is_kept)
+    if (!is_kept && !shared)
         cache.store(*plan);
     if (options.driver.estimate_s && options.runs()) {
         const GeneratePlan other = [&](const hir::Program& sampled, const Translate& how) {
-            return generate(sampled, t.sources, how, facts, nullptr);
+            return generate(sampled, t.sources, how, facts, {}, nullptr);
         };
         return estimate(*program, *plan, options, other, t.arena);
     }
@@ -243,8 +251,23 @@ int translate(const Options& options, const Policies& policies) {
     run.rearrange = [&](uint32_t arrangement) {
         Translate other = translate;
         other.arrangement += arrangement;
-        return generate(*program, t.sources, other, facts, in_tasks, nullptr);
+        return generate(*program, t.sources, other, facts, in_tasks, nullptr, shared_globals);
     };
+    if (shared)
+        run.start_editor = [&]() -> Result<std::shared_ptr<const SharedSession>> {
+            std::vector<std::string> scripts;
+            for (const ast::File* file : t.files)
+                scripts.emplace_back(t.sources.text(file->id));
+            Result<std::unique_ptr<repl::EditorProcess>> started =
+                repl::EditorProcess::start(*plan, scripts, options, policies);
+            if (!started)
+                return std::move(started).error();
+            const std::shared_ptr<repl::EditorProcess> editor = *std::move(started);
+            // The deleter keeps the process for as long as the session.
+            return std::shared_ptr<const SharedSession>(
+                new SharedSession{.maps = editor->maps(), .editor = editor->socket()},
+                [editor](const SharedSession* shared) { delete shared; });
+        };
     run.unhit.inlined_copies = [&](const plan::Point& point) { return count_inlined_copies(t.env, point); };
     run.unhit.similar_name = [&](const plan::Point& point) {
         const auto known = t.env.similar_names.find(point.pp);

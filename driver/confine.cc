@@ -171,6 +171,7 @@ std::string find_acting_option(const Options& options) {
         {sinks.otlp.wanted(), "--otlp"},
         {sinks.live_s.has_value(), "--live"},
         {options.driver.background, "-F"},
+        {options.driver.editable, "--editable"},
         {options.driver.last_pass == 4, "-p4"},
         {!options.driver.saved_plan.empty(), "a saved plan"},
         {!options.driver.from.empty(), "--from"},

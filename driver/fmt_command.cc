@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <variant>
 
@@ -15,6 +16,7 @@
 #include "base/source.h"
 #include "base/suggest.h"
 #include "base/terminal_text.h"
+#include "base/unified_diff.h"
 #include "driver/formatting.h"
 #include "driver/pass.h"
 #include "driver/translation.h"
@@ -24,15 +26,16 @@ namespace sonde {
 namespace {
 
 constexpr const char* usage =
-    "Usage: sonde fmt [--check] [FILE...]\n"
+    "Usage: sonde fmt [--check | --diff] [FILE...]\n"
     "  Formats scripts in place. Without FILE, or for `-`: from standard input to standard output.\n"
     "  --check  Change nothing. Print the names of files that are not formatted, and then exit with 1\n"
+    "  --diff   Change nothing. Print the changes as a unified diff, and exit with 1 if there are any\n"
     "  A file that does not parse stays as it is: sonde prints the mistake and exits with 1.\n";
-constexpr const char* options[] = {"--check", "--help"};
+constexpr const char* options[] = {"--check", "--diff", "--help"};
 constexpr size_t max_bytes = 1U << 30; // positions in texts have 32 bits
 
 struct Request {
-    bool is_check = false;
+    enum Action : uint8_t { Write, Check, Diff } action = Write;
     std::vector<std::string> files;
 };
 
@@ -45,10 +48,13 @@ std::variant<Request, int> read_request(const std::vector<std::string>& words) {
             return fmt::print("{}", usage), 0;
         if (is_option && word == "--") {
             is_option = false;
-        } else if (is_option && word == "--check") {
-            out.is_check = true;
+        } else if (is_option && (word == "--check" || word == "--diff")) {
+            const Request::Action action = word == "--check" ? Request::Check : Request::Diff;
+            if (out.action != Request::Write && out.action != action)
+                return say_error("fmt: --check and --diff exclude each other"), exit_failure;
+            out.action = action;
         } else if (is_option && word.size() > 1 && word.starts_with('-')) {
-            const std::string near = nearest_name(word, {options[0], options[1]});
+            const std::string near = nearest_name(word, {std::begin(options), std::end(options)});
             say_error(fmt::format("fmt: unknown option `{}`{}", word,
                                   near.empty() ? "; `sonde fmt --help` explains the command"
                                                : fmt::format("; did you mean `{}`?", near)));
@@ -80,7 +86,10 @@ Result<std::string> format_text(const std::string& name, const std::string& text
     return out;
 }
 
-int format_file(const std::string& file, bool is_check) {
+// Control characters of a script must not reach a terminal.
+std::string shown(const std::string& diff) { return is_capable_terminal(STDOUT_FILENO) ? terminal_text(diff) : diff; }
+
+int format_file(const std::string& file, Request::Action action) {
     const Result<std::string> text = read_script(file);
     if (!text)
         return fail(text.error());
@@ -91,9 +100,12 @@ int format_file(const std::string& file, bool is_check) {
     if (!formatted)
         return exit_failure;
     const bool differs = *formatted != *text;
-    if (is_check) {
-        if (differs)
+    if (action != Request::Write) {
+        const std::string name = file == "-" ? "<input>" : file;
+        if (differs && action == Request::Check)
             fmt::print("{}\n", file);
+        else if (differs)
+            fmt::print("{}", shown(unified_diff(*text, *formatted, name, name)));
         return differs ? exit_failure : 0;
     }
     if (file == "-") {
@@ -112,10 +124,10 @@ int run_fmt(const std::vector<std::string>& words) {
     const std::variant<Request, int> request = read_request(words);
     if (const int* status = std::get_if<int>(&request))
         return *status;
-    const auto& [is_check, files] = std::get<Request>(request);
+    const auto& [action, files] = std::get<Request>(request);
     int out = 0;
     for (const std::string& file : files)
-        if (const int status = format_file(file, is_check); status != 0)
+        if (const int status = format_file(file, action); status != 0)
             out = status;
     return out;
 }

@@ -230,6 +230,10 @@ std::string check_session(const Options& o) {
         return "--live and -F exclude each other: a background process has no terminal";
     if (session.output.bytes && session.output.path.empty())
         return "-S needs -o FILE";
+    if (o.driver.editable && !o.driver.saved_plan.empty() && !o.driver.relink)
+        return "--editable needs the script: a saved plan has no declarations that added probes could use";
+    if (o.driver.editable && (o.driver.last_pass != 5 || session.dry_run))
+        return "--editable is for a session that runs; leave out -p and --dry-run";
     return "";
 }
 
@@ -414,7 +418,7 @@ void derive_needs(Options& o) {
     }
     const bool exports_metrics = sinks.metrics.wanted() || sinks.otlp.wants(OtlpMetrics);
     o.session.tells_cost |= !t.tool.empty() && tool_tells_cost(t.tool);
-    t.keeps_times |= t.timing || session.tells_cost || !sinks.report.empty() || exports_metrics;
+    t.keeps_times |= t.timing || session.tells_cost || o.driver.editable || !sinks.report.empty() || exports_metrics;
     const bool records = !sinks.record.empty();
     t.tells_hits |= sinks.wants(PictureRequest::Timeline) || sinks.otlp.wants(OtlpTraces) || sinks.records_hits;
     t.tells_context |= records || t.tells_hits || traits(session.output.format).tells_context;

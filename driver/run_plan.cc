@@ -66,8 +66,17 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
     // With -F, the session is not the manager's main process. To start again, -F would start another process, whose
     // number nobody knows.
     hooks.hung_up = [&] { reloads = is_service() && !options.driver.background; };
+    std::shared_ptr<const SharedSession> shared;
+    if (run.start_editor) {
+        Result<std::shared_ptr<const SharedSession>> started = run.start_editor();
+        if (!started) {
+            say_error(started.error().message);
+            return say_failed(5);
+        }
+        shared = *std::move(started);
+    }
     const auto run_once = [&](const plan::Plan& one) {
-        return run_session(one, options.session, options.translate, hooks);
+        return run_session(one, options.session, options.translate, hooks, shared.get());
     };
     // The processes of a saved plan's containers may have changed.
     Result<std::optional<plan::Plan>> moved = move_roots(given);

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "driver/options.h"
 #include "runtime/engine/session_options.h"
+#include "runtime/engine/shared_session.h"
 #include "runtime/plan/plan.h"
 
 namespace sonde {
@@ -17,6 +19,9 @@ struct PlanRun {
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
     UnhitFacts unhit;
     RecordedEvents* events = nullptr; // the script is for these events
+    // Starts the process that adds probes (--editable). The result owns the process. Empty: the session's probes are
+    // fixed.
+    std::function<Result<std::shared_ptr<const SharedSession>>()> start_editor;
 };
 
 // Runs the plan until the end of its session, or with -F until every probe is armed. Prints errors. Returns the exit

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "driver/lsp/source_functions.h"
 
 namespace sonde::lsp {
 namespace {
@@ -55,6 +56,11 @@ std::string LogPoints::configure(const Json& params) {
             return "`initializationOptions`: `inlayHints`: expected true or false";
         has_hints_ = hints->get<bool>();
     }
+    if (const Json* lenses = find_member(defaults_, "codeLenses")) {
+        if (!lenses->is_boolean())
+            return "`initializationOptions`: `codeLenses`: expected true or false";
+        has_lenses_ = lenses->get<bool>();
+    }
     const Json* found = &params;
     for (const std::string_view name : {"capabilities", "workspace", "inlayHint", "refreshSupport"})
         found = found ? find_member(*found, name) : nullptr;
@@ -69,6 +75,8 @@ Json LogPoints::capabilities() const {
                 {"executeCommandProvider", {{"commands", {start_command, stop_command, stop_all_command}}}}};
     if (has_hints_)
         out["inlayHintProvider"] = true;
+    if (has_lenses_)
+        out["codeLensProvider"] = Json::object();
     return out;
 }
 
@@ -79,6 +87,8 @@ std::optional<Answer> LogPoints::answer(std::string_view method, const Json& par
         return execute(params);
     if (method == "textDocument/codeAction")
         return find_actions(params);
+    if (method == "textDocument/codeLens" && has_lenses_)
+        return find_lenses(params);
     if (method == "textDocument/inlayHint" && has_hints_)
         return find_hints(params);
     return std::nullopt;
@@ -150,17 +160,26 @@ Answer LogPoints::stop(const Json& argument) {
     return Json();
 }
 
-Answer LogPoints::find_hints(const Json& params) const {
+std::variant<LogPoints::OpenRange, Failure> LogPoints::read_range(const Json& params) const {
     const Json* range = find_member(params, "range");
     const std::optional<Span> span = range ? read_span(*range) : std::nullopt;
     const std::string uri = uri_in(params);
     const Document* document = documents_.find(uri);
-    if (!span || !document)
-        return Failure{ErrorCode::InvalidParams,
-                       span ? fmt::format("the document `{}` is not open", uri) : "expected a range in the parameters"};
+    if (!span)
+        return Failure{ErrorCode::InvalidParams, "expected a range in the parameters"};
+    if (!document)
+        return Failure{ErrorCode::InvalidParams, fmt::format("the document `{}` is not open", uri)};
+    return OpenRange{uri, document, *span};
+}
+
+Answer LogPoints::find_hints(const Json& params) const {
+    const std::variant<OpenRange, Failure> range = read_range(params);
+    if (const Failure* failure = std::get_if<Failure>(&range))
+        return *failure;
+    const auto& [uri, document, span] = std::get<OpenRange>(range);
     Json out = Json::array();
     for (const LogPoint& point : points_) {
-        if (point.is_removed || point.wanted.uri != uri || point.line < span->begin.line || point.line > span->end.line)
+        if (point.is_removed || point.wanted.uri != uri || point.line < span.begin.line || point.line > span.end.line)
             continue;
         const Position end{static_cast<uint32_t>(point.line), UINT32_MAX};
         out.push_back({{"position", to_json(document->text.position(document->text.offset(end)))},
@@ -172,13 +191,10 @@ Answer LogPoints::find_hints(const Json& params) const {
 }
 
 Answer LogPoints::find_actions(const Json& params) const {
-    const Json* range = find_member(params, "range");
-    const std::optional<Span> span = range ? read_span(*range) : std::nullopt;
-    const std::string uri = uri_in(params);
-    const Document* document = documents_.find(uri);
-    if (!span || !document)
-        return Failure{ErrorCode::InvalidParams,
-                       span ? fmt::format("the document `{}` is not open", uri) : "expected a range in the parameters"};
+    const std::variant<OpenRange, Failure> range = read_range(params);
+    if (const Failure* failure = std::get_if<Failure>(&range))
+        return *failure;
+    const auto& [uri, document, span] = std::get<OpenRange>(range);
     Json out = Json::array();
     const Json* context = find_member(params, "context");
     const Json* only = context ? find_member(*context, "only") : nullptr;
@@ -186,7 +202,7 @@ Answer LogPoints::find_actions(const Json& params) const {
     if ((context && number_member(*context, "triggerKind") == automatic) ||
         (only && only->is_array() && !only->empty()))
         return out;
-    const int64_t line = span->begin.line;
+    const int64_t line = span.begin.line;
     const auto here = std::ranges::find_if(
         points_, [&](const LogPoint& one) { return !one.is_removed && one.wanted.uri == uri && one.line == line; });
     if (here != points_.end())
@@ -194,15 +210,31 @@ Answer LogPoints::find_actions(const Json& params) const {
                                                                     : "Stop the log point (sonde)",
                               stop_command, {{"id", here->id}}));
     out.push_back(command("Log the variables here (sonde)", start_command, {{"uri", uri}, {"line", line}}));
-    const size_t begin = document->text.offset({span->begin.line, 0}),
-                 end = document->text.offset({span->begin.line, UINT32_MAX});
-    const bool is_one_line = span->begin.line == span->end.line;
-    const size_t from = document->text.offset(span->begin) - begin,
-                 to = is_one_line ? document->text.offset(span->end) - begin : from;
+    const size_t begin = document->text.offset({span.begin.line, 0}),
+                 end = document->text.offset({span.begin.line, UINT32_MAX});
+    const bool is_one_line = span.begin.line == span.end.line;
+    const size_t from = document->text.offset(span.begin) - begin,
+                 to = is_one_line ? document->text.offset(span.end) - begin : from;
     if (const std::string text = expression_at(document->text.bytes().substr(begin, end - begin), from, to);
         !text.empty() && !uri.ends_with(".py"))
         out.push_back(command(fmt::format("Log `{}` here (sonde)", text), start_command,
                               {{"uri", uri}, {"line", line}, {"expressions", text}}));
+    return out;
+}
+
+// A lens above each function. It logs at the function's first line, where the parameters have their values; in Python
+// at `def`, because sonde logs Python only where functions begin.
+Answer LogPoints::find_lenses(const Json& params) const {
+    const std::string uri = uri_in(params);
+    const Document* document = documents_.find(uri);
+    if (!document)
+        return Failure{ErrorCode::InvalidParams, fmt::format("the document `{}` is not open", uri)};
+    Json out = Json::array();
+    for (const SourceFunction& function : find_functions(document->text.bytes(), language_of_file(uri))) {
+        const Position name{function.line, 0};
+        out.push_back({{"range", to_json(name, name)},
+                       {"command", command("log here", start_command, {{"uri", uri}, {"line", function.first_line}})}});
+    }
     return out;
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "driver/lsp/documents.h"
@@ -53,8 +54,16 @@ class LogPoints {
     Answer execute(const Json& params);
     Answer start(const Json& argument);
     Answer stop(const Json& argument);
+    // A range of a document that is open.
+    struct OpenRange {
+        std::string uri;
+        const Document* document;
+        Span span;
+    };
+    std::variant<OpenRange, Failure> read_range(const Json& params) const;
     Answer find_hints(const Json& params) const;
     Answer find_actions(const Json& params) const;
+    Answer find_lenses(const Json& params) const;
 
     void begin(LogPoint& point);
     void choose(LogPoint& point);
@@ -72,7 +81,7 @@ class LogPoints {
     const Documents& documents_;
     std::function<void(const Json&)> send_;
     Json defaults_;
-    bool has_hints_ = true, can_refresh_ = false;
+    bool has_hints_ = true, has_lenses_ = true, can_refresh_ = false;
 
     std::list<LogPoint> points_;
     int64_t last_id_ = 0;

@@ -14,6 +14,9 @@
 namespace sonde::mcp {
 namespace {
 
+// A text that is not a script can have thousands of mistakes, and most of them follow from the first ones.
+constexpr size_t most_diagnostics = 50;
+
 void add_range(const Json& range, Json& out) {
     out["line"] = range["start"]["line"].get<int64_t>() + 1;
     out["column"] = range["start"]["character"].get<int64_t>() + 1;
@@ -43,14 +46,19 @@ std::string check_script(const std::string& script, std::vector<std::string> wor
     Json diagnostics = Json::array();
     std::string text;
     bool is_valid = true;
-    for (const Json& one : checked["diagnostics"]) {
+    const Json& all = checked["diagnostics"];
+    for (const Json& one : all) {
+        is_valid &= one["severity"] != 1;
+        if (diagnostics.size() == most_diagnostics)
+            continue;
         Json converted = convert(one);
-        is_valid &= converted["severity"] != "error";
         text += fmt::format("{}:{}: {}[{}]: {}\n", converted["line"].get<int64_t>(), converted["column"].get<int64_t>(),
                             converted["severity"].get<std::string>(), converted["code"].get<std::string>(),
                             converted["message"].get<std::string>());
         diagnostics.push_back(std::move(converted));
     }
+    if (all.size() > diagnostics.size())
+        text += fmt::format("... and {} more errors and warnings\n", all.size() - diagnostics.size());
     const Json& points = checked["points"];
     const auto total = checked["point_count"].get<int64_t>();
     if (is_valid)
@@ -59,9 +67,12 @@ std::string check_script(const std::string& script, std::vector<std::string> wor
         text += "  " + point.get<std::string>() + "\n";
     if (static_cast<size_t>(total) > points.size())
         text += fmt::format("  ... and {} more\n", static_cast<size_t>(total) - points.size());
-    return json_text(to_json(ToolResult{
-        {{"can_run", is_valid}, {"diagnostics", std::move(diagnostics)}, {"points", points}, {"point_count", total}},
-        text}));
+    return json_text(to_json(ToolResult{{{"can_run", is_valid},
+                                         {"diagnostics", std::move(diagnostics)},
+                                         {"diagnostic_count", all.size()},
+                                         {"points", points},
+                                         {"point_count", total}},
+                                        text}));
 }
 
 Started begin_check(const Json& arguments, const Policies& policies) {
@@ -99,10 +110,12 @@ Json check_result() {
                 {"end_line", whole},
                 {"end_column", whole},
                 {"fixes", {{"type", "array"}, {"items", {{"type", "object"}}}}}}},
-              {"required", {"severity", "code", "message", "line", "column"}}}}}},
+              {"required", {"severity", "code", "message", "line", "column"}}}},
+            {"description", fmt::format("At most {}", most_diagnostics)}}},
+          {"diagnostic_count", whole},
           {"points", {{"type", "array"}, {"items", text}, {"description", "The resolved probe points, at most 100"}}},
           {"point_count", whole}}},
-        {"required", {"can_run", "diagnostics", "points", "point_count"}}};
+        {"required", {"can_run", "diagnostics", "diagnostic_count", "points", "point_count"}}};
 }
 
 } // namespace

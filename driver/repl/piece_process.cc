@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "base/packets.h"
 #include "driver/pass.h"
 #include "driver/sinks.h"
 #include "runtime/engine/session.h"
@@ -38,28 +38,12 @@ namespace {
 struct Report {
     enum Kind : uint32_t { Armed, Exited } kind;
     uint32_t rows = 0, probes = 0;
-    uint32_t descriptors = 0; // that follow: the data area, ProbeTiming by row, ProbeCounts by probe
 };
-constexpr size_t most_descriptors = 3;
+// The descriptors of an Armed report: the data area, ProbeTiming by row, ProbeCounts by probe.
+constexpr size_t maps_of_report = 3;
 
-void send_report(int socket, Report report, const std::vector<int>& descriptors) {
-    report.descriptors = static_cast<uint32_t>(descriptors.size());
-    iovec part{&report, sizeof report};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))> space{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (!descriptors.empty()) {
-        message.msg_control = space.data();
-        message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
-        cmsghdr* header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
-        std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size() * sizeof(int));
-    }
-    while (sendmsg(socket, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-    }
+void send_report(int socket, const Report& report, const std::vector<int>& descriptors) {
+    send_packet(socket, {reinterpret_cast<const char*>(&report), sizeof report}, descriptors, true);
 }
 
 // The main function of the child.
@@ -82,7 +66,7 @@ int run_piece(const plan::Plan& plan, const Options& options, const SharedMaps& 
                     {Report::Armed, static_cast<uint32_t>(plan.rows.size()), static_cast<uint32_t>(plan.probes.size())},
                     descriptors);
     };
-    const SharedSession shared{maps, [socket] { send_report(socket, {Report::Exited}, {}); }};
+    const SharedSession shared{.maps = maps, .exited = [socket] { send_report(socket, {Report::Exited}, {}); }};
     Result<int> status = run_session(plan, options.session, options.translate, hooks, &shared);
     constexpr uint32_t most = 4;
     for (uint32_t i = 1; !status && status.error().os_error == kernel_cannot_compile && rearrange && i <= most; i++) {
@@ -147,32 +131,24 @@ PieceProcess::~PieceProcess() {
 }
 
 void PieceProcess::take_report() {
-    Report report{};
-    iovec part{&report, sizeof report};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))> space{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = space.data();
-    message.msg_controllen = space.size();
-    const ssize_t got = recvmsg(reports_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got <= 0) {
-        if (got == 0)
-            reports_.reset();
+    std::string bytes;
+    std::vector<Fd> descriptors;
+    const PacketEnd end = receive_packet(reports_.get(), sizeof(Report), bytes, descriptors);
+    if (end == PacketEnd::Closed)
+        reports_.reset();
+    if (end != PacketEnd::Packet || bytes.size() != sizeof(Report))
         return;
-    }
+    Report report{};
+    std::memcpy(&report, bytes.data(), sizeof report);
     if (report.kind == Report::Exited)
         exited_ = true;
     else
         is_armed_ = true;
-    const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    if (!header || report.descriptors != most_descriptors)
+    if (descriptors.size() != maps_of_report)
         return;
-    int descriptors[most_descriptors];
-    std::memcpy(descriptors, CMSG_DATA(header), sizeof descriptors);
-    data_.reset(descriptors[0]);
-    timing_.reset(descriptors[1]);
-    counts_.reset(descriptors[2]);
+    data_ = std::move(descriptors[0]);
+    timing_ = std::move(descriptors[1]);
+    counts_ = std::move(descriptors[2]);
     rows_ = report.rows;
     probes_ = report.probes;
     void* memory =

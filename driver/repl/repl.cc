@@ -21,7 +21,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -49,12 +48,12 @@
 #include "driver/repl/line_editor.h"
 #include "driver/repl/piece_process.h"
 #include "driver/repl/script.h"
+#include "driver/repl/shared_pieces.h"
 #include "driver/repl/typed.h"
 #include "driver/repl/values.h"
 #include "frontend/probes/probe.h"
 #include "frontend/sema/sema.h"
 #include "frontend/tapset/inventory.h"
-#include "runtime/plan/kinds.h"
 #include "runtime/processes/command.h"
 #include "runtime/text/accounting.h"
 #include "runtime/text/messages.h"
@@ -77,8 +76,6 @@ constexpr const char* usage =
     "  probe process.function(\"f\") { hits[$x]++ }        a probe: arm it; undeclared names become globals\n"
     "  hits    hits[3]    @count(s)    delete hits       an expression or statements: run them once, print the value\n"
     "  global most = 5    function f(x) { ... }         declarations for later probes\n";
-
-constexpr int64_t end_within_ns = 10'000'000'000; // a piece that was asked to end is killed after this time
 
 volatile std::sig_atomic_t interrupted = 0, terminated = 0;
 int signal_pipe[2] = {-1, -1}; // becomes readable at a signal, so that poll() does not miss it
@@ -130,36 +127,6 @@ struct LiveProbe {
     std::unique_ptr<PieceProcess> process;
 };
 
-std::string one_line(const std::string& text) {
-    std::string out;
-    for (const char c : text)
-        if (const bool blank = c == '\n' || c == '\t' || c == ' '; !blank)
-            out += c;
-        else if (!out.empty() && out.back() != ' ')
-            out += ' ';
-    return out;
-}
-
-std::string counted(size_t count, const std::string& what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::optional<uint64_t> read_number(const std::string& text) {
-    uint64_t out = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(out) : std::nullopt;
-}
-
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> out;
-    for (size_t at = 0; (at = text.find_first_not_of(" \t", at)) != std::string::npos;) {
-        const size_t end = std::min(text.find_first_of(" \t", at), text.size());
-        out.push_back(text.substr(at, end - at));
-        at = end;
-    }
-    return out;
-}
-
 class Repl {
   public:
     Repl(Options options, Policies policies) : options_(std::move(options)), policies_(std::move(policies)) {}
@@ -190,9 +157,6 @@ class Repl {
     bool declare(const std::string& input);
     bool add_probe(const std::string& text);
     bool run_statements(const std::string& input);
-    // Creates the maps of a piece's new globals. Prints the reason if that fails.
-    bool make_room(const Piece& piece);
-    void take_back(const Piece& piece);
     std::unique_ptr<PieceProcess> start(const Piece& piece, bool in_foreground);
     bool pause(bool paused);
     // Ends a piece, and waits for its end.
@@ -410,11 +374,7 @@ std::string Repl::look_at_probes() {
         const int status = probe.process->status();
         is_lossy_ |= status == exit_lossy;
         has_failed_ |= status != 0 && status != exit_lossy;
-        out += fmt::format("probe {} has ended{}: {}\n", probe.number,
-                           status > 128                      ? fmt::format(" by signal {}", status - 128)
-                           : status == exit_lossy || !status ? ""
-                                                             : fmt::format(" with status {}", status),
-                           one_line(probe.text));
+        out += ended_line(probe.number, probe.text, status);
     }
     std::erase_if(probes_, [](const LiveProbe& probe) { return probe.process->has_ended(); });
     return out;
@@ -490,24 +450,6 @@ bool Repl::declare(const std::string& input) {
     return std::ranges::all_of(probes, [this](const std::string& probe) { return add_probe(probe); });
 }
 
-bool Repl::make_room(const Piece& piece) {
-    for (const plan::Global& global : piece.plan.globals) {
-        if (!plan::is_shared(global) || script_->globals().find(global.name))
-            continue;
-        if (Result<void> added = maps_->add(global, piece.plan.max_string); !added) {
-            take_back(piece);
-            return fail(added.error().message);
-        }
-    }
-    return true;
-}
-
-void Repl::take_back(const Piece& piece) {
-    for (const plan::Global& global : piece.plan.globals)
-        if (plan::is_shared(global) && !script_->globals().find(global.name))
-            maps_->remove(global);
-}
-
 // Starts a piece and waits until it is armed or has ended. `in_foreground`: until it has ended; Ctrl-C ends it.
 std::unique_ptr<PieceProcess> Repl::start(const Piece& piece, bool in_foreground) {
     Options options = options_;
@@ -546,24 +488,20 @@ std::unique_ptr<PieceProcess> Repl::start(const Piece& piece, bool in_foreground
 
 bool Repl::add_probe(const std::string& text) {
     const std::unique_ptr<Piece> piece = script_->translate_probe(text);
-    if (!piece || !make_room(*piece))
+    if (!piece)
         return false;
-    // `probe begin` runs once, now.
-    const bool runs_once = std::ranges::all_of(piece->plan.probes, [](const plan::Probe& probe) {
-        return plan::traits(probe.kind).cause == plan::Cause::Start;
-    });
-    std::unique_ptr<PieceProcess> process = start(*piece, runs_once);
+    if (Result<void> made = make_room(*piece, *script_, *maps_); !made)
+        return fail(made.error().message);
+    std::unique_ptr<PieceProcess> process = start(*piece, runs_once(piece->plan));
     const bool is_good = process && (process->is_armed() || (process->has_ended() && process->status() == 0));
     if (!is_good) {
-        take_back(*piece);
+        take_back(*piece, *script_, *maps_);
         return false;
     }
     script_->adopt(*piece);
     for (const std::string& name : piece->new_globals)
         say_line(fmt::format("`{}` is a new global", name));
-    const bool only_at_end = std::ranges::all_of(piece->plan.probes, [](const plan::Probe& probe) {
-        return plan::runs_alone(probe.kind) && plan::traits(probe.kind).cause != plan::Cause::Start;
-    });
+    const bool only_at_end = runs_only_at_end(piece->plan);
     if (process->has_exited()) {
         end_all(true);
         has_exited_ = true;
@@ -584,11 +522,13 @@ bool Repl::run_statements(const std::string& input) {
         return true;
     }
     const std::unique_ptr<Piece> piece = script_->translate_statements(input);
-    if (!piece || !make_room(*piece))
+    if (!piece)
         return false;
+    if (Result<void> made = make_room(*piece, *script_, *maps_); !made)
+        return fail(made.error().message);
     const std::unique_ptr<PieceProcess> process = start(*piece, true);
     if (!process || (process->status() != 0 && process->status() != exit_lossy)) {
-        take_back(*piece);
+        take_back(*piece, *script_, *maps_);
         return false;
     }
     script_->adopt(*piece);
@@ -607,15 +547,8 @@ bool Repl::run_statements(const std::string& input) {
 bool Repl::run_list(const std::string&) {
     if (probes_.empty())
         print("no probe is armed\n");
-    for (const LiveProbe& probe : probes_) {
-        const PieceCounts counts = probe.process->counts();
-        std::string hits = counts.is_known ? counted(counts.hits, "hit") : "";
-        if (counts.hits)
-            hits += fmt::format(", {} ns each", counts.total_ns / counts.hits);
-        if (counts.lost)
-            hits += fmt::format(", {} lost", counts.lost);
-        print(fmt::format("{:>3}  {}{}\n", probe.number, one_line(probe.text), hits.empty() ? "" : "   # " + hits));
-    }
+    for (const LiveProbe& probe : probes_)
+        print(probe_line(probe.number, probe.text, probe.process->counts()));
     if (is_paused_)
         print("paused: `resume` lets the handlers run again\n");
     const std::vector<std::string> names = script_->global_names();

@@ -67,6 +67,8 @@ class Script {
 
     const plan::SharedGlobals& globals() const { return shared_; }
     const std::vector<Declaration>& declarations() const { return declarations_; }
+    // Takes back declarations: `earlier` is an earlier value of declarations().
+    void restore(std::vector<Declaration> earlier) { declarations_ = std::move(earlier); }
     std::vector<std::string> global_names() const;
     // Generates the plan of the last piece again, with another arrangement of its code (driver/run_plan.h).
     Result<plan::Plan> rearrange(uint32_t arrangement) const { return rearrange_(arrangement); }

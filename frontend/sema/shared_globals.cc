@@ -34,7 +34,7 @@ void settle_shared_globals(hir::Program& program, const plan::SharedGlobals& sha
     for (hir::Global* global : program.globals) {
         if (!global->is_own)
             continue;
-        global->auto_print = false;
+        global->auto_print &= shared.prints_unread;
         global->used_in_kernel = global->used_in_host = true;
         if (global->type != hir::ValueType::Stats)
             continue;

@@ -171,7 +171,7 @@ void disarm_costly(Session& session, OverloadGuard& overload, Attachments& attac
         const bool was_last = std::ranges::none_of(
             attachments, [](const auto& attachment) { return attachment->probe != Attachment::no_probe; });
         // A command goes on to its end, also without probes. Files can still be read.
-        if (was_last && session.options.command.empty() && !session.plan.has(plan::is_file)) {
+        if (was_last && session.options.command.empty() && !session.plan.has(plan::is_file) && !session.data.editor) {
             const char* other = session.plan.filter_target ? "raise the limit of --overload"
                                                            : "trace one process with -x PID, without this limit";
             warn(fmt::format("no probe is left, so the session ends: probe a place that is executed less often, or {}",

@@ -17,11 +17,14 @@ struct ControlFrame {
                 // of a Read
         Read,   // to the session: run the handler for reading the file `node`
         Write,  // to the session: run the handlers for writing the file `node`; not answered
+        Edit,   // to the session: pass the text to the editor, for the file `node`; answered
     };
     Kind kind = Mount;
     uint32_t node = 0;       // index into ControlFiles::nodes
-    uint64_t id = 0;         // of a Read, repeated in its Answer
-    int64_t deadline_ns = 0; // of a Read: when the reader gives up, CLOCK_MONOTONIC
+    uint64_t id = 0;         // of a Read or an Edit, repeated in its Answer
+    int64_t deadline_ns = 0; // of a Read or an Edit: when the caller gives up, CLOCK_MONOTONIC
+    int32_t error = 0;       // of the Answer to an Edit, as ProbeEditor::Answer::error
+    bool is_whole = false;   // of an Edit: no more text follows
     uint64_t size = 0;       // of the text, in bytes
 };
 

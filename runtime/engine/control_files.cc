@@ -17,6 +17,16 @@
 // The handler runs once for each read from offset 0. Later reads of the same handle get the stored text, so a reader
 // with a small buffer sees one consistent text.
 //
+// The files of --editable are different: a write waits for the editor, which translates the text, so that the writer
+// gets an error if the text is wrong. A long text arrives in several writes. Each handle collects its text until the
+// editor finds it complete:
+//
+//     write() "probe x {"   ---->  frame Edit  ---->  EAGAIN: more must follow, so the write succeeds
+//     write() " n++ }"      ---->  frame Edit with both parts  ---->  done, or EINVAL with the diagnostics
+//     close()               ---->  FLUSH: frame Edit with an incomplete rest, which is then wrong
+//
+// A reader gets the text of the last answer: of its own handle, if it has written, and otherwise of all writers.
+//
 // Every request must be answered exactly once, or its caller hangs: with the text, with ETIMEDOUT after two seconds, or
 // with ENOTCONN at the session's end.
 //
@@ -38,6 +48,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -50,11 +61,17 @@ namespace {
 
 // How long the server waits for an answer of the session.
 constexpr int64_t answer_within_ns = 2'000'000'000;
+// The same for a text of the editor, which may read debug information of large programs.
+constexpr int64_t edit_within_ns = 60'000'000'000;
+// How often the server looks for callers of the editor that were interrupted.
+constexpr int interrupted_ms = 100;
+constexpr size_t most_edit_text = 60'000; // bytes
 
 class ControlFiles {
   public:
-    ControlFiles(const plan::Plan& plan, Fd socket)
-        : nodes(control_nodes(plan)), text_limit(plan.max_string - 1), channel(std::move(socket)), plan_(plan) {}
+    ControlFiles(const plan::Plan& plan, bool is_editable, Fd socket)
+        : nodes(control_nodes(plan, is_editable)), text_limit(plan.max_string - 1), channel(std::move(socket)),
+          plan_(plan) {}
     ~ControlFiles(); // unmounts the file system and removes the folder
     ControlFiles(const ControlFiles&) = delete;
     ControlFiles& operator=(const ControlFiles&) = delete;
@@ -66,16 +83,24 @@ class ControlFiles {
     uint64_t text_limit;
     ControlChannel channel;
     bool session_ended = false;
-    // The texts of files that are open for reading, by file handle.
-    std::map<uint64_t, std::string> open_files;
+    struct OpenFile {
+        std::string text;        // for its reader
+        std::string written;     // for the editor: not complete yet
+        bool has_answer = false; // `text` is the editor's answer to this handle
+    };
+    std::map<uint64_t, OpenFile> open_files; // by file handle
+    std::map<uint64_t, std::string> answers; // the last ones of the editor, by node
     uint64_t next_file = 1, next_question = 1;
-    // Reads that wait for an answer of the session, by the frame's id.
+    // Requests that wait for an answer of the session, by the frame's id.
     struct Question {
+        enum Kind : uint8_t { Read, Write, Flush } kind;
         fuse_req_t request;
-        uint64_t file;
+        uint64_t node, file;
         size_t size;
         int64_t deadline_ns;
     };
+    // Asks the editor. Answers the request itself if that is not possible.
+    void ask_editor(const Question& question, bool is_whole);
     std::map<uint64_t, Question> questions;
 
   private:
@@ -155,7 +180,7 @@ void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
     int access = file->flags & O_ACCMODE;
     if (!node || node->is_folder)
         fuse_reply_err(request, node ? EISDIR : ENOENT);
-    else if ((access == O_RDONLY && !node->reads) || (access == O_WRONLY && node->writes.empty()))
+    else if ((access == O_RDONLY && !node->is_readable()) || (access == O_WRONLY && !node->is_writable()))
         fuse_reply_err(request, EACCES); // the kernel does not check permissions for root
     else {
         ControlFiles& files = of(request); // a reply frees the request
@@ -176,40 +201,80 @@ void release_file(fuse_req_t request, Number, fuse_file_info* file) {
 // A read from offset 0 runs the handler. Others continue in the text that the handler returned.
 void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info* file) {
     ControlNode* node = node_of(request, number);
-    if (!node || !node->reads) {
+    if (!node || !node->is_readable()) {
         fuse_reply_err(request, EACCES);
         return;
     }
     ControlFiles& files = of(request);
+    if (node->edits && (offset > 0 || *node->edits != ProbeEditor::Verb::List)) {
+        ControlFiles::OpenFile& open = files.open_files[file->fh];
+        if (offset == 0 && !open.has_answer)
+            open.text = files.answers[number - 1];
+        // A handle that has written n bytes also reads from offset n on. So a handle's answer is read like a pipe.
+        const size_t taken = open.has_answer ? std::min(size, open.text.size()) : 0;
+        const size_t begin = open.has_answer ? 0 : std::min(static_cast<size_t>(offset), open.text.size());
+        fuse_reply_buf(request, open.text.data() + begin, std::min(size, open.text.size() - begin));
+        open.text.erase(0, taken);
+        return;
+    }
+    if (node->edits) {
+        files.ask_editor({ControlFiles::Question::Read, request, number - 1, file->fh, size, now_ns() + edit_within_ns},
+                         true);
+        return;
+    }
     if (offset > 0) {
-        const std::string& text = files.open_files[file->fh];
+        const std::string& text = files.open_files[file->fh].text;
         size_t begin = std::min(static_cast<size_t>(offset), text.size());
         fuse_reply_buf(request, text.data() + begin, std::min(size, text.size() - begin));
         return;
     }
     const int64_t deadline = now_ns() + answer_within_ns;
     const uint64_t id = files.next_question++;
-    ControlFrame question{ControlFrame::Read, static_cast<uint32_t>(number - 1), id, deadline, 0};
+    const ControlFrame question{
+        .kind = ControlFrame::Read, .node = static_cast<uint32_t>(number - 1), .id = id, .deadline_ns = deadline};
     if (files.session_ended || !files.channel.send(question, ""))
         fuse_reply_err(request, files.session_ended ? ENOTCONN : ETIMEDOUT);
     else
-        files.questions[id] = {request, file->fh, size, deadline};
+        files.questions[id] = {ControlFiles::Question::Read, request, number - 1, file->fh, size, deadline};
 }
 
-void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t size, off_t, fuse_file_info*) {
+void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t size, off_t, fuse_file_info* file) {
     ControlNode* node = node_of(request, number);
-    if (!node || node->writes.empty()) {
+    if (!node || !node->is_writable()) {
         fuse_reply_err(request, EACCES);
         return;
     }
     ControlFiles& files = of(request);
+    if (node->edits) {
+        std::string& written = files.open_files[file->fh].written;
+        if (written.size() + size > most_edit_text) {
+            written.clear();
+            fuse_reply_err(request, EFBIG);
+            return;
+        }
+        written.append(bytes, size);
+        files.ask_editor(
+            {ControlFiles::Question::Write, request, number - 1, file->fh, size, now_ns() + edit_within_ns}, false);
+        return;
+    }
     std::string text(bytes, std::min<size_t>(strnlen(bytes, size), files.text_limit));
     // The write succeeds without waiting for the handler.
-    ControlFrame told{ControlFrame::Write, static_cast<uint32_t>(number - 1), 0, 0, 0};
+    const ControlFrame told{.kind = ControlFrame::Write, .node = static_cast<uint32_t>(number - 1)};
     if (files.session_ended || !files.channel.send(told, text))
         fuse_reply_err(request, files.session_ended ? ENOTCONN : ETIMEDOUT);
     else
         fuse_reply_write(request, size);
+}
+
+// close(): its caller sees the error of this reply.
+void flush_file(fuse_req_t request, Number number, fuse_file_info* file) {
+    ControlFiles& files = of(request);
+    const auto open = files.open_files.find(file->fh);
+    if (open == files.open_files.end() || open->second.written.empty())
+        fuse_reply_err(request, 0);
+    else
+        files.ask_editor({ControlFiles::Question::Flush, request, number - 1, file->fh, 0, now_ns() + edit_within_ns},
+                         true);
 }
 
 // `offset` is the index of the first entry that the caller has not seen yet.
@@ -244,6 +309,7 @@ const fuse_lowlevel_ops operations = [] {
     out.open = open_file;
     out.read = read_file_at;
     out.write = write_file_at;
+    out.flush = flush_file;
     out.release = release_file;
     out.readdir = read_folder;
     out.create = refuse_create;
@@ -323,12 +389,29 @@ void remove_leftovers() {
     rmdir(base_folder().c_str());
 }
 
-std::vector<ControlNode> control_nodes(const plan::Plan& plan) {
+std::vector<ControlNode> control_nodes(const plan::Plan& plan, bool is_editable) {
     std::vector<ControlNode> nodes(1);
     nodes[0].is_folder = true;
     for (const plan::Probe& probe : plan.probes)
         if (plan::is_file(probe.kind) && !probe.points[0].path.starts_with("__stdin"))
             add_node(nodes, probe);
+    if (!is_editable)
+        return nodes;
+    ControlNode folder;
+    folder.name = "probes";
+    folder.is_folder = true;
+    const uint64_t parent = nodes.size();
+    nodes.push_back(std::move(folder));
+    for (const auto& [name, verb, mode] : {std::tuple("add", ProbeEditor::Verb::Add, 0600u),
+                                           {"remove", ProbeEditor::Verb::Remove, 0600u},
+                                           {"list", ProbeEditor::Verb::List, 0400u}}) {
+        ControlNode node;
+        node.name = name;
+        node.parent = parent;
+        node.mode = mode;
+        node.edits = verb;
+        nodes.push_back(std::move(node));
+    }
     return nodes;
 }
 
@@ -383,11 +466,12 @@ Result<void> ControlFiles::mount(const std::string& name) {
 
 void ControlFiles::give_up_on(int64_t now, int error) {
     for (auto at = questions.begin(); at != questions.end();) {
-        if (at->second.deadline_ns > now) {
+        const bool is_interrupted = fuse_req_interrupted(at->second.request) != 0;
+        if (at->second.deadline_ns > now && !is_interrupted) {
             ++at;
             continue;
         }
-        fuse_reply_err(at->second.request, error);
+        fuse_reply_err(at->second.request, is_interrupted ? EINTR : error);
         at = questions.erase(at);
     }
 }
@@ -399,19 +483,48 @@ void ControlFiles::take_answers() {
     while (channel.take(frame, text)) {
         if (frame.kind == ControlFrame::Mount) {
             Result<void> mounted = mount(plan_.module);
-            channel.send({ControlFrame::Answer, 0, 0, 0, 0}, mounted ? "" : mounted.error().message);
+            channel.send({.kind = ControlFrame::Answer}, mounted ? "" : mounted.error().message);
             continue;
         }
         auto question = questions.find(frame.id);
         if (question == questions.end())
-            continue; // the reader got ETIMEDOUT already
-        const Question& asked = question->second;
-        fuse_reply_buf(asked.request, text.data(), std::min(asked.size, text.size()));
-        // The reader may have closed the file before the answer arrived.
-        if (auto file = open_files.find(asked.file); file != open_files.end())
-            file->second = text;
+            continue; // the caller got ETIMEDOUT already
+        const Question asked = question->second;
         questions.erase(question);
+        // The caller may have closed the file before the answer arrived.
+        const auto file = open_files.find(asked.file);
+        if (asked.kind == Question::Read) {
+            if (frame.error)
+                fuse_reply_err(asked.request, frame.error);
+            else
+                fuse_reply_buf(asked.request, text.data(), std::min(asked.size, text.size()));
+            if (file != open_files.end())
+                file->second.text = text;
+            continue;
+        }
+        const bool needs_more = frame.error == EAGAIN;
+        if (!needs_more)
+            answers[asked.node] = text;
+        if (!needs_more && file != open_files.end())
+            file->second = {text, "", true};
+        if (asked.kind == Question::Write && (!frame.error || needs_more))
+            fuse_reply_write(asked.request, asked.size);
+        else
+            fuse_reply_err(asked.request, frame.error);
     }
+}
+
+void ControlFiles::ask_editor(const Question& question, bool is_whole) {
+    const uint64_t id = next_question++;
+    const ControlFrame frame{.kind = ControlFrame::Edit,
+                             .node = static_cast<uint32_t>(question.node),
+                             .id = id,
+                             .deadline_ns = question.deadline_ns,
+                             .is_whole = is_whole};
+    if (session_ended || !channel.send(frame, open_files[question.file].written))
+        fuse_reply_err(question.request, session_ended ? ENOTCONN : ETIMEDOUT);
+    else
+        questions[id] = question;
 }
 
 // The server's loop: wait for the session, the kernel or the next deadline.
@@ -423,7 +536,9 @@ void ControlFiles::serve_session() {
             next = std::min(next, question.deadline_ns - now);
         auto events = static_cast<short>(POLLIN | (channel.has_unsent() ? POLLOUT : 0));
         pollfd ready[] = {{channel.fd(), events, 0}, {fd(), POLLIN, 0}};
-        poll(ready, 2, questions.empty() ? -1 : static_cast<int>(next / 1000000) + 1);
+        // The time limit is for callers of the editor that press Ctrl-C.
+        poll(ready, 2,
+             questions.empty() ? -1 : static_cast<int>(std::min<int64_t>(next / 1000000 + 1, interrupted_ms)));
         channel.flush();
         take_answers();
         serve_requests();
@@ -464,8 +579,8 @@ void ControlFiles::serve_requests() {
 
 } // namespace
 
-void serve_control_files(const plan::Plan& plan, Fd socket) {
-    ControlFiles files(plan, std::move(socket));
+void serve_control_files(const plan::Plan& plan, bool is_editable, Fd socket) {
+    ControlFiles files(plan, is_editable, std::move(socket));
     files.serve_session();
 }
 

@@ -4,11 +4,13 @@
 #include <termios.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "runtime/plan/plan.h"
+#include "runtime/values/probe_editor.h"
 
 namespace sonde {
 
@@ -29,15 +31,20 @@ struct ControlNode {
     // The probes whose handlers run when a user reads or writes the file. The plan owns them.
     const plan::Probe* reads = nullptr;
     std::vector<const plan::Probe*> writes;
+    std::optional<ProbeEditor::Verb> edits; // a file of --editable
+
+    bool is_readable() const { return reads || edits; }
+    bool is_writable() const { return !writes.empty() || (edits && *edits != ProbeEditor::Verb::List); }
 };
-// Returns all nodes. [0] is the root folder; without procfs probes it is the only node.
-std::vector<ControlNode> control_nodes(const plan::Plan& plan);
+// Returns all nodes. [0] is the root folder; it is the only node if there are neither procfs probes nor, with
+// `is_editable`, the files that add, remove and list probes.
+std::vector<ControlNode> control_nodes(const plan::Plan& plan, bool is_editable);
 
 // The main function of the process that serves a session's control files (runtime/engine/control_process.h). It mounts
 // a FUSE file system when the session asks for it, and ends when the session closes `socket`. Reading a file from its
-// beginning runs the session's handler for reading and returns its text. Each write runs the handlers for writing. Also
-// removes leftovers of killed sessions.
-void serve_control_files(const plan::Plan& plan, Fd socket);
+// beginning runs the session's handler for reading and returns its text. Each write runs the handlers for writing. The
+// files of --editable (`is_editable`) pass their texts to the editor. Also removes leftovers of killed sessions.
+void serve_control_files(const plan::Plan& plan, bool is_editable, Fd socket);
 
 // Standard input, for the probes input.char and input.line. A terminal is switched to deliver each character as it is
 // typed; the destructor restores it.

@@ -24,8 +24,11 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "runtime/kernel/privileges.h"
+#include "runtime/plan/kinds.h"
 #include "runtime/text/messages.h"
 
 namespace sonde {
@@ -51,13 +54,20 @@ void leave_session(int socket) {
 
 } // namespace
 
-ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan)
-    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan)), text_limit_(plan.max_string - 1) {}
+ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, bool is_editable)
+    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan, is_editable)),
+      text_limit_(plan.max_string - 1) {}
 
 // The child never returns from this function, and ends with _exit(), so that it runs no destructors of the parent's
 // objects.
-Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan) {
-    if (control_nodes(plan).size() == 1)
+Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan, bool is_editable) {
+    if (is_editable)
+        for (const plan::Probe& probe : plan.probes)
+            if (plan::is_file(probe.kind) && (probe.points[0].path + "/").starts_with("probes/"))
+                return Error(fmt::format("--editable makes the control files `probes/add`, `probes/remove` and "
+                                         "`probes/list`; choose another name for `{}` ({})",
+                                         probe.points[0].path, probe.place));
+    if (control_nodes(plan, is_editable).size() == 1)
         return std::unique_ptr<ControlProcess>();
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -72,10 +82,10 @@ Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& 
         int socket = fcntl(servers.get(), F_DUPFD_CLOEXEC, 10);
         leave_session(socket);
         keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, and to create and remove the folder
-        serve_control_files(plan, Fd(socket));
+        serve_control_files(plan, is_editable, Fd(socket));
         _exit(0);
     }
-    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan));
+    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan, is_editable));
 }
 
 Result<void> ControlProcess::mount() {
@@ -98,7 +108,7 @@ Result<void> ControlProcess::mount() {
 
 // A Read whose deadline has passed is not answered: its reader got an error already, and the handler may have side
 // effects.
-void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
+void ControlProcess::serve(const RunFileHandler& run, ProbeEditor* editor, const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
     if (ended_) {
         warn("the process that serves the control files was killed; restart the session to get the files back",
@@ -111,12 +121,18 @@ void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()
         if (frame.node >= nodes_.size())
             continue;
         const ControlNode& node = nodes_[frame.node];
-        if (frame.kind == ControlFrame::Write) {
+        if (frame.kind == ControlFrame::Edit && node.edits && editor && now_ns() < frame.deadline_ns) {
+            editor->ask(*node.edits, text, frame.is_whole,
+                        [this, node = frame.node, id = frame.id](const ProbeEditor::Answer& answer) {
+                            channel_.send({.kind = ControlFrame::Answer, .node = node, .id = id, .error = answer.error},
+                                          answer.text);
+                        });
+        } else if (frame.kind == ControlFrame::Write) {
             for (const plan::Probe* probe : node.writes)
                 run(*probe, text, text_limit_);
         } else if (frame.kind == ControlFrame::Read && node.reads && now_ns() < frame.deadline_ns) {
             uint64_t limit = node.reads->points[0].file.max_size;
-            ControlFrame answer{ControlFrame::Answer, frame.node, frame.id, 0, 0};
+            const ControlFrame answer{.kind = ControlFrame::Answer, .node = frame.node, .id = frame.id};
             channel_.send(answer, run(*node.reads, "", limit ? limit : text_limit_));
         }
     }

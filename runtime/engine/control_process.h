@@ -18,14 +18,16 @@
 #include "runtime/engine/control_channel.h"
 #include "runtime/engine/control_files.h"
 #include "runtime/plan/plan.h"
+#include "runtime/values/probe_editor.h"
 
 namespace sonde {
 
 class ControlProcess {
   public:
     // Forks the server, which then waits for mount(). Call this before the session creates threads, loads programs or
-    // opens files that the server must not inherit. Returns null if the plan has no control files.
-    static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan);
+    // opens files that the server must not inherit. Returns null if the session has no control files.
+    // `is_editable`: also make the files of the folder `probes`. Errors: a file of the script is in that folder.
+    static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan, bool is_editable);
     ~ControlProcess(); // waits until the folder is removed
     ControlProcess(const ControlProcess&) = delete;
     ControlProcess& operator=(const ControlProcess&) = delete;
@@ -34,11 +36,12 @@ class ControlProcess {
     // same name.
     Result<void> mount();
     int fd() const { return ended_ ? -1 : channel_.fd(); } // readable when a request has arrived
-    // Answers all requests that have arrived. Stops early if `stop()` returns true.
-    void serve(const RunFileHandler& run, const std::function<bool()>& stop);
+    // Answers all requests that have arrived. Stops early if `stop()` returns true. `editor` answers the requests for
+    // the files of the folder `probes`; null: there are none.
+    void serve(const RunFileHandler& run, ProbeEditor* editor, const std::function<bool()>& stop);
 
   private:
-    ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan);
+    ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, bool is_editable);
     // Kills the server and removes its folder.
     void take_away();
     ControlChannel channel_;

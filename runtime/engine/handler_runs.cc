@@ -18,6 +18,8 @@
 namespace sonde {
 
 void run_handler(Session& session, Rings& rings, const plan::Probe& probe) {
+    if (session.removed.contains(&probe))
+        return;
     rings.drain();
     // The session can interrupt these handlers, so their limit on statements is higher than that of handlers for hits.
     session.data.words->max_action = session.plan.translate.max_action_interruptible();

@@ -90,10 +90,7 @@ Result<void> prepare(Session& session, const plan::LinkKinds& links, const Share
     if (!plan.bpf_object.empty()) {
         if (Result<void> opened = session.data.numbers.open(session.kernel_memory); !opened)
             return opened;
-        std::optional<SharedMaps::InUse> uses;
-        if (shared)
-            uses.emplace(*shared);
-        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, links, session.data.numbers);
+        Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, links, session.data.numbers, shared);
         if (!kernel)
             return std::move(kernel).error();
         session.data.kernel = *std::move(kernel);

@@ -23,11 +23,14 @@
 #include <cmath>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "base/processes.h"
 #include "runtime/attach/attach.h"
 #include "runtime/attach/moved_text.h"
 #include "runtime/attach/watchpoint.h"
+#include "runtime/engine/added_probes.h"
 #include "runtime/engine/attach_all.h"
 #include "runtime/engine/control_process.h"
 #include "runtime/engine/cost.h"
@@ -41,6 +44,7 @@
 #include "runtime/engine/session_state.h"
 #include "runtime/engine/signals.h"
 #include "runtime/engine/target_check.h"
+#include "runtime/engine/target_end.h"
 #include "runtime/engine/timers.h"
 #include "runtime/engine/unhit.h"
 #include "runtime/kernel/features.h"
@@ -98,7 +102,12 @@ class Run {
   public:
     Run(const plan::Plan& plan, const SessionOptions& options, const Translate& translate, const SessionHooks& hooks,
         const SharedSession* shared)
-        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks), shared_(shared) {}
+        : plan_(plan), options_(options), hooks_(hooks), session_(plan, options, translate, hooks), shared_(shared) {
+        if (shared && !shared->is_part()) {
+            added_.emplace(session_, attachments_, *shared);
+            session_.data.editor = &*added_;
+        }
+    }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
@@ -138,6 +147,7 @@ class Run {
         return std::exchange(session_.host.file_value, {});
     }
     bool is_paused() const { return shared_ && shared_->is_paused(); }
+    bool is_part() const { return shared_ && shared_->is_part(); }
     Writer::GiveUp hurry() {
         return [this] { return signals_->take_hurry(); };
     }
@@ -147,7 +157,7 @@ class Run {
     const SessionHooks& hooks_;
     rlimit files_before_{}; // the original limit of open files, for the command
     Session session_;
-    const SharedSession* shared_; // null: the plan is not a part of an interactive session
+    const SharedSession* shared_; // null: the session shares nothing
     std::optional<ProbedFiles> probed_;
     SoundPlaces places_;
     std::optional<Signals> signals_;
@@ -161,20 +171,22 @@ class Run {
     std::unique_ptr<ControlProcess> control_; // moved to files_ in arm()
     std::optional<Files> files_;
     Attachments attachments_;
+    std::optional<AddedProbes> added_; // --editable
     std::optional<Watchpoints> watchpoints_;
     std::unique_ptr<MovedText> moved_text_;  // null if no probed program may move its code
     int64_t enabled_ns_ = 0, traced_ns_ = 0; // when handlers began to run, and for how long
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
-    bool is_whole_ = true; // false: the recording is incomplete
-    Result<void> joined_;  // an error if the command's exec was not seen
+    bool is_whole_ = true;                // false: the recording is incomplete
+    std::optional<TargetEnd> target_end_; // of a tool with -x
+    Result<void> joined_;                 // an error if the command's exec was not seen
 };
 
 // The server of control files starts first, so that it inherits no resources of the session.
 Result<void> Run::begin_output() {
     if (hooks_.events)
         adopt_recording(session_, *hooks_.events);
-    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_);
+    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_, added_.has_value());
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
@@ -307,7 +319,8 @@ Result<void> Run::trace_events() {
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         if (Result<void> begun = attachment->begin(); !begun)
             return begun;
-    session_.exiting = session_.exiting || (ends_by_itself(plan_) && !command_.pid()) || (shared_ && is_over(plan_));
+    session_.exiting =
+        session_.exiting || (ends_by_itself(plan_) && !command_.pid() && !added_) || (is_part() && is_over(plan_));
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         sink->start(); // before any output: --live takes over the screen
     session_.held_back->release();
@@ -344,7 +357,9 @@ void Run::pump() {
     // A user may have accessed a control file before mount() returned. Such requests were received with its answer, so
     // poll() would not report them.
     if (files_->control)
-        files_->control->serve(files_->run, is_ending);
+        files_->control->serve(files_->run, session_.data.editor, is_ending);
+    if (!plan_.translate.tool.empty() && plan_.filter_target && options_.target_pid && session_.data.kernel)
+        target_end_.emplace(options_.target_pid);
     while (!session_.exiting) {
         const int64_t wait = session_.until_sinks(
             now_ns(), timers.until_next(session_.data.kernel ? poll_ms * 1000000ll : 1000000000ll));
@@ -370,6 +385,11 @@ void Run::pump() {
         hooks_.turned();
         if (command_.pid() && command_.poll()) {
             rings_.drain();
+            session_.exiting = true;
+        }
+        if (target_end_ && !session_.exiting && target_end_->has_ended(session_)) {
+            rings_.drain();
+            say(fmt::format("process {} has ended", options_.target_pid));
             session_.exiting = true;
         }
         if (!session_.exiting) {
@@ -420,22 +440,27 @@ void Run::wait_for_events(int64_t most_ns) {
                                {rings_.event_fd(), POLLIN, 0},
                                {session_.output.writer().failure_fd(), POLLIN, 0},
                                {files_->control ? files_->control->fd() : -1, POLLIN, 0},
-                               {files_->input.fd(), POLLIN, 0}};
+                               {files_->input.fd(), POLLIN, 0},
+                               {target_end_ ? target_end_->fd() : -1, POLLIN, 0}};
     const size_t first_sink = fds.size();
     for (const std::unique_ptr<Sink>& sink : session_.sinks)
         fds.push_back({sink->fd(), POLLIN, 0});
+    if (added_)
+        added_->add_descriptors(fds);
     const timespec timeout{most_ns / 1000000000, most_ns % 1000000000};
     ppoll(fds.data(), fds.size(), &timeout, nullptr);
     session_.output.set_patience({turn_wait_ns, Patience::forever}, [] { return false; });
     rings_.drain();
     const auto is_ending = [this] { return session_.exiting; };
     if (fds[4].revents && !session_.exiting)
-        files_->control->serve(files_->run, is_ending);
+        files_->control->serve(files_->run, session_.data.editor, is_ending);
     if (fds[5].revents && !session_.exiting)
         files_->input.serve(is_ending);
     for (size_t i = 0; i < session_.sinks.size(); i++)
         if (fds[first_sink + i].revents)
             session_.sinks[i]->serve();
+    if (added_)
+        added_->serve();
 }
 
 // Waits until all handlers of the hit that ended the session have run (codegen/bpf/one_hit.h). The time is limited: the
@@ -458,6 +483,9 @@ void Run::stop() {
     if (enabled_ns_ != 0)
         traced_ns_ = now_ns() - enabled_ns_;
     wait_for_hit();
+    // After the script's handlers have stopped, and before its `end` handlers run, as if all were one script.
+    if (added_)
+        added_->end_all();
     for (const std::unique_ptr<Attachment>& attachment : attachments_)
         session_.data.missed[attachment->probe] += attachment->missed();
     if (moved_text_)
@@ -481,9 +509,10 @@ void Run::stop() {
 }
 
 int Run::status() const {
-    if (!joined_ || session_.failed || session_.output.failure() || command_failed_)
+    if (!joined_ || session_.failed || session_.output.failure() || command_failed_ || (added_ && added_->has_failed()))
         return 1;
-    return session_.accounting.lossy(options_.tolerated) || !is_whole_ ? exit_lossy : 0;
+    const bool is_lossy = session_.accounting.lossy(options_.tolerated) || (added_ && added_->is_lossy());
+    return is_lossy || !is_whole_ ? exit_lossy : 0;
 }
 
 // Runs end handlers, finishes the output and reports losses. Returns the exit status.
@@ -513,12 +542,12 @@ Result<int> Run::end() {
     session_.report();
     if (options_.tells_cost)
         say_cost(session_, traced_ns_);
-    if (!ended_in_begin_ && joined_ && !shared_ && !hooks_.events && !hooks_.is_sample)
+    if (!ended_in_begin_ && joined_ && !is_part() && !hooks_.events && !hooks_.is_sample)
         session_.say_unhit();
     // A reader that has seen enough is not an error: `sonde ... | head -3`.
     if (const std::optional<Error> failure = session_.output.failure(); failure && failure->os_error != EPIPE)
         say("ERROR: " + failure->message);
-    if (session_.failed && !shared_)
+    if (session_.failed && !is_part())
         say("Pass 5: run failed.");
     if (!sunk)
         return sunk.error();

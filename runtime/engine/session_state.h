@@ -80,6 +80,7 @@ class Session {
     TracedTarget target;
     SessionGroups groups{plan};               // control groups, for handlers in the kernel
     bool exited = false;                      // the script has called exit()
+    std::set<const plan::Probe*> removed;     // by the user, while the session runs (--editable)
     std::unique_ptr<Interrupter> interrupter; // null until the programs are loaded
 
     // Processes a record of a handler, in the kernel or in this process.

@@ -185,7 +185,7 @@ Result<uint32_t> KernelObject::run(const std::string& program, std::initializer_
 }
 
 Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan, const plan::LinkKinds& links,
-                                                         const ProcessNumbers& numbers) {
+                                                         const ProcessNumbers& numbers, const SharedMaps* shared) {
     std::string log;
     libbpf_log = &log;
     struct Restore {
@@ -243,7 +243,6 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (bpf_map* map = bpf_object__find_map_by_name(out->object_, SONDE_NUMBERING_SECTION))
         if (int failed = bpf_map__set_initial_value(map, &numbers.numbering(), sizeof numbers.numbering()))
             return errno_error("internal: the object's numbering cannot be set", -failed);
-    const SharedMaps* shared = SharedMaps::in_use();
     if (Result<void> reused = shared ? shared->reuse(plan, out->object_) : Result<void>(); !reused)
         return std::move(reused).error();
     bpf_map* map = nullptr;

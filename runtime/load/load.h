@@ -20,6 +20,8 @@ struct bpf_link;
 
 namespace sonde {
 
+class SharedMaps;
+
 // Error::os_error if the kernel's JIT compiler fails on a handler that the verifier accepted. The number is ENOTSUPP,
 // which exists only in the kernel.
 //
@@ -33,9 +35,11 @@ constexpr int kernel_cannot_compile = 524;
 class KernelObject {
   public:
     // Loads the programs for the attach mechanism that mechanism_of() selects. `numbers` must outlive the result.
-    // Errors: a missing capability, by name; the verifier's refusal with the script's line; kernel_cannot_compile.
+    // `shared`: the existing maps of the plan's shared globals, which the object then uses
+    // (runtime/load/shared_maps.h); null: the plan shares no globals. `shared` must outlive the result. Errors: a
+    // missing capability, by name; the verifier's refusal with the script's line; kernel_cannot_compile.
     static Result<std::unique_ptr<KernelObject>> load(const plan::Plan& plan, const plan::LinkKinds& links,
-                                                      const ProcessNumbers& numbers);
+                                                      const ProcessNumbers& numbers, const SharedMaps* shared);
     ~KernelObject();
     KernelObject(const KernelObject&) = delete;
     KernelObject& operator=(const KernelObject&) = delete;

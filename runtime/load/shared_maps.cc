@@ -32,13 +32,7 @@ Error cannot_create(const std::string& what) {
                           : errno_error(fmt::format("cannot create a map for {}", what), errno);
 }
 
-const SharedMaps* used_maps = nullptr;
-
 } // namespace
-
-SharedMaps::InUse::InUse(const SharedMaps& maps) { used_maps = &maps; }
-SharedMaps::InUse::~InUse() { used_maps = nullptr; }
-const SharedMaps* SharedMaps::in_use() { return used_maps; }
 
 bool read_map_element(int map, uint32_t index, void* value) { return bpf_map_lookup_elem(map, &index, value) == 0; }
 

@@ -42,17 +42,6 @@ class SharedMaps {
     // The data area as map_data() returns it, without the own part.
     char* memory() const { return memory_; }
 
-    // While this object exists, KernelObject::load() lets objects use the maps. At most one may exist in a process,
-    // which runs one plan.
-    class InUse {
-      public:
-        explicit InUse(const SharedMaps& maps);
-        ~InUse();
-        InUse(const InUse&) = delete;
-        InUse& operator=(const InUse&) = delete;
-    };
-    static const SharedMaps* in_use(); // null: none
-
   private:
     SharedMaps() = default;
     Fd scalars_;

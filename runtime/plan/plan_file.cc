@@ -277,6 +277,22 @@ std::vector<uint8_t> save(const Plan& plan) {
     return out;
 }
 
+std::vector<uint8_t> save_global(const Global& global) {
+    Writer writer;
+    Global copy = global;
+    members(writer, copy);
+    return std::move(writer.out);
+}
+
+Result<Global> load_global(std::span<const uint8_t> bytes) {
+    Reader reader(bytes);
+    Global out;
+    members(reader, out);
+    if (!reader.ok() || !reader.at_end())
+        return Error("internal: a global is corrupt");
+    return out;
+}
+
 void seal(std::vector<uint8_t>& file) { write_header(file, host_architecture().machine()); }
 
 Result<Plan> load(std::span<const uint8_t> bytes, const Architecture& machine) {

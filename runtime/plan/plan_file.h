@@ -17,6 +17,11 @@ std::vector<uint8_t> save(const Plan& plan);
 // contradict themselves (plan_check.h).
 Result<Plan> load(std::span<const uint8_t> bytes, const Architecture& machine = host_architecture());
 
+// A global alone, for another process of the same session.
+std::vector<uint8_t> save_global(const Global& global);
+// Errors: the bytes are not a global.
+Result<Global> load_global(std::span<const uint8_t> bytes);
+
 constexpr size_t header_size = 40;
 // Writes a valid header of this machine for the bytes that follow. For tests and fuzzers: otherwise the checksum would
 // reject their changes before anything is parsed.

@@ -56,6 +56,9 @@ inline bool is_shared(const Global& global) {
 struct SharedGlobals {
     std::vector<Global> globals;
     uint64_t next = shared_first; // the offset of the next scalar
+    // Whether the session of the plan that creates a global prints it at its end if the plan never reads it, as for a
+    // script that runs alone.
+    bool prints_unread = false;
 
     // Returns null if the global does not exist.
     const Global* find(std::string_view name) const {

@@ -115,8 +115,8 @@ class TableSink final : public TextSink {
 
 Result<void> PrintSink::finish(const std::function<bool()>& /*hurry*/) {
     const bool prints = settings_.prints_globals && !data_.aborted;
-    for (size_t i = 0; prints && i < data_.plan.globals.size(); i++)
-        if (const plan::Global& global = data_.plan.globals[i]; global.auto_print && !data_.pictured.contains(i))
+    for (size_t i = 0; prints && i < data_.global_count(); i++)
+        if (const plan::Global& global = data_.global(i); global.auto_print && !data_.pictured.contains(i))
             output_.write(global.keys.empty() ? scalar(global) : array(global, largest_first(i)));
     return {};
 }
@@ -124,7 +124,7 @@ Result<void> PrintSink::finish(const std::function<bool()>& /*hurry*/) {
 std::vector<ArrayElement> PrintSink::largest_first(size_t index) const {
     std::vector<ArrayElement> elements = data_.arrays[index]->snapshot();
     const HostForeach order{static_cast<uint32_t>(index), -1, 0, 0, 0, -1, 0, nullptr};
-    sort_elements(data_.plan.globals[index], data_.plan.max_string, order, elements);
+    sort_elements(data_.global(index), data_.plan.max_string, order, elements);
     return elements;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "runtime/symbols/symbols.h"
 #include "runtime/values/hit_report.h"
 #include "runtime/values/host_arrays.h"
+#include "runtime/values/probe_editor.h"
 
 namespace sonde {
 
@@ -44,6 +46,8 @@ struct SessionData {
     std::map<uint32_t, uint64_t> missed;                // hits that the kernel counted as missed, by Attachment::probe
     std::map<const plan::Probe*, HandlerErrors> errors; // of host handlers; of kernel handlers only the first message
     uint64_t run = 0;          // number of the handler's run whose records the sinks receive; each run has another one
+    ProbeEditor* editor = nullptr;                      // changes the session's probes; null: they are fixed
+    std::deque<plan::Global> added_globals;             // those of added probes; their arrays follow those of the plan
     bool aborted = false;      // after abort(): no end handlers run, and no globals are printed
     std::set<size_t> pictured; // indexes of globals that pictures show; the end of the session does not print them
     int64_t began_ns = real_time_ns(); // in nanoseconds since 1970
@@ -53,6 +57,11 @@ struct SessionData {
     bool is_replay() const { return kept_symbols != nullptr; }
     // What sinks ask for the names of addresses.
     Symbolizer& symbolizer() { return kept_symbols ? *kept_symbols : static_cast<Symbolizer&>(symbols); }
+    // The globals of the plan, then the added ones. Their indexes are those of `arrays`.
+    size_t global_count() const { return plan.globals.size() + added_globals.size(); }
+    const plan::Global& global(size_t index) const {
+        return index < plan.globals.size() ? plan.globals[index] : added_globals[index - plan.globals.size()];
+    }
     // A scalar's bytes in the data area.
     char* scalar(const plan::Global& global) const { return memory + global.offset; }
 };

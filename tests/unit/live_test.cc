@@ -202,5 +202,36 @@ TEST_F(View, WithoutArraysTextHasTheScreen) {
     view_.press({Key::Enter, ""});
 }
 
+TEST_F(View, ProbesAreTypedAndCorrected) {
+    const LivePicture picture = picture_of({5, 30, 7});
+    view_.show(picture);
+    press("+");
+    EXPECT_NE(text().find("start the session with --editable to add and remove probes"), std::string::npos) << text();
+    view_.set_editable();
+    press("+timer.s(1) { n++ }");
+    EXPECT_NE(text().find("add: timer.s(1) { n++ }"), std::string::npos) << text();
+    LiveView::Wish wish = view_.press({Key::Enter, ""});
+    EXPECT_EQ(wish.kind, LiveView::Wish::Add);
+    EXPECT_EQ(wish.text, "timer.s(1) { n++ }");
+    press("+"); // it was wrong, and is offered again
+    EXPECT_NE(text().find("add: timer.s(1) { n++ }"), std::string::npos) << text();
+    view_.press({Key::Enter, ""});
+    view_.clear_edit();
+    press("+");
+    EXPECT_EQ(text().find("timer"), std::string::npos) << text();
+    view_.press({Key::Escape, ""});
+    EXPECT_EQ(view_.press({Key::Text, "-"}).kind, LiveView::Wish::List);
+    view_.show_probes({"  1  probe timer.s(1) { n++ }"});
+    EXPECT_TRUE(in_order(text(), {"  1  probe timer.s(1)", "remove probe: "})) << text();
+    press("1");
+    wish = view_.press({Key::Enter, ""});
+    EXPECT_EQ(wish.kind, LiveView::Wish::Remove);
+    EXPECT_EQ(wish.text, "1");
+    EXPECT_EQ(view_.press({Key::Text, "-"}).kind, LiveView::Wish::List);
+    EXPECT_EQ(view_.press({Key::Enter, ""}).kind, LiveView::Wish::None); // no number
+    press("+" + std::string(200, 'x') + "end");
+    EXPECT_NE(text().find("xend"), std::string::npos) << text();
+}
+
 } // namespace
 } // namespace sonde

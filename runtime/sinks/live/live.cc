@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <initializer_list>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +19,7 @@
 #include "base/terminal_text.h"
 #include "runtime/sinks/pictures/flame_tree.h"
 #include "runtime/sinks/pictures/pictures.h"
+#include "runtime/text/messages.h"
 #include "runtime/text/output.h"
 #include "runtime/values/histogram.h"
 #include "runtime/values/json_lines.h"
@@ -74,6 +78,12 @@ std::vector<std::string> others(const plan::Plan& plan, const plan::Global& glob
     return out;
 }
 
+// Whether a text for the editor begins with a word that declares something.
+bool declares(const std::string& text) {
+    return std::ranges::any_of(std::initializer_list<std::string_view>{"probe ", "global ", "function ", "private "},
+                               [&](std::string_view word) { return text.starts_with(word); });
+}
+
 // Creates a file with a new name (NAME.svg, NAME-2.svg, ...) and returns its path. O_EXCL guarantees that no existing
 // file is overwritten.
 Result<std::string> new_file(const std::string& name, const std::string& suffix) {
@@ -104,7 +114,7 @@ Result<std::unique_ptr<Live>> Live::start(SessionData& data, Output& output, con
     const plan::Plan& plan = data.plan;
     if (plan.reads_standard_input() && isatty(STDIN_FILENO) == 1)
         return Error("--live: the script's `input` probe cannot share the keyboard with the screen");
-    if (std::ranges::none_of(plan.globals, &plan::Global::is_own) && plan.formats.empty())
+    if (std::ranges::none_of(plan.globals, &plan::Global::is_own) && plan.formats.empty() && !data.editor)
         return Error("--live: the script has no globals and prints nothing; count something: `global n  probe ... { "
                      "n[execname()]++ }`");
     Result<std::unique_ptr<Terminal>> terminal = Terminal::open();
@@ -115,6 +125,8 @@ Result<std::unique_ptr<Live>> Live::start(SessionData& data, Output& output, con
     if (!capture)
         return std::move(capture).error().in("--live");
     out->capture_ = *std::move(capture);
+    if (data.editor)
+        out->view_.set_editable();
     return out;
 }
 
@@ -142,7 +154,7 @@ void Live::look() {
 void Live::write_json() {
     const int64_t now = real_time_ns();
     for (const LiveTable& table : tables_.picture().tables) {
-        const plan::Global& global = data_.plan.globals[table.global];
+        const plan::Global& global = data_.global(table.global);
         output_.write(table.is_scalar() ? json_lines_.scalar(global, table.rows[0].payload.data(), now)
                                         : json_lines_.array(global, table.elements(), now));
     }
@@ -152,7 +164,7 @@ void Live::write_json() {
 bool Live::turn(int64_t now, bool /*handlers_follow*/) {
     if (!is_shown_)
         return false;
-    bool draws = false;
+    bool draws = std::exchange(has_news_, false);
     for (const Key& key : terminal_->read_keys()) {
         const LiveView::Wish wish = view_.press(key);
         if (wish.kind == LiveView::Wish::Quit)
@@ -186,6 +198,11 @@ void Live::act(const LiveView::Wish& wish) {
     case LiveView::Wish::Save:
         view_.say(save(wish.global));
         return;
+    case LiveView::Wish::List:
+    case LiveView::Wish::Add:
+    case LiveView::Wish::Remove:
+        edit(wish);
+        return;
     case LiveView::Wish::None:
     case LiveView::Wish::Quit:
         return;
@@ -193,9 +210,43 @@ void Live::act(const LiveView::Wish& wish) {
     look();
 }
 
+void Live::edit(const LiveView::Wish& wish) {
+    using Verb = ProbeEditor::Verb;
+    if (!data_.editor)
+        return;
+    const Verb verb = wish.kind == LiveView::Wish::Add      ? Verb::Add
+                      : wish.kind == LiveView::Wish::Remove ? Verb::Remove
+                                                            : Verb::List;
+    if (verb == Verb::Add)
+        view_.say("translating; the session goes on");
+    // A probe can be typed without its first word.
+    const std::string text = verb == Verb::Add && !declares(wish.text) ? "probe " + wish.text : wish.text;
+    data_.editor->ask(verb, text, true, [this, verb](const ProbeEditor::Answer& answer) {
+        std::vector<std::string> lines;
+        for (size_t at = 0; at < answer.text.size();) {
+            const size_t end = std::min(answer.text.find('\n', at), answer.text.size());
+            lines.push_back(answer.text.substr(at, end - at));
+            at = end + 1;
+        }
+        has_news_ = true;
+        if (verb == Verb::List)
+            return view_.show_probes(lines);
+        if (answer.error == 0 && !lines.empty()) {
+            view_.clear_edit();
+            view_.say(lines.back());
+        } else {
+            view_.say("not done: see the messages above");
+        }
+        // Diagnostics have several lines, which the part with printed text shows.
+        if (answer.error != 0 || lines.size() > 1)
+            say(answer.text.substr(0, answer.text.find_last_not_of('\n') + 1));
+        look();
+    });
+}
+
 // Saves a table to a file. Returns a message about the result.
 std::string Live::save(size_t index) {
-    const plan::Global& global = data_.plan.globals[index];
+    const plan::Global& global = data_.global(index);
     const auto& tables = tables_.picture().tables;
     const auto table = std::ranges::find(tables, index, &LiveTable::global);
     if (table == tables.end() || table->is_scalar())
@@ -217,7 +268,7 @@ std::string Live::save(size_t index) {
 std::vector<std::string> Live::detail(const LiveTable& table, const LiveRow& row, size_t columns) {
     if (table.has_stack && table.type != plan::Value::String) {
         // Merge the stacks of all elements whose other key components are equal, for example all stacks of one process.
-        const plan::Global& global = data_.plan.globals[table.global];
+        const plan::Global& global = data_.global(table.global);
         std::vector<ArrayElement> elements = table.elements();
         const std::vector<std::string> wanted = others(data_.plan, global, row.key);
         std::erase_if(elements, [&](const auto& one) { return others(data_.plan, global, one.key) != wanted; });

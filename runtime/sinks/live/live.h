@@ -49,6 +49,8 @@ class Live final : public Sink {
     // Performs an action that the view cannot perform itself.
     void act(const LiveView::Wish& wish);
     std::string save(size_t global);
+    // Passes a change of the probes to the session's editor, and shows the answer when it arrives.
+    void edit(const LiveView::Wish& wish);
     // The lines of the detail view.
     std::vector<std::string> detail(const LiveTable& table, const LiveRow& row, size_t columns);
     void write_json();
@@ -58,7 +60,8 @@ class Live final : public Sink {
     const LiveSettings settings_;
     const JsonLines json_lines_;
     bool is_shown_ = false;
-    int64_t next_ns_ = 0; // time of the next update, monotonic clock
+    bool has_news_ = false; // to draw
+    int64_t next_ns_ = 0;   // time of the next update, monotonic clock
     std::unique_ptr<Terminal> terminal_;
     std::unique_ptr<Capture> capture_;
     LiveTables tables_;

@@ -87,7 +87,7 @@ void LiveTables::follow(size_t global, LiveRow& row, double seconds) {
 
 // Copies the current values of a global. Subtracts the values at the last reset from a scalar statistic.
 LiveTable LiveTables::look_at(size_t index) {
-    const plan::Global& global = data_.plan.globals[index];
+    const plan::Global& global = data_.global(index);
     LiveTable out;
     out.global = index;
     out.name = global.name;
@@ -137,8 +137,8 @@ const LivePicture& LiveTables::look() {
     picture_.skipped = data_.words->skipped;
     picture_.lost = lost_records();
     picture_.tables.clear();
-    for (size_t i = 0; i < data_.plan.globals.size(); i++) {
-        if (!data_.plan.globals[i].is_own)
+    for (size_t i = 0; i < data_.global_count(); i++) {
+        if (!data_.global(i).is_own)
             continue;
         picture_.tables.push_back(look_at(i));
         if (picture_.tables.back().type != plan::Value::String)
@@ -156,7 +156,7 @@ const std::vector<std::string>& LiveTables::describe(const LiveTable& table, con
     const auto [at, is_new] = described_.try_emplace({table.global, row.key});
     if (!is_new)
         return at->second;
-    const plan::Global& global = data_.plan.globals[table.global];
+    const plan::Global& global = data_.global(table.global);
     ArrayElement element;
     element.key = row.key;
     const std::vector<KeyValue> key = key_values(data_.plan, global, element);
@@ -171,7 +171,7 @@ const std::vector<std::string>& LiveTables::describe(const LiveTable& table, con
 
 // A string scalar keeps its value.
 void LiveTables::reset(size_t index) {
-    const plan::Global& global = data_.plan.globals[index];
+    const plan::Global& global = data_.global(index);
     char* place = data_.scalar(global);
     if (!global.keys.empty())
         data_.arrays[index]->erase_all();

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -137,6 +138,7 @@ const std::vector<std::string> help_lines = {
     "/                 show rows with a text only; empty: all",
     "space             pause the picture, not the session",
     "r                 empty the array in front;  R  all arrays and numbers",
+    "+, -              add a probe; remove a probe (--editable)",
     "w                 write a file: a flame graph (SVG) of stacks, else the array as CSV",
     "q, ^C             end the session",
     "",
@@ -272,24 +274,49 @@ int64_t LiveView::step_of(Key::Kind key) const {
     }
 }
 
-// Text keys are part of the filter while the user types one. Otherwise they are commands.
-LiveView::Wish LiveView::press(const Key& key) {
-    said_.clear();
-    if (mode_ == Mode::Filter) {
-        if (key.kind == Key::Enter || key.kind == Key::Escape) {
-            mode_ = Mode::Tables;
-            if (key.kind == Key::Escape)
-                filter_.clear();
-        } else if (key.kind == Key::Backspace) {
-            while (!filter_.empty() && (filter_.back() & 0xc0) == 0x80)
-                filter_.pop_back();
-            if (!filter_.empty())
-                filter_.pop_back();
-        } else if (key.kind == Key::Text) {
-            filter_ += key.text;
-        }
+std::string* LiveView::typed() {
+    return mode_ == Mode::Filter ? &filter_ : mode_ == Mode::Add || mode_ == Mode::Remove ? &edited_ : nullptr;
+}
+
+LiveView::Wish LiveView::press_in_text(const Key& key, std::string& text) {
+    if (key.kind == Key::Enter || key.kind == Key::Escape) {
+        const Mode before = std::exchange(mode_, Mode::Tables);
+        if (key.kind == Key::Escape)
+            text.clear();
+        else if (before == Mode::Add && !text.empty())
+            return {Wish::Add, 0, text};
+        else if (before == Mode::Remove && !text.empty())
+            return {Wish::Remove, 0, std::exchange(text, {})};
+    } else if (key.kind == Key::Backspace) {
+        while (!text.empty() && (text.back() & 0xc0) == 0x80)
+            text.pop_back();
+        if (!text.empty())
+            text.pop_back();
+    } else if (key.kind == Key::Text) {
+        text += key.text;
+    }
+    return {};
+}
+
+// A probe that was wrong is offered again for correction: `edited_` still has its text.
+LiveView::Wish LiveView::begin_edit(Mode mode) {
+    if (!is_editable_) {
+        say("start the session with --editable to add and remove probes");
         return {};
     }
+    mode_ = mode;
+    if (mode == Mode::Add)
+        return {};
+    edited_.clear();
+    probes_.clear();
+    return {Wish::List};
+}
+
+// Text keys are part of a text while the user types one. Otherwise they are commands.
+LiveView::Wish LiveView::press(const Key& key) {
+    said_.clear();
+    if (std::string* text = typed())
+        return press_in_text(key, *text);
     const LiveTable* table = front();
     const size_t count = arrays().size();
     if (const int64_t step = step_of(key.kind)) {
@@ -335,6 +362,9 @@ LiveView::Wish LiveView::press(const Key& key) {
     case '/':
         mode_ = Mode::Filter;
         return {};
+    case '+':
+    case '-':
+        return begin_edit(c == '+' ? Mode::Add : Mode::Remove);
     case '?':
     case 'h':
         mode_ = mode_ == Mode::Help ? Mode::Tables : Mode::Help;
@@ -484,15 +514,31 @@ void LiveView::add_detail(std::vector<std::string>& out, size_t height, size_t c
     out.resize(end);
 }
 
-// The filter that is being typed, a message, or the most important keys.
+namespace {
+
+// Returns the end of a text that is being typed, if it is longer than the screen is wide.
+std::string last_columns(std::string_view text, size_t width) {
+    while (text_width(text) > width && !text.empty())
+        text.remove_prefix(std::max<size_t>(1, utf8_length(text)));
+    return fit(text, width);
+}
+
+} // namespace
+
+// The text that is being typed, a message, or the most important keys.
 std::string LiveView::footer(size_t columns) const {
     if (mode_ == Mode::Filter)
         return std::string(bold) + fit("/" + one_line(filter_) + "▏", columns);
+    if (mode_ == Mode::Add || mode_ == Mode::Remove)
+        return std::string(bold) +
+               last_columns(fmt::format("{}: {}▏", mode_ == Mode::Add ? "add" : "remove probe", one_line(edited_)),
+                            columns);
     if (!said_.empty())
         return std::string(bold) + fit(one_line(said_), columns);
     std::string text =
-        fmt::format(" q quit  ? help  Tab next  Enter detail  s sort: {}  / filter{}  space pause  r reset  w write",
-                    sort_names[static_cast<int>(sort_)], filter_.empty() ? "" : fmt::format(": {}", filter_));
+        fmt::format(" q quit  ? help  Tab next  Enter detail  s sort: {}  / filter{}  space pause  r reset  w write{}",
+                    sort_names[static_cast<int>(sort_)], filter_.empty() ? "" : fmt::format(": {}", filter_),
+                    is_editable_ ? "  + add  - remove" : "");
     return std::string(dim) + fit(one_line(text), columns);
 }
 
@@ -504,8 +550,8 @@ std::vector<std::string> LiveView::lines(ScreenSize size, const std::vector<std:
         return out;
     const size_t columns = std::max<size_t>(1, size.columns), rows = std::max<size_t>(1, size.rows);
     add_head(out, columns);
-    if (mode_ == Mode::Help) {
-        for (const std::string& line : help_lines)
+    if (mode_ == Mode::Help || mode_ == Mode::Remove) {
+        for (const std::string& line : mode_ == Mode::Help ? help_lines : probes_)
             out.push_back(fit(line, columns));
         out.resize(rows - 1);
         out.push_back(footer(columns));

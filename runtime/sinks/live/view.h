@@ -31,11 +31,18 @@ class LiveView {
     void show(const LivePicture& picture);
     // An action that the view cannot perform itself.
     struct Wish {
-        enum Kind { None, Quit, Reset, ResetAll, Save } kind = None;
-        size_t global = 0; // for Reset and Save: the array in front
+        enum Kind { None, Quit, Reset, ResetAll, Save, List, Add, Remove } kind = None;
+        size_t global = 0;     // for Reset and Save: the array in front
+        std::string text = {}; // for Add: a probe; for Remove: its number
     };
     Wish press(const Key& key);
     bool is_paused() const { return paused_; }
+    // Offers the keys that add and remove probes (--editable).
+    void set_editable() { is_editable_ = true; }
+    // The last text was accepted, so it is not offered again.
+    void clear_edit() { edited_.clear(); }
+    // Sets the lines that are shown while the user types the number of a probe.
+    void show_probes(std::vector<std::string> lines) { probes_ = std::move(lines); }
     // Shows a message to the user until the next key.
     void say(std::string text) { said_ = std::move(text); }
 
@@ -44,7 +51,7 @@ class LiveView {
 
   private:
     enum class Sort : uint8_t { Value, Rate, Sum, Average, Largest, Key };
-    enum class Mode : uint8_t { Tables, Detail, Filter, Help };
+    enum class Mode : uint8_t { Tables, Detail, Filter, Add, Remove, Help };
     struct Selection {
         std::string key;
         // Row numbers in the current order: of the selected row, and of the topmost visible one.
@@ -59,6 +66,10 @@ class LiveView {
     // The number that rows are sorted by.
     int64_t sort_number(const LiveTable& table, const LiveRow& row) const;
     bool passes(const LiveTable& table, const LiveRow& row);
+    // The text that the user types in this mode; null in modes without a text.
+    std::string* typed();
+    Wish press_in_text(const Key& key, std::string& text);
+    Wish begin_edit(Mode mode);
     // Reactions to keys: how many rows a key moves, moving the selection, and choosing the next order.
     int64_t step_of(Key::Kind key) const;
     void move(int64_t by);
@@ -80,6 +91,9 @@ class LiveView {
     size_t front_ = 0;                     // index into arrays()
     std::map<size_t, Selection> selected_; // by global
     std::string filter_;
+    std::string edited_; // in the modes Add and Remove
+    std::vector<std::string> probes_;
+    bool is_editable_ = false;
     std::string said_;
     size_t detail_first_ = 0;
     size_t page_ = 10; // number of visible rows of the front table
