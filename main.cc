@@ -36,6 +36,7 @@
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
 #include "driver/confine.h"
+#include "driver/dump_when.h"
 #include "driver/fmt_command.h"
 #include "driver/foreign.h"
 #include "driver/listing.h"
@@ -153,6 +154,10 @@ int translate(const Options& options, const Policies& policies) {
     hir::Program* program = analyze(t.files, *t.library, t.env, translate, t.arena, t.diags);
     progress.reset();
     if (!t.report() || !program)
+        return say_failed(2);
+    Diagnostics in_conditions(t.sources);
+    check_dump_conditions(t, options, *program, in_conditions);
+    if (!t.report(in_conditions))
         return say_failed(2);
     if (Result<void> permitted = confine(*program, t.sources, policies); !permitted)
         return fail(permitted.error()), say_failed(2);

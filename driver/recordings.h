@@ -1,4 +1,4 @@
-// `sonde record` and `sonde replay` on the command line.
+// `sonde record`, `sonde replay` and `sonde dump` on the command line.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace sonde {
 //     replay FILE WORDS...       --replay=FILE WORDS...
 //
 // WORDS are a tool, or options and a script. Errors: no file is given. The result is an exit status if --help follows
-// the first word.
+// the first word, and for `dump NAME [REASON]`, which is done at once.
 std::variant<std::vector<std::string>, int> expand_recording(const std::vector<std::string>& words);
 
 // Shows the recording of --replay, and returns the exit status.

@@ -53,8 +53,8 @@ constexpr int64_t answer_within_ns = 2'000'000'000;
 
 class ControlFiles {
   public:
-    ControlFiles(const plan::Plan& plan, Fd socket)
-        : nodes(control_nodes(plan)), text_limit(plan.max_string - 1), channel(std::move(socket)), plan_(plan) {}
+    ControlFiles(const plan::Plan& plan, bool has_dump, Fd socket)
+        : nodes(control_nodes(plan, has_dump)), text_limit(plan.max_string - 1), channel(std::move(socket)), plan_(plan) {}
     ~ControlFiles(); // unmounts the file system and removes the folder
     ControlFiles(const ControlFiles&) = delete;
     ControlFiles& operator=(const ControlFiles&) = delete;
@@ -155,7 +155,7 @@ void open_file(fuse_req_t request, Number number, fuse_file_info* file) {
     int access = file->flags & O_ACCMODE;
     if (!node || node->is_folder)
         fuse_reply_err(request, node ? EISDIR : ENOENT);
-    else if ((access == O_RDONLY && !node->reads) || (access == O_WRONLY && node->writes.empty()))
+    else if ((access == O_RDONLY && !node->can_read()) || (access == O_WRONLY && !node->can_write()))
         fuse_reply_err(request, EACCES); // the kernel does not check permissions for root
     else {
         ControlFiles& files = of(request); // a reply frees the request
@@ -176,7 +176,7 @@ void release_file(fuse_req_t request, Number, fuse_file_info* file) {
 // A read from offset 0 runs the handler. Others continue in the text that the handler returned.
 void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, fuse_file_info* file) {
     ControlNode* node = node_of(request, number);
-    if (!node || !node->reads) {
+    if (!node || !node->can_read()) {
         fuse_reply_err(request, EACCES);
         return;
     }
@@ -198,7 +198,7 @@ void read_file_at(fuse_req_t request, Number number, size_t size, off_t offset, 
 
 void write_file_at(fuse_req_t request, Number number, const char* bytes, size_t size, off_t, fuse_file_info*) {
     ControlNode* node = node_of(request, number);
-    if (!node || node->writes.empty()) {
+    if (!node || !node->can_write()) {
         fuse_reply_err(request, EACCES);
         return;
     }
@@ -323,12 +323,22 @@ void remove_leftovers() {
     rmdir(base_folder().c_str());
 }
 
-std::vector<ControlNode> control_nodes(const plan::Plan& plan) {
+std::string control_folder(const std::string& name) { return fmt::format("{}/{}", base_folder(), name); }
+
+std::vector<ControlNode> control_nodes(const plan::Plan& plan, bool has_dump) {
     std::vector<ControlNode> nodes(1);
     nodes[0].is_folder = true;
     for (const plan::Probe& probe : plan.probes)
         if (plan::is_file(probe.kind) && !probe.points[0].path.starts_with("__stdin"))
             add_node(nodes, probe);
+    const auto is_taken = [](const ControlNode& node) { return node.parent == 0 && node.name == dump_file; };
+    if (has_dump && std::ranges::none_of(nodes, is_taken)) {
+        ControlNode node;
+        node.name = dump_file;
+        node.mode = 0600;
+        node.is_dump = true;
+        nodes.push_back(std::move(node));
+    }
     return nodes;
 }
 
@@ -464,8 +474,8 @@ void ControlFiles::serve_requests() {
 
 } // namespace
 
-void serve_control_files(const plan::Plan& plan, Fd socket) {
-    ControlFiles files(plan, std::move(socket));
+void serve_control_files(const plan::Plan& plan, bool has_dump, Fd socket) {
+    ControlFiles files(plan, has_dump, std::move(socket));
     files.serve_session();
 }
 

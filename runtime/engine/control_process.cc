@@ -51,13 +51,13 @@ void leave_session(int socket) {
 
 } // namespace
 
-ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan)
-    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan)), text_limit_(plan.max_string - 1) {}
+ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, bool has_dump)
+    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan, has_dump)), text_limit_(plan.max_string - 1) {}
 
 // The child never returns from this function, and ends with _exit(), so that it runs no destructors of the parent's
 // objects.
-Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan) {
-    if (control_nodes(plan).size() == 1)
+Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan, bool has_dump) {
+    if (control_nodes(plan, has_dump).size() == 1)
         return std::unique_ptr<ControlProcess>();
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -72,10 +72,10 @@ Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& 
         int socket = fcntl(servers.get(), F_DUPFD_CLOEXEC, 10);
         leave_session(socket);
         keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, and to create and remove the folder
-        serve_control_files(plan, Fd(socket));
+        serve_control_files(plan, has_dump, Fd(socket));
         _exit(0);
     }
-    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan));
+    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan, has_dump));
 }
 
 Result<void> ControlProcess::mount() {
@@ -98,7 +98,7 @@ Result<void> ControlProcess::mount() {
 
 // A Read whose deadline has passed is not answered: its reader got an error already, and the handler may have side
 // effects.
-void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()>& stop) {
+void ControlProcess::serve(const RunFileHandler& run, const DumpHandler& dump, const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
     if (ended_) {
         warn("the process that serves the control files was killed; restart the session to get the files back",
@@ -111,6 +111,13 @@ void ControlProcess::serve(const RunFileHandler& run, const std::function<bool()
         if (frame.node >= nodes_.size())
             continue;
         const ControlNode& node = nodes_[frame.node];
+        if (node.is_dump) {
+            if (frame.kind == ControlFrame::Write)
+                dump(text);
+            else if (frame.kind == ControlFrame::Read && now_ns() < frame.deadline_ns)
+                channel_.send({ControlFrame::Answer, frame.node, frame.id, 0, 0}, dump(std::nullopt));
+            continue;
+        }
         if (frame.kind == ControlFrame::Write) {
             for (const plan::Probe* probe : node.writes)
                 run(*probe, text, text_limit_);

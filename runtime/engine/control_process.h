@@ -25,7 +25,8 @@ class ControlProcess {
   public:
     // Forks the server, which then waits for mount(). Call this before the session creates threads, loads programs or
     // opens files that the server must not inherit. Returns null if the plan has no control files.
-    static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan);
+    // `has_dump`: of control_nodes().
+    static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan, bool has_dump);
     ~ControlProcess(); // waits until the folder is removed
     ControlProcess(const ControlProcess&) = delete;
     ControlProcess& operator=(const ControlProcess&) = delete;
@@ -35,10 +36,10 @@ class ControlProcess {
     Result<void> mount();
     int fd() const { return ended_ ? -1 : channel_.fd(); } // readable when a request has arrived
     // Answers all requests that have arrived. Stops early if `stop()` returns true.
-    void serve(const RunFileHandler& run, const std::function<bool()>& stop);
+    void serve(const RunFileHandler& run, const DumpHandler& dump, const std::function<bool()>& stop);
 
   private:
-    ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan);
+    ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, bool has_dump);
     // Kills the server and removes its folder.
     void take_away();
     ControlChannel channel_;
