@@ -36,6 +36,7 @@
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
 #include "driver/confine.h"
+#include "driver/dump_when.h"
 #include "driver/estimate.h"
 #include "driver/fmt_command.h"
 #include "driver/foreign.h"
@@ -171,6 +172,10 @@ int translate(const Options& options, const Policies& policies) {
     progress.reset();
     if (!t.report() || !program)
         return say_failed(2);
+    Diagnostics in_conditions(t.sources);
+    check_dump_conditions(t, options, *program, in_conditions);
+    if (!t.report(in_conditions))
+        return say_failed(2);
     if (Result<void> permitted = confine(*program, t.sources, policies); !permitted)
         return fail(permitted.error()), say_failed(2);
     if (options.driver.dump == "hir")
@@ -211,8 +216,8 @@ int translate(const Options& options, const Policies& policies) {
     std::optional<plan::Plan> kept = shared ? std::nullopt : cache.load();
     const bool is_kept = kept.has_value();
     progress.emplace("translating");
-    Result<plan::Plan> plan = is_kept ? *std::move(kept)
-                                      : generate(*program, t.sources, translate, facts, in_tasks, &dumps, shared_globals);
+    Result<plan::Plan> plan =
+        is_kept ? *std::move(kept) : generate(*program, t.sources, translate, facts, in_tasks, &dumps, shared_globals);
     progress.reset(); // ends its thread: a session can fork
     fmt::print("{}{}", dumps.ir, dumps.bpf);
     if (!plan)

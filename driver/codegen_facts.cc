@@ -19,10 +19,31 @@
 #include "frontend/types/kernel_types.h"
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/preemption.h"
+#include "runtime/plan/flight_rings.h"
 #include "runtime/plan/kinds.h"
 
 namespace sonde {
 namespace {
+
+// The chunks of the flight recorder's rings. 0 if handlers have to send their records to the session:
+//
+// * Another output than the recording needs the records, too.
+// * Handlers visit existing threads. The session reads such a thread's stack when the record arrives, so the record
+// must
+//   arrive soon.
+uint32_t flight_chunks(const Options& options, const hir::Program& program) {
+    const SinkOptions& sinks = options.sinks;
+    const bool has_only_recorder = options.session.output.format == OutputFormat::None && sinks.pictures.empty() &&
+                                   !sinks.live_s && !sinks.metrics.wanted() && !sinks.otlp.wanted();
+    const bool visits = std::ranges::any_of(program.handlers, [](const hir::Handler* handler) {
+        return plan::is_about(handler->kind, plan::Subject::ExistingTask);
+    });
+    if (!sinks.flight.is_wanted || !options.runs() || !has_only_recorder || visits)
+        return 0;
+    constexpr uint64_t most_bytes = 2ull << 30;
+    const auto processors = static_cast<uint64_t>(std::max(1l, sysconf(_SC_NPROCESSORS_CONF)));
+    return static_cast<uint32_t>(std::max(processors, std::min(sinks.flight.bytes, most_bytes) / SONDE_FLIGHT_CHUNK));
+}
 
 bool any_handler(const hir::Program& program, bool (*wanted)(const hir::Handler&)) {
     return std::ranges::any_of(program.handlers, [&](const hir::Handler* handler) { return wanted(*handler); });
@@ -104,6 +125,7 @@ CodegenFacts find_codegen_facts(const Options& options, const Translation& t, co
     facts.target_program = t.env.command_path;
     if (options.session.target_pid != 0 && options.session.command.empty())
         facts.target_program = process_program(options.session.target_pid);
+    facts.flight_chunks = any_in_kernel ? flight_chunks(options, program) : 0;
     facts.script = t.files.empty() ? "<input>" : std::string(t.sources.name(t.files[0]->id));
     facts.module = module_of(options);
     return facts;

@@ -273,35 +273,66 @@ std::string set_rotation(OutputFile& output, const Given& given) {
     return "";
 }
 
-// 64M, 30s
-std::string flight_limit(FlightLimit& limit, const Given& given) {
-    struct Unit {
-        std::string_view name;
-        uint64_t bytes;
-        int64_t ns;
-    };
-    static constexpr Unit units[] = {{"K", 1 << 10, 0},       {"M", 1 << 20, 0},        {"G", 1 << 30, 0},
+namespace {
+
+// The letter or word after a number. One of `bytes` and `ns` is 0.
+struct LimitUnit {
+    std::string_view name;
+    uint64_t bytes;
+    int64_t ns;
+};
+constexpr LimitUnit limit_units[] = {{"K", 1 << 10, 0},       {"M", 1 << 20, 0},        {"G", 1 << 30, 0},
                                      {"s", 0, 1'000'000'000}, {"m", 0, 60'000'000'000}, {"h", 0, 3'600'000'000'000}};
-    constexpr uint64_t most_bytes = 64ull << 30;
-    constexpr int64_t most_ns = 24 * 3'600'000'000'000;
-    const std::string& text = given.value();
+constexpr uint64_t most_limit_bytes = 64ull << 30;
+constexpr int64_t most_limit_ns = 24 * 3'600'000'000'000;
+
+// Reads 64M or 30s. Returns false if the text is neither, or is too large.
+bool read_limit(std::string_view text, FlightLimit& limit) {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     std::string_view rest(end, text.data() + text.size());
     if (rest.size() > 1 && rest.ends_with('B'))
         rest.remove_suffix(1);
-    const auto unit = std::ranges::find(units, rest, &Unit::name);
-    const bool fits =
-        error == std::errc() && unit != std::end(units) && number > 0 &&
-        (unit->bytes ? number <= most_bytes / unit->bytes : number <= static_cast<uint64_t>(most_ns / unit->ns));
-    if (!fits)
-        return fmt::format("{} {}: expected a size up to 64G, such as 64M, or a time up to 24h, such as 30s or 5m",
-                           given.name, text);
-    limit.is_wanted = true;
-    if (unit->bytes)
+    const auto unit = std::ranges::find(limit_units, rest, &LimitUnit::name);
+    if (error != std::errc() || unit == std::end(limit_units) || number == 0)
+        return false;
+    if (unit->bytes) {
         limit.bytes = number * unit->bytes;
-    else
-        limit.ns = static_cast<int64_t>(number) * unit->ns;
+        return number <= most_limit_bytes / unit->bytes;
+    }
+    limit.ns = static_cast<int64_t>(number) * unit->ns;
+    return number <= static_cast<uint64_t>(most_limit_ns / unit->ns);
+}
+
+} // namespace
+
+// 64M, 30s, or both: 30s,256M
+std::string flight_limit(FlightLimit& limit, const Given& given) {
+    const std::string& text = given.value();
+    limit = {};
+    limit.is_wanted = true;
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view first = std::string_view(text).substr(0, comma);
+    const bool has_both = comma < text.size();
+    FlightLimit second = limit;
+    const bool good =
+        read_limit(first, limit) &&
+        (!has_both || (limit.ns != INT64_MAX && read_limit(std::string_view(text).substr(comma + 1), second) &&
+                       second.ns == INT64_MAX));
+    if (has_both)
+        limit.bytes = second.bytes;
+    return good ? ""
+                : fmt::format("{} {}: expected a size up to 64G, such as 64M, a time up to 24h, such as 30s or 5m, or "
+                              "both: 30s,256M",
+                              given.name, text);
+}
+
+std::string byte_size(uint64_t& bytes, const Given& given) {
+    FlightLimit limit;
+    limit.bytes = 0;
+    if (!read_limit(given.value(), limit) || limit.bytes == 0)
+        return fmt::format("{} {}: expected a size up to 64G, such as 500M or 2G", given.name, given.value());
+    bytes = limit.bytes;
     return "";
 }
 

@@ -109,6 +109,7 @@ std::string add_labels(Labels& labels, const Given& given);
 std::string add_groups(Groups& groups, plan::GroupKind kind, const Given& given);
 std::string set_rotation(OutputFile& output, const Given& given);
 std::string flight_limit(FlightLimit& limit, const Given& given);
+std::string byte_size(uint64_t& bytes, const Given& given);
 std::string set_output_buffer(OutputFile& output, const Given& given);
 std::string add_pictures(Pictures& pictures, PictureRequest::Kind kind, const Given& given);
 std::string set_metrics(MetricsRequest& metrics, const Given& given);

@@ -363,6 +363,10 @@ std::string check_recordings(const Options& o, const Words& words) {
         return "--flight needs --record FILE: its recordings are FILE.1, FILE.2 and so on";
     if (words.count("--flight-files") > 0 && !o.sinks.flight.is_wanted)
         return "--flight-files needs --flight";
+    if (words.count("--flight-total") > 0 && !o.sinks.flight.is_wanted)
+        return "--flight-total needs --flight";
+    if (!o.sinks.dump_when.empty() && !o.sinks.flight.is_wanted)
+        return "--dump-when needs --flight, whose recordings it triggers: `sonde record --flight=30s -o FILE ...`";
     if (o.driver.replay.empty()) {
         for (const char* name : {"--since", "--until", "--pid", "--tid", "--execname"})
             if (words.count(name) > 0)
@@ -420,6 +424,7 @@ void derive_needs(Options& o) {
     o.session.tells_cost |= !t.tool.empty() && tool_tells_cost(t.tool);
     t.keeps_times |= t.timing || session.tells_cost || o.driver.editable || !sinks.report.empty() || exports_metrics;
     const bool records = !sinks.record.empty();
+    o.session.has_flight = sinks.flight.is_wanted;
     t.tells_hits |= sinks.wants(PictureRequest::Timeline) || sinks.otlp.wants(OtlpTraces) || sinks.records_hits;
     t.tells_context |= records || t.tells_hits || traits(session.output.format).tells_context;
     t.keeps_distributions |= exports_metrics;

@@ -89,12 +89,13 @@ std::string make_key(const Options& options, const hir::Program& program, const 
     // A new fact does not compile until it is named here. `module` is not part of the key: without -m it has the
     // process number, and with -m it is among the options.
     const auto& [architecture, may_goto, kernel_types, syscall_events, uprobe_session, target_program, groups, script,
-                 module, c_code, kernel, origin] = facts;
+                 module, c_code, kernel, origin, flight_chunks] = facts;
     for (bool flag : {may_goto, kernel_types, syscall_events, uprobe_session})
         key.number(flag);
     for (const hir::Global* global : program.globals)
         key.number(in_tasks.contains(global));
     key.add(target_program);
+    key.number(flight_chunks);
     key.add(c_code ? c_code->bitcode : ""); // contains the offsets of the kernel's types
     key.add(script);
     for (FileId file = 1; file <= sources.last(); file++) {

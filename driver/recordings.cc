@@ -1,14 +1,22 @@
 #include "driver/recordings.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/fd.h"
+#include "base/suggest.h"
 #include "driver/option_table.h"
 #include "driver/pass.h"
 #include "driver/sinks.h"
+#include "runtime/engine/control_files.h"
 #include "runtime/sinks/recording/replay.h"
 #include "runtime/text/messages.h"
 
@@ -30,14 +38,78 @@ std::string take_output(std::vector<std::string>& words) {
     return "";
 }
 
+// The names of the sessions that `sonde dump` can reach.
+std::vector<std::string> dumping_sessions() {
+    std::vector<std::string> out;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(control_folder(""), ignored))
+        if (access((entry.path() / dump_file).c_str(), W_OK) == 0)
+            out.push_back(entry.path().filename().string());
+    std::ranges::sort(out);
+    return out;
+}
+
+std::string why_no_session(const std::string& name) {
+    const std::vector<std::string> names = dumping_sessions();
+    const std::string nearest = nearest_name(name, names);
+    if (names.empty())
+        return fmt::format(
+            "no session has the name `{}`, and none has a flight recorder and a name: start one by `sonde "
+            "record --flight=30s -m {} -o FILE ...`",
+            name, name);
+    return fmt::format("no session with a flight recorder has the name `{}`; {}", name,
+                       nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+                                       : fmt::format("did you mean `{}`?", nearest));
+}
+
+// sonde dump NAME [REASON]
+int dump_session(const std::vector<std::string>& words) {
+    if (words.size() < 2 || words.size() > 3 || words[1].starts_with('-')) {
+        say_error("sonde dump needs the name of a session: that of its option -m");
+        fmt::print(stderr, "{}", describe_subcommand(words[0]));
+        return exit_failure;
+    }
+    const std::string& name = words[1];
+    const std::string reason = words.size() > 2 ? words[2] : "sonde dump";
+    const std::string path = fmt::format("{}/{}", control_folder(name), dump_file);
+    const bool is_name = name.find('/') == std::string::npos;
+    Result<Fd> file = is_name ? open_file(path, O_WRONLY) : Result<Fd>(Error("", ENOENT));
+    if (!file) {
+        say_error(file.error().os_error == ENOENT || file.error().os_error == ENOTDIR
+                      ? why_no_session(name)
+                      : fmt::format("cannot reach the session `{}`: {}", name, file.error().message));
+        return exit_failure;
+    }
+    if (Result<void> written = write_all(file->get(), reason, path); !written) {
+        say_error(fmt::format("the session `{}` does not answer: {}", name, written.error().message));
+        return exit_failure;
+    }
+    // The session reads this request after the first one, so its answer is about this recording.
+    const Result<std::string> answer = read_file(path);
+    if (!answer && answer.error().os_error == ETIMEDOUT) {
+        say(fmt::format("the session `{}` is still writing the recording", name));
+        return 0;
+    }
+    if (!answer || answer->empty() || !answer->ends_with(": " + reason)) {
+        say_error(answer ? fmt::format("the session `{}` wrote no recording; its messages have the reason", name)
+                         : fmt::format("the session `{}` does not answer: {}", name, answer.error().message));
+        return exit_failure;
+    }
+    fmt::print("{}\n", *answer);
+    return 0;
+}
+
 } // namespace
 
 std::variant<std::vector<std::string>, int> expand_recording(const std::vector<std::string>& words) {
     std::error_code ignored;
-    if (words.empty() || (words[0] != "record" && words[0] != "replay") || std::filesystem::exists(words[0], ignored))
+    if (words.empty() || (words[0] != "record" && words[0] != "replay" && words[0] != "dump") ||
+        std::filesystem::exists(words[0], ignored))
         return words;
     if (words.size() == 2 && (words[1] == "--help" || words[1] == "-h"))
         return fmt::print("{}", describe_subcommand(words[0])), 0;
+    if (words[0] == "dump")
+        return dump_session(words);
     const bool records = words[0] == "record";
     std::vector<std::string> rest(words.begin() + 1, words.end());
     const std::string file = records                                         ? take_output(rest)

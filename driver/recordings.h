@@ -1,4 +1,4 @@
-// `sonde record` and `sonde replay` on the command line.
+// `sonde record`, `sonde replay` and `sonde dump` on the command line.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace sonde {
 //     replay FILE WORDS...       --replay=FILE WORDS...
 //
 // WORDS of `record` are a tool, or options and a script. Those of `replay` are options and possibly a script. Errors:
-// no file is given. The result is an exit status if --help follows the first word.
+// no file is given. The result is an exit status if --help follows the first word, and for `dump NAME [REASON]`, which
+// is done at once.
 std::variant<std::vector<std::string>, int> expand_recording(const std::vector<std::string>& words);
 
 // Whether --replay comes with a script or a listing, which need a translation.

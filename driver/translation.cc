@@ -30,6 +30,7 @@
 #include "base/glob.h"
 #include "base/terminal_text.h"
 #include "base/trusted_file.h"
+#include "driver/dump_when.h"
 #include "driver/tools.h"
 #include "runtime/attach/attach.h"
 #include "runtime/containers/groups.h"
@@ -458,6 +459,7 @@ Result<void> parse(Translation& t, const Options& options, UserTexts texts) {
             .report(DiagId::Syntax, {scripts->front(), 0, 0},
                     "the script is empty: it contains no probe, function or global")
             .help("a branch of `%( ... %)` that is not taken, and macros alone, are nothing");
+    add_dump_conditions(t, options);
     return {};
 }
 

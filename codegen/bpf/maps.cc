@@ -32,6 +32,7 @@
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
 #include "runtime/plan/counts.h"
+#include "runtime/plan/flight_rings.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/java.h"
 #include "runtime/plan/javascript.h"
@@ -66,6 +67,7 @@ enum MapType : uint32_t {
 };
 
 constexpr uint32_t smallest_ring = 64 << 10;  // the largest page of all kernels
+constexpr uint32_t few_events_ring = 1 << 20; // warnings and the like, and reports of mappings
 constexpr uint64_t few_errors = 16;           // messages of that many errors fit
 constexpr uint64_t largest_element = 4 << 20; // of an array map, before 6.7
 constexpr uint64_t largest_walk = 256 << 20;  // half of the verifier's largest offset (BPF_MAX_VAR_OFF)
@@ -85,8 +87,17 @@ std::string Maps::declare() {
     std::string unsupported;
     // Programs that detect mappings send them to the runtime through the ring buffer.
     const bool sends = sends_ || bpf_.state.plan.tables != 0;
+    const uint32_t flight_chunks = bpf_.state.facts.flight_chunks;
+    const auto ring_bytes = static_cast<uint32_t>(bpf_.state.translate.ring_bytes);
     declare(plan::maps::events, Ringbuf, 0, 0,
-            sends ? static_cast<uint32_t>(bpf_.state.translate.ring_bytes) : smallest_ring);
+            !sends          ? smallest_ring
+            : flight_chunks ? std::min(ring_bytes, few_events_ring)
+                            : ring_bytes);
+    if (flight_chunks) {
+        // The runtime sizes the first map by the number of processors.
+        declare(plan::maps::flight_rings, Array, 4, sizeof(sonde_flight_ring), 1);
+        declare(plan::maps::flight_chunks, Array, 4, SONDE_FLIGHT_CHUNK_BYTES, flight_chunks);
+    }
     declare(plan::maps::control, Ringbuf, 0, 0,
             bpf_.state.translate.limits.max_errors > few_errors ? 256 << 10 : 64 << 10);
     if (frames_)

@@ -25,6 +25,8 @@ class BpfOutput final : public RecordOutput {
     void count_no_stack(llvm::Value* stack) override;
 
   private:
+    // Sends a record to the session through one of the ring buffers.
+    void send_to_session(Environment& env, uint32_t type, llvm::Value* buffer, llvm::Value* size);
     BpfContext& bpf_;
     Emitter& e_;
     Maps& maps_;

@@ -30,6 +30,9 @@ struct CodegenFacts {
     const CCode* c_code = nullptr;       // the script's C (codegen/c), if it has any
     plan::KernelBuild kernel;            // whose types the handlers are made for
     plan::Origin origin;                 // the texts that a saved plan keeps
+    // The chunks of the flight recorder's rings (runtime/plan/flight_rings.h). 0: handlers send their records to the
+    // session at once.
+    uint32_t flight_chunks = 0;
 };
 
 // Whether CodegenFacts::syscall_events applies to this handler.

@@ -173,6 +173,7 @@ void define_constants(Emitter& e) {
         texts.resize(4 * row_cells(e));
         define("sonde_row_texts", cells(e, texts, row_text_bytes(e.state().plan)));
     }
+    define("sonde_rt_flight", e.getInt32(e.state().facts.flight_chunks != 0));
     define("sonde_rt_filter", e.getInt32(e.state().plan.filter_target));
     define("sonde_rt_max", e.getInt32(static_cast<uint32_t>(max)));
     define("sonde_rt_places", e.getInt32(shared_places(e.state().plan)));

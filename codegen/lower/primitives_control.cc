@@ -104,7 +104,8 @@ llvm::Value* emit_warn(Lowerer& l, const hir::Intrinsic& expr) {
 
 llvm::Value* emit_dump(Lowerer& l, const hir::Intrinsic& expr) {
     Mark mark(l);
-    send_record(l, plan::Dump, 0, {}, {{lower(l, *expr.args[0])}});
+    llvm::Value* text = lower(l, *expr.args[0]);
+    send_record(l, plan::Dump, 0, {l.target.task().clock(l.env, hir::Clock::Steady)}, {{text}});
     return l.e.number(0);
 }
 

@@ -14,9 +14,15 @@
 #include "numbering.h"
 
 extern struct sonde_session_words sonde_data;
+extern u8 sonde_control;          /* the ring buffer, defined by the script's module */
+extern const u32 sonde_rt_flight; /* 1: there is a flight recorder */
 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void*)14;
+static u64 (*const bpf_ktime_get_ns)(void) = (void*)5;
+static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
+
+enum { DUMP_RECORD = 13 /* plan::Dump */, FORCE_WAKEUP = 2 };
 
 #include "targets.h"
 
@@ -60,6 +66,26 @@ __attribute__((section("raw_tp/sched_process_exec"), used)) int sonde_follow_exe
     return 0;
 }
 
+/* With the flight recorder, tells the session that a process of the target has crashed: it was ended by a signal whose
+ * default is a core dump, or by SIGKILL, as the kernel does when memory is short. */
+struct crash {
+    u32 type, format, row, size; /* plan::RecordHeader; row: the process */
+    s64 time;                    /* in nanoseconds since 1970 */
+    u64 text;                    /* empty: the runtime makes it from `format`, which is the signal */
+};
+static inline void tell_crash(struct task_struct* task, u32 process)
+{
+    const u64 crashes = 1ull << 3 | 1ull << 4 | 1ull << 5 | 1ull << 6 | 1ull << 7 | 1ull << 8 | 1ull << 9 | 1ull << 11 |
+                        1ull << 24 | 1ull << 25 | 1ull << 31;
+    s32 code = 0;
+    READ(code, task->exit_code);
+    const u32 signal = (u32)code & 127;
+    if (!(crashes >> (signal & 63) & 1) || signal > 63)
+        return;
+    struct crash record = {DUMP_RECORD, signal, process, 16, (s64)(bpf_ktime_get_ns() + (u64)sonde_data.realtime_offset_ns), 0};
+    bpf_ringbuf_output(&sonde_control, &record, sizeof record, FORCE_WAKEUP);
+}
+
 /* A process leaves when the kernel frees the task of its first thread, which happens after all other threads are
  * freed. Leaving earlier would be wrong: the kernel reuses process ids, an exiting process still closes its files,
  * and two threads that exit at once may both find that they are the last one. */
@@ -69,7 +95,10 @@ __attribute__((section("raw_tp/sched_process_free"), used)) int sonde_follow_exi
     s32 tid = 0, tgid = 0;
     READ(tid, task->pid);
     READ(tgid, task->tgid);
-    if (tid == tgid && is_target((u32)tgid))
-        leave((u32)tgid);
+    if (tid != tgid || !is_target((u32)tgid))
+        return 0;
+    leave((u32)tgid);
+    if (sonde_rt_flight)
+        tell_crash(task, (u32)tgid);
     return 0;
 }

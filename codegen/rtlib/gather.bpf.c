@@ -7,12 +7,18 @@
  * If a piece finds no room in the ring buffer, the rest is dropped. The runtime then has a beginning without an end,
  * and drops it, too. So the output of one run is complete or missing, and a missing one is counted as lost. */
 #include "../../runtime/plan/batch.h"
+#include "../../runtime/plan/session_words.h"
 #include "rt.h"
+
+extern u8 sonde_flight_rings, sonde_flight_chunks; /* maps, defined by the script's module */
+extern struct sonde_session_words sonde_data;
+#include "keep.h"
 
 static long (*const bpf_ringbuf_output)(void* ring, void* data, u64 size, u64 flags) = (void*)130;
 static u64 (*const bpf_ringbuf_query)(void* ring, u64 flags) = (void*)134;
 
-extern u8 sonde_events; /* the ring buffer */
+extern u8 sonde_events;           /* the ring buffer */
+extern const u32 sonde_rt_flight; /* 1: records stay in the flight recorder's rings */
 
 enum { NO_WAKEUP = 1, FORCE_WAKEUP = 2, WAKE_AT_BYTES = 64 << 10 };
 enum { MOST_PIECES = 1 << 16 };
@@ -24,6 +30,12 @@ static inline void send(struct sonde_batch* b, u32 last)
     b->header.format = (b->sent ? 0 : SONDE_FIRST_PIECE) | last;
     b->header.row = (u32)b->id;
     b->header.size = (u32)used;
+    if (sonde_rt_flight) {
+        keep((const u8*)&b->header, sizeof b->header + used, record_time(), 0);
+        b->sent = 1;
+        b->used = 0;
+        return;
+    }
     /* As for single records, wake the reader only when many bytes wait. */
     u64 flags = bpf_ringbuf_query(&sonde_events, 0) >= WAKE_AT_BYTES ? FORCE_WAKEUP : NO_WAKEUP;
     if (bpf_ringbuf_output(&sonde_events, &b->header, sizeof b->header + used, flags) < 0)

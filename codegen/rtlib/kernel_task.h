@@ -128,6 +128,7 @@ struct task_struct {
     struct thread_info thread_info;
     u32 flags;
     s32 pid, tgid;
+    s32 exit_code; /* of the whole process, as wait(2) has it, in its first thread */
     struct mm_struct* mm;
     u64 self_exec_id; /* changes at each exec */
     struct task_struct* real_parent;

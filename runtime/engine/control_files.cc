@@ -69,8 +69,8 @@ constexpr size_t most_edit_text = 60'000; // bytes
 
 class ControlFiles {
   public:
-    ControlFiles(const plan::Plan& plan, bool is_editable, Fd socket)
-        : nodes(control_nodes(plan, is_editable)), text_limit(plan.max_string - 1), channel(std::move(socket)),
+    ControlFiles(const plan::Plan& plan, SpecialFiles special, Fd socket)
+        : nodes(control_nodes(plan, special)), text_limit(plan.max_string - 1), channel(std::move(socket)),
           plan_(plan) {}
     ~ControlFiles(); // unmounts the file system and removes the folder
     ControlFiles(const ControlFiles&) = delete;
@@ -389,13 +389,23 @@ void remove_leftovers() {
     rmdir(base_folder().c_str());
 }
 
-std::vector<ControlNode> control_nodes(const plan::Plan& plan, bool is_editable) {
+std::string control_folder(const std::string& name) { return fmt::format("{}/{}", base_folder(), name); }
+
+std::vector<ControlNode> control_nodes(const plan::Plan& plan, SpecialFiles special) {
     std::vector<ControlNode> nodes(1);
     nodes[0].is_folder = true;
     for (const plan::Probe& probe : plan.probes)
         if (plan::is_file(probe.kind) && !probe.points[0].path.starts_with("__stdin"))
             add_node(nodes, probe);
-    if (!is_editable)
+    const auto is_taken = [](const ControlNode& node) { return node.parent == 0 && node.name == dump_file; };
+    if (special.dump && std::ranges::none_of(nodes, is_taken)) {
+        ControlNode node;
+        node.name = dump_file;
+        node.mode = 0600;
+        node.is_dump = true;
+        nodes.push_back(std::move(node));
+    }
+    if (!special.edits)
         return nodes;
     ControlNode folder;
     folder.name = "probes";
@@ -579,8 +589,8 @@ void ControlFiles::serve_requests() {
 
 } // namespace
 
-void serve_control_files(const plan::Plan& plan, bool is_editable, Fd socket) {
-    ControlFiles files(plan, is_editable, std::move(socket));
+void serve_control_files(const plan::Plan& plan, SpecialFiles special, Fd socket) {
+    ControlFiles files(plan, special, std::move(socket));
     files.serve_session();
 }
 

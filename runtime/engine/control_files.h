@@ -18,6 +18,10 @@ namespace sonde {
 // in bytes.
 using RunFileHandler = std::function<std::string(const plan::Probe& probe, const std::string& value, uint64_t limit)>;
 
+// Handles the file of `sonde dump NAME`. With a reason, lets the flight recorder write a recording. Without one,
+// returns the recorder's message about its last recording.
+using DumpHandler = std::function<std::string(const std::optional<std::string>& why)>;
+
 // Removes the control folders of sessions whose server process was killed, and their parent folder if it is empty.
 void remove_leftovers();
 
@@ -32,19 +36,29 @@ struct ControlNode {
     const plan::Probe* reads = nullptr;
     std::vector<const plan::Probe*> writes;
     std::optional<ProbeEditor::Verb> edits; // a file of --editable
+    // The file of `sonde dump NAME`: a write lets the flight recorder write a recording, and a read returns its
+    // message.
+    bool is_dump = false;
 
-    bool is_readable() const { return reads || edits; }
-    bool is_writable() const { return !writes.empty() || (edits && *edits != ProbeEditor::Verb::List); }
+    bool is_readable() const { return reads || edits || is_dump; }
+    bool is_writable() const { return is_dump || !writes.empty() || (edits && *edits != ProbeEditor::Verb::List); }
 };
-// Returns all nodes. [0] is the root folder; it is the only node if there are neither procfs probes nor, with
-// `is_editable`, the files that add, remove and list probes.
-std::vector<ControlNode> control_nodes(const plan::Plan& plan, bool is_editable);
+// Control files that belong to no probe.
+struct SpecialFiles {
+    bool edits = false; // those of --editable, which add, remove and list probes
+    bool dump = false;  // that of `sonde dump NAME`, unless a probe has a file of that name
+};
+// Returns all nodes. [0] is the root folder; without procfs probes and special files it is the only node.
+std::vector<ControlNode> control_nodes(const plan::Plan& plan, SpecialFiles special);
+// The name of the file of `sonde dump NAME`, and the folder that has the control files of the session with this name.
+constexpr const char* dump_file = "dump";
+std::string control_folder(const std::string& name);
 
 // The main function of the process that serves a session's control files (runtime/engine/control_process.h). It mounts
 // a FUSE file system when the session asks for it, and ends when the session closes `socket`. Reading a file from its
 // beginning runs the session's handler for reading and returns its text. Each write runs the handlers for writing. The
-// files of --editable (`is_editable`) pass their texts to the editor. Also removes leftovers of killed sessions.
-void serve_control_files(const plan::Plan& plan, bool is_editable, Fd socket);
+// files of --editable pass their texts to the editor. Also removes leftovers of killed sessions.
+void serve_control_files(const plan::Plan& plan, SpecialFiles special, Fd socket);
 
 // Standard input, for the probes input.char and input.line. A terminal is switched to deliver each character as it is
 // typed; the destructor restores it.

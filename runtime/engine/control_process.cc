@@ -54,20 +54,19 @@ void leave_session(int socket) {
 
 } // namespace
 
-ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, bool is_editable)
-    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan, is_editable)),
-      text_limit_(plan.max_string - 1) {}
+ControlProcess::ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, SpecialFiles special)
+    : channel_(std::move(socket)), pid_(pid), nodes_(control_nodes(plan, special)), text_limit_(plan.max_string - 1) {}
 
 // The child never returns from this function, and ends with _exit(), so that it runs no destructors of the parent's
 // objects.
-Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan, bool is_editable) {
-    if (is_editable)
+Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& plan, SpecialFiles special) {
+    if (special.edits)
         for (const plan::Probe& probe : plan.probes)
             if (plan::is_file(probe.kind) && (probe.points[0].path + "/").starts_with("probes/"))
                 return Error(fmt::format("--editable makes the control files `probes/add`, `probes/remove` and "
                                          "`probes/list`; choose another name for `{}` ({})",
                                          probe.points[0].path, probe.place));
-    if (control_nodes(plan, is_editable).size() == 1)
+    if (control_nodes(plan, special).size() == 1)
         return std::unique_ptr<ControlProcess>();
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -82,10 +81,10 @@ Result<std::unique_ptr<ControlProcess>> ControlProcess::start(const plan::Plan& 
         int socket = fcntl(servers.get(), F_DUPFD_CLOEXEC, 10);
         leave_session(socket);
         keep_capabilities({CAP_SYS_ADMIN, CAP_DAC_OVERRIDE}); // to mount, and to create and remove the folder
-        serve_control_files(plan, is_editable, Fd(socket));
+        serve_control_files(plan, special, Fd(socket));
         _exit(0);
     }
-    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan, is_editable));
+    return std::unique_ptr<ControlProcess>(new ControlProcess(std::move(own), pid, plan, special));
 }
 
 Result<void> ControlProcess::mount() {
@@ -108,7 +107,8 @@ Result<void> ControlProcess::mount() {
 
 // A Read whose deadline has passed is not answered: its reader got an error already, and the handler may have side
 // effects.
-void ControlProcess::serve(const RunFileHandler& run, ProbeEditor* editor, const std::function<bool()>& stop) {
+void ControlProcess::serve(const RunFileHandler& run, const DumpHandler& dump, ProbeEditor* editor,
+                           const std::function<bool()>& stop) {
     ended_ = !channel_.receive();
     if (ended_) {
         warn("the process that serves the control files was killed; restart the session to get the files back",
@@ -121,6 +121,13 @@ void ControlProcess::serve(const RunFileHandler& run, ProbeEditor* editor, const
         if (frame.node >= nodes_.size())
             continue;
         const ControlNode& node = nodes_[frame.node];
+        if (node.is_dump) {
+            if (frame.kind == ControlFrame::Write)
+                dump(text);
+            else if (frame.kind == ControlFrame::Read && now_ns() < frame.deadline_ns)
+                channel_.send({ControlFrame::Answer, frame.node, frame.id, 0, 0}, dump(std::nullopt));
+            continue;
+        }
         if (frame.kind == ControlFrame::Edit && node.edits && editor && now_ns() < frame.deadline_ns) {
             editor->ask(*node.edits, text, frame.is_whole,
                         [this, node = frame.node, id = frame.id](const ProbeEditor::Answer& answer) {

@@ -25,9 +25,9 @@ namespace sonde {
 class ControlProcess {
   public:
     // Forks the server, which then waits for mount(). Call this before the session creates threads, loads programs or
-    // opens files that the server must not inherit. Returns null if the session has no control files.
-    // `is_editable`: also make the files of the folder `probes`. Errors: a file of the script is in that folder.
-    static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan, bool is_editable);
+    // opens files that the server must not inherit. Returns null if the session has no control files. Errors: a file of
+    // the script is in the folder `probes`, which is that of --editable.
+    static Result<std::unique_ptr<ControlProcess>> start(const plan::Plan& plan, SpecialFiles special);
     ~ControlProcess(); // waits until the folder is removed
     ControlProcess(const ControlProcess&) = delete;
     ControlProcess& operator=(const ControlProcess&) = delete;
@@ -38,10 +38,11 @@ class ControlProcess {
     int fd() const { return ended_ ? -1 : channel_.fd(); } // readable when a request has arrived
     // Answers all requests that have arrived. Stops early if `stop()` returns true. `editor` answers the requests for
     // the files of the folder `probes`; null: there are none.
-    void serve(const RunFileHandler& run, ProbeEditor* editor, const std::function<bool()>& stop);
+    void serve(const RunFileHandler& run, const DumpHandler& dump, ProbeEditor* editor,
+               const std::function<bool()>& stop);
 
   private:
-    ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, bool is_editable);
+    ControlProcess(Fd socket, pid_t pid, const plan::Plan& plan, SpecialFiles special);
     // Kills the server and removes its folder.
     void take_away();
     ControlChannel channel_;

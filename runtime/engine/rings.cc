@@ -32,7 +32,12 @@ Result<void> Rings::open(Session& session) {
     control_ = ring_buffer__new(session.data.kernel->map_fd(plan::maps::control), handle, this, nullptr);
     if (!events_ || !control_)
         return errno_error("cannot map the ring buffers", errno);
-    return {};
+    if (!FlightRings::has(*session.data.kernel))
+        return {};
+    session.data.kept_records = &flight_.emplace();
+    return flight_->open(session.plan, *session.data.kernel, [&session](std::span<const uint8_t> record) {
+        session.handle_record(record.data(), record.size());
+    });
 }
 
 // During the drain of events, handle() checks the clock at every 64th record. Control records are few, so they have no

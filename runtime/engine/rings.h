@@ -4,7 +4,9 @@
 #include <bpf/libbpf.h>
 
 #include <cstdint>
+#include <optional>
 
+#include "runtime/engine/flight_rings.h"
 #include "runtime/engine/session_state.h"
 
 namespace sonde {
@@ -36,6 +38,7 @@ class Rings {
     Session* session_ = nullptr;
     ring_buffer* events_ = nullptr;
     ring_buffer* control_ = nullptr;
+    std::optional<FlightRings> flight_; // records that nobody reads until a dump
 };
 
 } // namespace sonde

@@ -16,6 +16,7 @@
 #include "runtime/engine/session.h"
 
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,7 +58,8 @@ namespace sonde {
 namespace {
 
 constexpr int64_t looked_at_ns = 1000000000; // interval of checks for changed files and new processors
-constexpr int poll_ms = 10; // handlers do not wake the session for a few events, so poll at this interval
+constexpr int poll_ms = 10;       // handlers do not wake the session for a few events, so poll at this interval
+constexpr int lazy_poll_ms = 100; // the same if only warnings and the like arrive
 
 // How long a turn of the loop waits for the reader of the output (docs/decisions/runtime.md).
 constexpr int64_t turn_wait_ns = 20'000'000;
@@ -68,10 +70,12 @@ int64_t end_after(int64_t begin_ns, int64_t limit_ns) {
 
 // The control files and standard input.
 struct Files {
-    Files(std::unique_ptr<ControlProcess> files, const RunFileHandler& handler, const plan::Plan& plan)
-        : control(std::move(files)), run(handler), input(plan, handler) {}
+    Files(std::unique_ptr<ControlProcess> files, const RunFileHandler& handler, DumpHandler dumper,
+          const plan::Plan& plan)
+        : control(std::move(files)), run(handler), dump(std::move(dumper)), input(plan, handler) {}
     std::unique_ptr<ControlProcess> control; // null: none
     RunFileHandler run;
+    DumpHandler dump;
     StandardInput input;
 };
 
@@ -186,7 +190,9 @@ class Run {
 Result<void> Run::begin_output() {
     if (hooks_.events)
         adopt_recording(session_, *hooks_.events);
-    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_, added_.has_value());
+    const SpecialFiles special = {.edits = added_.has_value(),
+                                  .dump = options_.has_flight && !plan_.translate.module.empty()};
+    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_, special);
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
@@ -259,7 +265,12 @@ Result<void> Run::arm() {
     RunFileHandler run = [this](const plan::Probe& probe, const std::string& value, uint64_t limit) {
         return run_file_handler(probe, value, limit);
     };
-    files_.emplace(std::move(control_), run, plan_);
+    DumpHandler dump = [this](const std::optional<std::string>& why) {
+        if (why)
+            session_.dump(*why);
+        return session_.data.last_dump;
+    };
+    files_.emplace(std::move(control_), run, std::move(dump), plan_);
     if (session_.data.kernel) {
         if (Result<void> seen = check_target_filter(session_); !seen)
             return seen;
@@ -284,7 +295,15 @@ Result<void> Run::arm() {
             moved_text_ = *std::move(moved);
         }
     }
-    return files_->control ? files_->control->mount() : Result<void>();
+    Result<void> mounted = files_->control ? files_->control->mount() : Result<void>();
+    if (mounted || plan_.has(plan::is_file))
+        return mounted;
+    // The only file is that of `sonde dump NAME`, and there are other triggers.
+    warn(fmt::format("`sonde dump {}` cannot reach this session, but SIGUSR1 can: {}", plan_.module,
+                     mounted.error().message),
+         Weight::Answer);
+    files_->control.reset();
+    return {};
 }
 
 Result<void> Run::begin_watching() {
@@ -357,12 +376,14 @@ void Run::pump() {
     // A user may have accessed a control file before mount() returned. Such requests were received with its answer, so
     // poll() would not report them.
     if (files_->control)
-        files_->control->serve(files_->run, session_.data.editor, is_ending);
+        files_->control->serve(files_->run, files_->dump, session_.data.editor, is_ending);
     if (!plan_.translate.tool.empty() && plan_.filter_target && options_.target_pid && session_.data.kernel)
         target_end_.emplace(options_.target_pid);
+    const int64_t poll_ns = !session_.data.kernel        ? 1000000000ll
+                            : session_.data.kept_records ? lazy_poll_ms * 1000000ll
+                                                         : poll_ms * 1000000ll;
     while (!session_.exiting) {
-        const int64_t wait = session_.until_sinks(
-            now_ns(), timers.until_next(session_.data.kernel ? poll_ms * 1000000ll : 1000000000ll));
+        const int64_t wait = session_.until_sinks(now_ns(), timers.until_next(poll_ns));
         wait_for_events(std::min(wait, std::max<int64_t>(0, limit - (now_ns() - started))));
         if (overload)
             disarm_costly(session_, *overload, attachments_);
@@ -404,6 +425,8 @@ void Run::pump() {
         }
         if (now - looked >= looked_at_ns) {
             looked = now;
+            if (session_.data.kept_records)
+                session_.data.kept_records->watch();
             say_changes(*probed_);
             for (const std::unique_ptr<Attachment>& attachment : attachments_)
                 attachment->look_after();
@@ -453,7 +476,7 @@ void Run::wait_for_events(int64_t most_ns) {
     rings_.drain();
     const auto is_ending = [this] { return session_.exiting; };
     if (fds[4].revents && !session_.exiting)
-        files_->control->serve(files_->run, session_.data.editor, is_ending);
+        files_->control->serve(files_->run, files_->dump, session_.data.editor, is_ending);
     if (fds[5].revents && !session_.exiting)
         files_->input.serve(is_ending);
     for (size_t i = 0; i < session_.sinks.size(); i++)
@@ -529,6 +552,9 @@ Result<int> Run::end() {
     if (session_.translate.timing)
         session_.tell_sinks(SinkText::HitTimes, session_.data.hit_report.text(plan_, session_.data.kernel.get()));
     finish_output(session_, *signals_);
+    if (const std::optional<int> status = command_.pid() ? command_.poll() : std::nullopt;
+        options_.has_flight && status && WIFSIGNALED(*status))
+        session_.dump(describe_crash(fmt::format("`{}`", options_.command), WTERMSIG(*status)));
     session_.count_losses();
     if (hooks_.events) {
         say_lacking(session_);

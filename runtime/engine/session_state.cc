@@ -30,6 +30,10 @@ std::string text_of(std::span<const uint8_t> bytes) {
     return {text, strnlen(text, bytes.size())};
 }
 
+std::string describe_crash(const std::string& who, int signal) {
+    return fmt::format("{} was killed by signal {} ({})", who, signal, strsignal(signal));
+}
+
 // Writes a text to the kernel's log or trace. A single write() makes a single entry. Warns only about the first
 // failure.
 void Session::write_to_kernel(const Result<Fd>& file, const char* name, const std::string& text) {
@@ -170,7 +174,13 @@ void Session::handle_record(const uint8_t* record, size_t size) {
         output.switch_file();
         break;
     case plan::Dump:
-        dump(text_of(payload));
+        if (int64_t time = 0; payload.size() >= sizeof time) {
+            std::memcpy(&time, payload.data(), sizeof time);
+            dump(header.format ? describe_crash(fmt::format("process {}", data.numbers.in_session(header.row)),
+                                                static_cast<int>(header.format))
+                               : text_of(payload.subspan(sizeof time)),
+                 time);
+        }
         break;
     case plan::TraceText:
         write_to_kernel(open_tracefs("trace_marker", O_WRONLY), "the trace", text_of(payload));
@@ -216,10 +226,10 @@ void Session::turn_sinks(int64_t now, bool handlers_follow) {
             exiting = interrupted = true;
 }
 
-void Session::dump(std::string_view why) {
+void Session::dump(std::string_view why, int64_t time) {
     bool dumped = false;
     for (const std::unique_ptr<Sink>& sink : sinks)
-        dumped = sink->dump(why) || dumped;
+        dumped = sink->dump(why, time ? time : data.record_time()) || dumped;
     if (!dumped && !std::exchange(warned_of_dump_, true))
         warn(fmt::format(
                  "nothing is dumped ({}): there is no flight recorder, which `sonde record --flight=30s -o FILE` "

@@ -40,6 +40,9 @@ namespace sonde {
 // The text of a record, up to its NUL.
 std::string text_of(std::span<const uint8_t> bytes);
 
+// The reason of a flight recorder's recording about a crash. `who`: a process or a command.
+std::string describe_crash(const std::string& who, int signal);
+
 // The target of -c or -x.
 struct TracedTarget {
     TargetFiles files;                      // files that the target has executed or mapped
@@ -91,8 +94,8 @@ class Session {
     int64_t until_sinks(int64_t now, int64_t most) const;
     void turn_sinks(int64_t now, bool handlers_follow = false);
     void tell_sinks(SinkText kind, std::string_view text);
-    // Lets the flight recorder write a recording.
-    void dump(std::string_view why);
+    // Lets the flight recorder write a recording. `time`: of the event, on the clock of records; 0: now.
+    void dump(std::string_view why, int64_t time = 0);
 
     // For the end of the session: collect losses, explain probes without hits, print the summary.
     void count_losses();

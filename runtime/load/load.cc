@@ -90,6 +90,15 @@ void size_counters(const plan::Plan& plan, bpf_object* object) {
                                               static_cast<uint32_t>(libbpf_num_possible_cpus()));
 }
 
+// Makes a ring of the flight recorder for each processor, and lets the session read all rings.
+void size_flight_rings(bpf_object* object) {
+    if (bpf_map* map = bpf_object__find_map_by_name(object, plan::maps::flight_rings))
+        bpf_map__set_max_entries(map, static_cast<uint32_t>(libbpf_num_possible_cpus()));
+    for (const char* name : {plan::maps::flight_rings, plan::maps::flight_chunks})
+        if (bpf_map* map = bpf_object__find_map_by_name(object, name))
+            bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
+}
+
 // Sets the kernel functions to which trampolines will be attached. The verifier needs them to check the arguments.
 Result<void> aim_trampolines(const plan::Plan& plan, bpf_object* object) {
     for (const plan::Probe& probe : plan.probes) {
@@ -239,6 +248,7 @@ Result<std::unique_ptr<KernelObject>> KernelObject::load(const plan::Plan& plan,
     if (Result<void> aimed = aim_trampolines(plan, out->object_); !aimed)
         return std::move(aimed).error();
     size_counters(plan, out->object_);
+    size_flight_rings(out->object_);
     shrink_group_maps(out->object_);
     if (bpf_map* map = bpf_object__find_map_by_name(out->object_, SONDE_NUMBERING_SECTION))
         if (int failed = bpf_map__set_initial_value(map, &numbers.numbering(), sizeof numbers.numbering()))

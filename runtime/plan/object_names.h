@@ -10,6 +10,10 @@ namespace maps {
 inline constexpr const char* events = "sonde_events";
 // Ring buffer: records of Exit, Abort and RaiseError.
 inline constexpr const char* control = "sonde_control";
+// The flight recorder's rings: array of struct sonde_flight_ring, by processor, and array of chunks
+// (runtime/plan/flight_rings.h). An object without them sends all records to the session.
+inline constexpr const char* flight_rings = "sonde_flight_rings";
+inline constexpr const char* flight_chunks = "sonde_flight_chunks";
 // Array, one element for each slot: u64 busy, then a handler's strings and temporaries.
 inline constexpr const char* frames = "sonde_frames";
 // Array, one element for each slot: u64 busy, then the state of its foreach loops (if any).

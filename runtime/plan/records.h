@@ -74,7 +74,9 @@ enum RecordType : uint32_t {
     Commit = 6,    // events ring: commit(), discard(); payload: the id
     Discard = 7,
     SwitchFile = 8,             // events ring: switch_file()
-    Dump = 13,                  // events ring: dump(); payload: the text, NUL-terminated
+    Dump = 13,                  // events ring: dump(); payload: the time (int64, ns since 1970), then the text and its
+                                // NUL. Control ring: a process of the target crashed. format: its signal; row: its
+                                // number in the kernel
     Batch = SONDE_BATCH_RECORD, // events ring: the records that one run of a handler sends together, or a piece of
                                 // them. format: BatchPiece bits; row: identifies the run (batch.h)
     TraceText = 10,             // events ring: ftrace(); payload: the text, NUL-terminated

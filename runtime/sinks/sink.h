@@ -68,9 +68,10 @@ class Sink {
     virtual void after_record() {}
     virtual void text(SinkText kind, std::string_view text) { static_cast<void>(kind), static_cast<void>(text); }
 
-    // dump() of the script, or SIGUSR1. Returns false if the sink keeps nothing that it could write.
-    virtual bool dump(std::string_view why) {
-        static_cast<void>(why);
+    // A trigger of the flight recorder, such as dump() of the script. `time`: when, on the clock of records
+    // (SessionData::record_time). Returns false if the sink keeps nothing that it could write.
+    virtual bool dump(std::string_view why, int64_t time) {
+        static_cast<void>(why), static_cast<void>(time);
         return false;
     }
 

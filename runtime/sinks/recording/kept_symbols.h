@@ -29,7 +29,7 @@ class AskedSymbols final : public Symbolizer {
     // the only one that a replay has.
     void rename(uint64_t process, uint64_t name) { renamed_ = process, name_ = name; }
     // From now on, tells known answers once more.
-    void tell_again() { told_.clear(); }
+    void tell_again() { told_.clear(), rendered_ = Rendered(); }
 
     uint64_t process_of_stack(const std::string& text) override;
     std::string text(uint64_t process, uint64_t address, uint64_t style) override;

@@ -4,6 +4,10 @@
 // Records and texts are kept as they come. Globals are different: sinks read them whenever they like. The recorder
 // looks at them as often as a heatmap does, and always before handlers that may delete elements. A look keeps what has
 // changed since the last one, so a large array that rests costs nothing in the file.
+//
+// A flight recorder writes nothing until dump(). If the records of handlers stay in the kernel until then
+// (KeptRecords), the recorder's own memory has only what the session adds, and a dump merges both by time. Looks are
+// rare then, because the recorder must cost little while nothing happens.
 #include "runtime/sinks/recording/recorder.h"
 
 #include <sys/utsname.h>
@@ -47,6 +51,11 @@ constexpr int64_t shortest_look_ns = 20'000'000, longest_look_ns = 1'000'000'000
 constexpr int64_t early_share_of_time = 3, share_of_time = 20;
 constexpr int64_t longest_block_ns = 1'000'000'000;
 constexpr int64_t between_dumps_ns = 1'000'000'000;
+// The same if the records of handlers stay in the kernel.
+constexpr int64_t shortest_rare_look_ns = 1'000'000'000, longest_rare_look_ns = 60'000'000'000;
+constexpr int64_t rare_share_of_time = 500;
+constexpr int64_t longest_rare_block_ns = 10'000'000'000;
+constexpr uint64_t own_bytes = 8 << 20; // of the recorder's own memory
 
 // The elements of an array at the last look, by key.
 using SeenElements = std::map<std::string, ArrayElement>;
@@ -75,6 +84,8 @@ class Recorder final : public Sink {
     }
     void start() override {
         is_started_ = true;
+        if (ring_)
+            say_memory();
         begin_block(now_ns());
         add(Event::Start, "");
     }
@@ -99,16 +110,16 @@ class Recorder final : public Sink {
         events_++;
     }
     int64_t until_turn(int64_t now) const override {
-        return std::max<int64_t>(0, std::min(look_ns_, block_ns_ + longest_block_ns) - now);
+        return std::max<int64_t>(0, std::min(look_ns_, block_ns_ + most_block_ns()) - now);
     }
     bool turn(int64_t now, bool handlers_follow) override {
-        if (now >= block_ns_ + longest_block_ns)
+        if (now >= block_ns_ + most_block_ns())
             begin_block(now);
         if (now >= (handlers_follow ? early_look_ns_ : look_ns_))
             look(now, handlers_follow);
         return false;
     }
-    bool dump(std::string_view why) override;
+    bool dump(std::string_view why, int64_t time) override;
     void stop() override { add(Event::Stop, ""); }
     void detached() override { add(Event::Detached, ""); }
     Result<void> finish(const std::function<bool()>& /*hurry*/) override {
@@ -137,26 +148,38 @@ class Recorder final : public Sink {
   private:
     // Adds an event to the file or to the flight recorder.
     void add(Event kind, std::string_view bytes) {
-        if (!ring_)
+        if (!file_ && !std::exchange(has_events_, true) && is_lazy())
+            shrink_ring();
+        if (file_)
             file_->add(kind, bytes);
-        else if (ring_->add(kind, bytes) && kind != Event::Look)
+        else if (ring_->add(kind, bytes, data_.record_time()) && kind != Event::Look)
             begin_block(now_ns());
     }
+    // The session itself adds few events, and the limit is for those of handlers.
+    void shrink_ring() {
+        FlightLimit limit = request_.flight;
+        limit.bytes = std::min(limit.bytes, own_bytes);
+        ring_.emplace(limit);
+    }
+    // Whether the records of handlers stay in the kernel until a dump.
+    bool is_lazy() const { return ring_ && data_.kept_records; }
+    int64_t most_block_ns() const { return is_lazy() ? longest_rare_block_ns : longest_block_ns; }
     // Ends the block. In a flight recorder, the next one begins with a look at all globals.
     void begin_block(int64_t now) {
         block_ns_ = now;
         if (ring_) {
             ring_->end_block(now);
-            if (ring_->take_tell_again()) {
-                symbols_.tell_again();
-                known_.clear();
-            }
-            memory_.clear();
-            arrays_.assign(arrays_.size(), {});
+            if (ring_->take_tell_again())
+                ask_again();
+            looks_at_all_ = true;
         } else {
             file_->flush();
         }
         look(now, false);
+    }
+    void ask_again() {
+        symbols_.tell_again();
+        known_.clear();
     }
     // A new file with the events that come first in each recording.
     Result<std::unique_ptr<RecordingWriter>> begin_file(const std::string& path, const Json& about) const {
@@ -177,7 +200,10 @@ class Recorder final : public Sink {
                    : errno_error(fmt::format("cannot write recordings to `{}`", folder.empty() ? "." : folder.string()),
                                  errno);
     }
-    void write_dump(std::string_view why);
+    void write_dump(std::string_view why, int64_t time);
+    int64_t oldest_of(int64_t time) const;
+    std::pair<uint64_t, int64_t> write_merged(const KeptRecords::Counts& kept, int64_t time);
+    void say_memory() const;
     Result<void> close_flight(const SessionEnd& end);
 
     Json about() const {
@@ -230,15 +256,17 @@ class Recorder final : public Sink {
     static constexpr size_t most_known = 1 << 14;
     SessionData& data_;
     const RecordingRequest request_;
-    std::unique_ptr<RecordingWriter> file_; // null with --flight
+    std::unique_ptr<RecordingWriter> file_; // with --flight only while a recording is written
     std::optional<FlightRing> ring_;
-    bool is_started_ = false;
+    bool is_started_ = false, has_events_ = false;
     uint64_t omitted_dumps_ = 0; // too early after another one
-    int64_t dumped_ns_ = 0;      // when the last recording was written; 0: never
+    int64_t next_dump_ = 0;      // the time after which the next trigger counts, on the clock of records
+    uint64_t dumps_ = 0;
     AskedSymbols symbols_;
     JsonLines lines_; // asks whatever any format asks
     std::string bytes_, memory_;
     std::vector<SeenElements> arrays_;      // by global
+    bool looks_at_all_ = false;             // the next look keeps all globals, whether they have changed or not
     std::unordered_set<std::string> known_; // stacks
     uint64_t edition_ = 0, events_ = 0;
     uint64_t run_ = 0;                        // SessionData::run of the last record; 0: none
@@ -252,7 +280,7 @@ void Recorder::add_memory(std::string& out) {
     const size_t size = data_.plan.data_size / word * word;
     memory_.resize(size);
     for (size_t at = 0; at < size;) {
-        size_t end = at;
+        size_t end = looks_at_all_ ? size : at;
         while (end < size && std::memcmp(data_.memory + end, memory_.data() + end, word) != 0)
             end += word;
         if (end > at) {
@@ -274,7 +302,7 @@ void Recorder::add_array(std::string& out, size_t index) {
     SeenElements now;
     for (const ArrayElement& element : elements) {
         const auto before = seen.find(element.key);
-        if (before == seen.end() || before->second.payload != element.payload ||
+        if (looks_at_all_ || before == seen.end() || before->second.payload != element.payload ||
             before->second.insertion != element.insertion)
             changed.push_back(element);
         now.emplace(element.key, element);
@@ -345,10 +373,14 @@ void Recorder::look(int64_t now, bool handlers_follow) {
     for (size_t i = 0; i < data_.arrays.size(); i++)
         if (data_.arrays[i])
             add_array(bytes, i);
+    looks_at_all_ = false;
     add(Event::Look, bytes);
     const int64_t took = now_ns() - began;
     early_look_ns_ = now + took * early_share_of_time;
     look_ns_ = now + std::clamp(took * share_of_time, shortest_look_ns, longest_look_ns);
+    if (is_lazy())
+        early_look_ns_ = look_ns_ =
+            now + std::clamp(took * rare_share_of_time, shortest_rare_look_ns, longest_rare_look_ns);
 }
 
 // The numbers N of all files FILE.N.
@@ -369,58 +401,139 @@ std::set<uint64_t> numbers_of(const std::string& file) {
     return out;
 }
 
-// Deletes the oldest recordings FILE.N. Other files may have such names, too, and stay.
-void keep_newest(const std::string& file, uint64_t keep) {
-    std::vector<std::string> recordings;
-    for (const uint64_t number : numbers_of(file))
-        if (std::string path = fmt::format("{}.{}", file, number); RecordingReader::open(path).ok())
-            recordings.push_back(std::move(path));
+// Deletes the oldest recordings FILE.N, until at most `keep` are left, of at most `total` bytes together (0: any size).
+// The newest one stays. Other files may have such names, too, and stay.
+void keep_newest(const std::string& file, uint64_t keep, uint64_t total) {
     std::error_code ignored;
-    for (size_t i = 0; i + keep < recordings.size(); i++)
-        std::filesystem::remove(recordings[i], ignored);
+    uint64_t files = 0, bytes = 0;
+    const std::set<uint64_t> numbers = numbers_of(file);
+    for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+        const std::string path = fmt::format("{}.{}", file, *number);
+        if (!RecordingReader::open(path).ok())
+            continue;
+        bytes += std::filesystem::file_size(path, ignored);
+        if (++files > keep || (files > 1 && total != 0 && bytes > total))
+            std::filesystem::remove(path, ignored);
+    }
 }
 
-bool Recorder::dump(std::string_view why) {
+std::string megabytes(uint64_t bytes) {
+    return fmt::format("{:.{}f} MB", static_cast<double>(bytes) / (1 << 20), bytes % (1 << 20) ? 1 : 0);
+}
+
+// The memory is stated before anything is kept.
+void Recorder::say_memory() const {
+    if (const KeptRecords* kept = data_.kept_records)
+        say(fmt::format("flight recorder: {} in the kernel, {} for each of {} processors", megabytes(kept->bytes()),
+                        megabytes(kept->bytes() / kept->rings()), kept->rings()));
+    else
+        say(fmt::format("flight recorder: up to {} in sonde's memory", megabytes(request_.flight.bytes)));
+}
+
+bool Recorder::dump(std::string_view why, int64_t time) {
     if (!ring_)
         return false;
-    if (dumped_ns_ && now_ns() - dumped_ns_ < between_dumps_ns)
+    if (time < next_dump_)
         omitted_dumps_++;
     else
-        write_dump(why);
+        write_dump(why, time);
     return true;
 }
 
-void Recorder::write_dump(std::string_view why) {
-    const int64_t now = dumped_ns_ = now_ns();
-    begin_block(now);
+// The time of the oldest event that a dump at `time` may have.
+int64_t Recorder::oldest_of(int64_t time) const {
+    return request_.flight.ns != INT64_MAX ? time - request_.flight.ns : INT64_MIN;
+}
+
+// Writes the events of the session and those of the kernel, in the order of their times. Returns the number of events
+// and the time of the first one.
+std::pair<uint64_t, int64_t> Recorder::write_merged(const KeptRecords::Counts& kept, int64_t time) {
+    const uint64_t before = events_;
+    FlightRing::Reader own(*ring_, oldest_of(time));
+    ask_again(); // each recording has all names
+    data_.kept_records->pass([&](int64_t at) { own.write_until(at, *file_); });
+    own.write_until(INT64_MAX, *file_);
+    looks_at_all_ = true;
+    look(now_ns(), false);
+    return {events_ - before + own.events(), kept.since ? std::min(kept.since, own.first()) : own.first()};
+}
+
+void Recorder::write_dump(std::string_view why, int64_t time) {
+    const int64_t now = now_ns();
+    if (is_lazy())
+        ring_->end_block(now);
+    else
+        begin_block(now);
+    const KeptRecords::Counts kept =
+        is_lazy() ? data_.kept_records->read(oldest_of(time), time) : KeptRecords::Counts();
     const std::set<uint64_t> numbers = numbers_of(request_.file);
     const std::string path = fmt::format("{}.{}", request_.file, numbers.empty() ? 1 : *numbers.rbegin() + 1);
     Json facts = about();
     facts["dumped"] = real_time_ns();
     facts["why"] = why;
+    facts["overwritten"] = is_lazy() ? kept.overwritten + kept.damaged : ring_->dropped();
+    next_dump_ = time + between_dumps_ns;
+    dumps_++;
     Result<std::unique_ptr<RecordingWriter>> file = begin_file(path, facts);
     if (!file) {
         warn(fmt::format("nothing is dumped ({}): {}", why, file.error().message), Weight::Answer);
+        if (is_lazy())
+            begin_block(now);
         return;
     }
     if (is_started_)
         (*file)->add(Event::Start, "");
-    ring_->write(**file);
+    uint64_t events = ring_->events();
+    int64_t span = ring_->since() ? now - ring_->since() : 0;
+    if (is_lazy()) {
+        file_ = *std::move(file);
+        const auto [written, first] = write_merged(kept, time);
+        *file = std::move(file_);
+        events = written;
+        span = std::max<int64_t>(0, time - std::min(first, time));
+    } else {
+        ring_->write(**file);
+    }
     (*file)->add(Event::Dump, why);
     (*file)->flush();
-    if ((*file)->failure())
+    std::string lost;
+    if (kept.overwritten)
+        lost = fmt::format(" ({} older records were overwritten)", kept.overwritten);
+    if (kept.damaged)
+        lost += fmt::format(" ({} records were damaged by late writers)", kept.damaged);
+    if (kept.unplaced)
+        lost += fmt::format(" ({} records came from processors that were off when the session began)", kept.unplaced);
+    data_.last_dump = fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB{}: {}", path, events,
+                                  static_cast<double>(span) / 1e9, static_cast<double>((*file)->bytes()) / 1024, lost,
+                                  why);
+    say(data_.last_dump);
+    next_dump_ = std::max(next_dump_, data_.record_time()); // triggers during the dump do not count
+    const bool is_whole = !(*file)->failure();
+    if (is_whole) {
+        keep_newest(request_.file, request_.files, request_.total);
+        ring_->clear();
+    } else { // the events stay, so that the next recording has them
         warn(fmt::format("the recording is incomplete: {}", (*file)->failure()->message), Weight::Answer);
-    else
-        keep_newest(request_.file, request_.files);
-    say(fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB: {}", path, ring_->events(),
-                    static_cast<double>(now - ring_->since()) / 1e9, static_cast<double>((*file)->bytes()) / 1024,
-                    why));
-    ring_->clear();
+    }
+    if (!is_lazy())
+        return;
+    if (is_whole)
+        data_.kept_records->settle();
+    begin_block(now_ns());
 }
 
 Result<void> Recorder::close_flight(const SessionEnd& end) {
-    if (end.status != 0)
-        write_dump(fmt::format("the session ended with status {}", end.status));
+    const int64_t time = data_.record_time();
+    if (end.status != 0 && time >= next_dump_)
+        write_dump(fmt::format("the session ended with status {}", end.status), time);
+    if (dumps_ == 0) {
+        ring_->end_block(now_ns());
+        const KeptRecords::Counts kept =
+            is_lazy() ? data_.kept_records->read(oldest_of(time), time) : KeptRecords::Counts();
+        say(fmt::format("no recording was written, because nothing asked for one: {} events were kept, and {} older "
+                        "ones had been overwritten",
+                        kept.kept + ring_->events(), kept.overwritten + ring_->dropped()));
+    }
     if (omitted_dumps_)
         warn(fmt::format("{} calls of dump() wrote nothing: less than a second before, a recording had been written",
                          omitted_dumps_),

@@ -15,6 +15,7 @@ struct RecordingRequest {
     std::vector<std::string> words; // the command line, for the reader of the recording
     FlightLimit flight;
     uint64_t files = 0; // --flight: how many recordings to keep
+    uint64_t total = 0; // --flight: and of how many bytes together; 0: no limit
 };
 
 } // namespace sonde
