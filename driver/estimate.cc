@@ -178,7 +178,8 @@ Result<MapMemory> load_for_memory(const plan::Plan& plan, const Options& options
     if (Result<void> opened = numbers.open(memory); !opened)
         return std::move(opened).error();
     const bool perf_only = options.translate.attach == "perf_event";
-    Result<std::unique_ptr<KernelObject>> kernel = KernelObject::load(plan, find_link_kinds(plan, perf_only), numbers);
+    Result<std::unique_ptr<KernelObject>> kernel =
+        KernelObject::load(plan, find_link_kinds(plan, perf_only), numbers, nullptr);
     if (!kernel)
         return std::move(kernel).error();
     return memory_of_maps(**kernel);

@@ -47,10 +47,10 @@ PacketEnd receive_editor_packet(int socket, EditorPacket& packet, std::string& t
 
 // A probe of the script, as users count them: all handlers that were made of one `probe` of the script.
 struct ScriptProbe {
-    std::string place;           // "file.stp:3:1"
-    std::string point;           // its first point, as the script writes it
-    size_t points = 0;           // of all handlers
-    std::vector<size_t> indexes; // into Plan::probes
+    std::string place;                // "file.stp:3:1"
+    std::string point;                // its first point, as the script writes it
+    size_t points = 0;                // of all handlers
+    std::vector<size_t> indexes = {}; // into Plan::probes
     // False for task events, which share programs, and for watchpoints, which are added to new threads.
     bool is_removable = true;
 };
