@@ -170,6 +170,7 @@ class Run {
     int64_t enabled_ns_ = 0, traced_ns_ = 0; // when handlers began to run, and for how long
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
+    int crash_ = 0; // the signal that ended the command; 0: none, or sonde itself ended it
     Result<void> joined_; // an error if the command's exec was not seen
 };
 
@@ -332,8 +333,10 @@ Result<void> Run::trace_events() {
     pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command, plan_.has(plan::is_uprobe));
-    if (command_.pid() && command_.poll())
+    if (const std::optional<int> status = command_.pid() ? command_.poll() : std::nullopt) {
         joined_ = check_target_joined(session_);
+        crash_ = WIFSIGNALED(*status) ? WTERMSIG(*status) : 0;
+    }
     session_.target.files.drain();
     if (options_.target_pid && plan_.has(plan::is_uprobe))
         session_.target.files.look_at(options_.target_pid);
@@ -504,9 +507,8 @@ Result<int> Run::end() {
     if (session_.translate.timing)
         session_.tell_sinks(SinkText::HitTimes, session_.data.hit_report.text(plan_, session_.data.kernel.get()));
     finish_output(session_, *signals_);
-    if (const std::optional<int> status = command_.pid() ? command_.poll() : std::nullopt;
-        options_.has_flight && status && WIFSIGNALED(*status))
-        session_.dump(describe_crash(fmt::format("`{}`", options_.command), WTERMSIG(*status)));
+    if (options_.has_flight && crash_)
+        session_.dump(describe_crash(fmt::format("`{}`", options_.command), crash_));
     session_.count_losses();
     const SessionEnd how{session_.accounting, status(), session_.data.words->errors, session_.data.words->skipped,
                          hurry()};
