@@ -26,7 +26,8 @@ namespace {
 // The chunks of the flight recorder's rings. 0 if handlers have to send their records to the session:
 //
 // * Another output than the recording needs the records, too.
-// * Handlers visit existing threads. The session reads such a thread's stack when the record arrives, so the record must
+// * Handlers visit existing threads. The session reads such a thread's stack when the record arrives, so the record
+// must
 //   arrive soon.
 uint32_t flight_chunks(const Options& options, const hir::Program& program) {
     const SinkOptions& sinks = options.sinks;

@@ -104,8 +104,8 @@ void add_dump_conditions(Translation& t, const Options& options) {
     for (const std::string& text : options.sinks.dump_when) {
         if (t.diags.has_errors())
             return;
-        const FileId file = t.sources.add(
-            file_name, fmt::format("probe never {{ if (\n{}\n) dump({}) }}\n", text, in_quotes(text)));
+        const FileId file =
+            t.sources.add(file_name, fmt::format("probe never {{ if (\n{}\n) dump({}) }}\n", text, in_quotes(text)));
         const ast::Stmt* parsed = parse_condition(t, file);
         if (!parsed)
             return;

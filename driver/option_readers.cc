@@ -307,9 +307,9 @@ std::string flight_limit(FlightLimit& limit, const Given& given) {
     const bool has_both = comma < text.size();
     FlightLimit second = limit;
     const bool good =
-        read_limit(first, limit) && (!has_both || (limit.ns != INT64_MAX &&
-                                                   read_limit(std::string_view(text).substr(comma + 1), second) &&
-                                                   second.ns == INT64_MAX));
+        read_limit(first, limit) &&
+        (!has_both || (limit.ns != INT64_MAX && read_limit(std::string_view(text).substr(comma + 1), second) &&
+                       second.ns == INT64_MAX));
     if (has_both)
         limit.bytes = second.bytes;
     return good ? ""

@@ -53,9 +53,10 @@ std::string why_no_session(const std::string& name) {
     const std::vector<std::string> names = dumping_sessions();
     const std::string nearest = nearest_name(name, names);
     if (names.empty())
-        return fmt::format("no session has the name `{}`, and none has a flight recorder and a name: start one by `sonde "
-                           "record --flight=30s -m {} -o FILE ...`",
-                           name, name);
+        return fmt::format(
+            "no session has the name `{}`, and none has a flight recorder and a name: start one by `sonde "
+            "record --flight=30s -m {} -o FILE ...`",
+            name, name);
     return fmt::format("no session with a flight recorder has the name `{}`; {}", name,
                        nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
                                        : fmt::format("did you mean `{}`?", nearest));

@@ -54,7 +54,8 @@ constexpr int64_t answer_within_ns = 2'000'000'000;
 class ControlFiles {
   public:
     ControlFiles(const plan::Plan& plan, bool has_dump, Fd socket)
-        : nodes(control_nodes(plan, has_dump)), text_limit(plan.max_string - 1), channel(std::move(socket)), plan_(plan) {}
+        : nodes(control_nodes(plan, has_dump)), text_limit(plan.max_string - 1), channel(std::move(socket)),
+          plan_(plan) {}
     ~ControlFiles(); // unmounts the file system and removes the folder
     ControlFiles(const ControlFiles&) = delete;
     ControlFiles& operator=(const ControlFiles&) = delete;

@@ -17,8 +17,8 @@ namespace sonde {
 // in bytes.
 using RunFileHandler = std::function<std::string(const plan::Probe& probe, const std::string& value, uint64_t limit)>;
 
-// Handles the file of `sonde dump NAME`. With a reason, lets the flight recorder write a recording. Without one, returns
-// the recorder's message about its last recording.
+// Handles the file of `sonde dump NAME`. With a reason, lets the flight recorder write a recording. Without one,
+// returns the recorder's message about its last recording.
 using DumpHandler = std::function<std::string(const std::optional<std::string>& why)>;
 
 // Removes the control folders of sessions whose server process was killed, and their parent folder if it is empty.
@@ -34,7 +34,8 @@ struct ControlNode {
     // The probes whose handlers run when a user reads or writes the file. The plan owns them.
     const plan::Probe* reads = nullptr;
     std::vector<const plan::Probe*> writes;
-    // The file of `sonde dump NAME`: a write lets the flight recorder write a recording, and a read returns its message.
+    // The file of `sonde dump NAME`: a write lets the flight recorder write a recording, and a read returns its
+    // message.
     bool is_dump = false;
 
     bool can_read() const { return reads || is_dump; }

@@ -10,8 +10,8 @@
 // records, less those that were found.
 //
 // What would break this: a record whose bytes are not its own. A record in the copy is accepted only if the position in
-// front of it is its own one, which a writer stores last. A writer that was preempted for a whole turn of the ring leaves
-// a scar, and records that it may have damaged are counted instead of shown.
+// front of it is its own one, which a writer stores last. A writer that was preempted for a whole turn of the ring
+// leaves a scar, and records that it may have damaged are counted instead of shown.
 #include "runtime/engine/flight_rings.h"
 
 #include <bpf/bpf.h>
@@ -290,7 +290,8 @@ KeptRecords::Counts FlightRings::read(int64_t since, int64_t until) {
 }
 
 void FlightRings::pass(const std::function<void(int64_t time)>& before) {
-    std::unordered_map<uint32_t, std::vector<uint8_t>> begun; // records in pieces, by the piece's number without its bits
+    std::unordered_map<uint32_t, std::vector<uint8_t>>
+        begun; // records in pieces, by the piece's number without its bits
     for (const KeptRecord& record : found_) {
         before(record.time);
         if (record.piece == 0) {

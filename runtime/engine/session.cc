@@ -55,7 +55,7 @@ namespace sonde {
 namespace {
 
 constexpr int64_t looked_at_ns = 1000000000; // interval of checks for changed files and new processors
-constexpr int poll_ms = 10; // handlers do not wake the session for a few events, so poll at this interval
+constexpr int poll_ms = 10;       // handlers do not wake the session for a few events, so poll at this interval
 constexpr int lazy_poll_ms = 100; // the same if only warnings and the like arrive
 
 // How long a turn of the loop waits for the reader of the output (docs/decisions/runtime.md).
@@ -170,13 +170,14 @@ class Run {
     int64_t enabled_ns_ = 0, traced_ns_ = 0; // when handlers began to run, and for how long
     bool ended_in_begin_ = false;
     bool command_failed_ = false;
-    int crash_ = 0; // the signal that ended the command; 0: none, or sonde itself ended it
+    int crash_ = 0;       // the signal that ended the command; 0: none, or sonde itself ended it
     Result<void> joined_; // an error if the command's exec was not seen
 };
 
 // The server of control files starts first, so that it inherits no resources of the session.
 Result<void> Run::begin_output() {
-    Result<std::unique_ptr<ControlProcess>> control = ControlProcess::start(plan_, options_.has_flight && !plan_.translate.module.empty());
+    Result<std::unique_ptr<ControlProcess>> control =
+        ControlProcess::start(plan_, options_.has_flight && !plan_.translate.module.empty());
     if (!control)
         return std::move(control).error();
     control_ = *std::move(control);
@@ -359,7 +360,7 @@ void Run::pump() {
     // poll() would not report them.
     if (files_->control)
         files_->control->serve(files_->run, files_->dump, is_ending);
-    const int64_t poll_ns = !session_.data.kernel         ? 1000000000ll
+    const int64_t poll_ns = !session_.data.kernel        ? 1000000000ll
                             : session_.data.kept_records ? lazy_poll_ms * 1000000ll
                                                          : poll_ms * 1000000ll;
     while (!session_.exiting) {

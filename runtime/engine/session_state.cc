@@ -171,9 +171,9 @@ void Session::handle_record(const uint8_t* record, size_t size) {
     case plan::Dump:
         if (int64_t time = 0; payload.size() >= sizeof time) {
             std::memcpy(&time, payload.data(), sizeof time);
-            dump(header.format
-                     ? describe_crash(fmt::format("process {}", data.numbers.in_session(header.row)), static_cast<int>(header.format))
-                     : text_of(payload.subspan(sizeof time)),
+            dump(header.format ? describe_crash(fmt::format("process {}", data.numbers.in_session(header.row)),
+                                                static_cast<int>(header.format))
+                               : text_of(payload.subspan(sizeof time)),
                  time);
         }
         break;

@@ -21,8 +21,8 @@ class KeptRecords {
 
     // Copies the records after the last dump, with times in [since, until]. Handlers go on meanwhile.
     virtual Counts read(int64_t since, int64_t until) = 0;
-    // Passes the copied records to the session's sinks, in the order of their times, and forgets the copy. Calls `before`
-    // with each record's time first.
+    // Passes the copied records to the session's sinks, in the order of their times, and forgets the copy. Calls
+    // `before` with each record's time first.
     virtual void pass(const std::function<void(int64_t time)>& before) = 0;
     // Makes the last read() the last dump. Without it, the next read() finds the same records again, if they are not
     // overwritten by then.
