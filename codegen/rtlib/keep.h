@@ -1,12 +1,13 @@
 /* Writes a record to this processor's ring of the flight recorder (runtime/plan/flight_rings.h).
  *
- * Handlers run on a processor one inside another (an interrupt's in a system call's), or take turns (a program's handler
- * can be preempted). So a writer first moves `begun`, which gives it a place that no other writer has, and fills the
- * place afterwards. A reader recognizes a record that is not filled yet by its `position`, which is written last.
+ * Handlers run on a processor one inside another (an interrupt's in a system call's), or take turns (a program's
+ * handler can be preempted). So a writer first moves `begun`, which gives it a place that no other writer has, and
+ * fills the place afterwards. A reader recognizes a record that is not filled yet by its `position`, which is written
+ * last.
  *
  * What would break this: a writer that is preempted for so long that the others fill the whole ring meanwhile. It then
- * continues in a place that belongs to newer records. It cannot know in time, but it knows afterwards, and leaves a scar
- * that tells readers which records it may have damaged.
+ * continues in a place that belongs to newer records. It cannot know in time, but it knows afterwards, and leaves a
+ * scar that tells readers which records it may have damaged.
  *
  * Whoever includes this file declares the maps sonde_flight_rings and sonde_flight_chunks, and sonde_data. */
 #pragma once
@@ -20,8 +21,7 @@ static void* (*const keep_lookup)(void* map, const void* key) = (void*)1;
 static u64 (*const keep_time)(void) = (void*)5;
 static u32 (*const keep_processor)(void) = (void*)8;
 
-static inline void leave_scar(struct sonde_flight_ring* ring, u64 position, u64 bytes)
-{
+static inline void leave_scar(struct sonde_flight_ring* ring, u64 position, u64 bytes) {
     struct sonde_flight_scar* scar = &ring->scars[__sync_fetch_and_add(&ring->scarred, 1) & (SONDE_FLIGHT_SCARS - 1)];
     scar->position = position;
     scar->bytes = bytes;
@@ -32,8 +32,7 @@ static inline u64 record_time(void) { return keep_time() + (u64)sonde_data.realt
 
 /* `size`: at most SONDE_FLIGHT_MOST. `time`: 0 if the record itself has its time. Reading the clock takes twice as long
  * as all the rest. */
-static inline void keep(const u8* from, u64 size, u64 time, u32 piece)
-{
+static inline void keep(const u8* from, u64 size, u64 time, u32 piece) {
     u32 processor = keep_processor();
     struct sonde_flight_ring* ring = keep_lookup(&sonde_flight_rings, &processor);
     if (!ring)

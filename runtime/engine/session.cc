@@ -183,6 +183,7 @@ class Run {
     bool command_failed_ = false;
     bool is_whole_ = true;                // false: the recording is incomplete
     std::optional<TargetEnd> target_end_; // of a tool with -x
+    int crash_ = 0;                       // the signal that ended the command; 0: none, or sonde itself ended it
     Result<void> joined_;                 // an error if the command's exec was not seen
 };
 
@@ -353,8 +354,10 @@ Result<void> Run::trace_events() {
         pump();
     say_changes(*probed_);
     command_failed_ = command_.pid() && command_failed(command_, options_.command, plan_.has(plan::is_uprobe));
-    if (command_.pid() && command_.poll())
+    if (const std::optional<int> status = command_.pid() ? command_.poll() : std::nullopt) {
         joined_ = check_target_joined(session_);
+        crash_ = WIFSIGNALED(*status) ? WTERMSIG(*status) : 0;
+    }
     session_.target.files.drain();
     if (options_.target_pid && plan_.has(plan::is_uprobe))
         session_.target.files.look_at(options_.target_pid);
@@ -552,9 +555,8 @@ Result<int> Run::end() {
     if (session_.translate.timing)
         session_.tell_sinks(SinkText::HitTimes, session_.data.hit_report.text(plan_, session_.data.kernel.get()));
     finish_output(session_, *signals_);
-    if (const std::optional<int> status = command_.pid() ? command_.poll() : std::nullopt;
-        options_.has_flight && status && WIFSIGNALED(*status))
-        session_.dump(describe_crash(fmt::format("`{}`", options_.command), WTERMSIG(*status)));
+    if (options_.has_flight && crash_)
+        session_.dump(describe_crash(fmt::format("`{}`", options_.command), crash_));
     session_.count_losses();
     if (hooks_.events) {
         say_lacking(session_);

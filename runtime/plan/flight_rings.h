@@ -26,8 +26,8 @@ struct sonde_flight_record {
     uint64_t position; /* written last: marks a record that is complete */
     uint64_t time;     /* nanoseconds since 1970 (hir::Clock::Steady); 0: a print that has the time among its values */
     uint32_t size;     /* bytes after this head, not rounded */
-    uint32_t piece;    /* 0: a whole record. Otherwise SONDE_FIRST_PIECE and SONDE_LAST_PIECE, and the rest of the number
-                          identifies the record */
+    uint32_t piece; /* 0: a whole record. Otherwise SONDE_FIRST_PIECE and SONDE_LAST_PIECE, and the rest of the number
+                       identifies the record */
 };
 /* A piece in the middle must not look like a whole record. */
 enum { SONDE_FLIGHT_PIECE = 4, SONDE_FLIGHT_PIECE_SHIFT = 3 };

@@ -503,9 +503,9 @@ void Recorder::write_dump(std::string_view why, int64_t time) {
         lost += fmt::format(" ({} records were damaged by late writers)", kept.damaged);
     if (kept.unplaced)
         lost += fmt::format(" ({} records came from processors that were off when the session began)", kept.unplaced);
-    data_.last_dump = fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB{}: {}", path, events,
-                                  static_cast<double>(span) / 1e9, static_cast<double>((*file)->bytes()) / 1024, lost,
-                                  why);
+    data_.last_dump =
+        fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB{}: {}", path, events,
+                    static_cast<double>(span) / 1e9, static_cast<double>((*file)->bytes()) / 1024, lost, why);
     say(data_.last_dump);
     next_dump_ = std::max(next_dump_, data_.record_time()); // triggers during the dump do not count
     const bool is_whole = !(*file)->failure();
