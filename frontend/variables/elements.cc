@@ -10,15 +10,15 @@ using hir::BinaryOp;
 namespace {
 
 // Rust must be last: it recognizes types by their members, not by their scope.
-const Library* const libraries[] = {&libcxx, &libstdcxx, &rust_library};
+const LibraryTypes* const libraries[] = {&libcxx, &libstdcxx, &rust_library};
 
 // Null: no library owns the type.
-const Library* owner_of(const Type* type) {
+const LibraryTypes* owner_of(const Type* type) {
     type = strip(type);
     if (!is_record(type))
         return nullptr;
     complete(type);
-    for (const Library* library : libraries)
+    for (const LibraryTypes* library : libraries)
         if (library->owns(*type))
             return library;
     return nullptr;
@@ -40,12 +40,12 @@ Sequence::operator bool() const { return first && size_of(element) != 0 && !posi
 Sequence elements_of(Binding& b, const Place& place) {
     if (const Type* type = strip(place.type); type && type->go_kind != Type::NotGo)
         return go_elements(b, place);
-    const Library* library = owner_of(place.type);
+    const LibraryTypes* library = owner_of(place.type);
     return library ? library->elements(b, place) : Sequence();
 }
 
 std::optional<Place> pointee_of(Binding& b, const Place& place) {
-    const Library* library = owner_of(place.type);
+    const LibraryTypes* library = owner_of(place.type);
     return library ? library->pointee(b, place) : std::nullopt;
 }
 

@@ -29,14 +29,14 @@ std::optional<Place> pointee_of(Binding& b, const Place& place);
 std::optional<Place> element_at(Binding& b, const Sequence& sequence, hir::Expr* index, const std::string& written);
 
 // One library.
-struct Library {
+struct LibraryTypes {
     // Whether the record belongs to it.
     bool (*owns)(const Type& record);
     Sequence (*elements)(Binding& b, const Place& record);
     std::optional<Place> (*pointee)(Binding& b, const Place& record);
 };
 
-extern const Library libcxx, libstdcxx, rust_library;
+extern const LibraryTypes libcxx, libstdcxx, rust_library;
 
 // For these files: the object in an optional value, if it is in memory. At run time, an optional without a value is an
 // error. nullopt without a report if an argument is missing.

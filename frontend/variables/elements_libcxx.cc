@@ -61,6 +61,6 @@ std::optional<Place> find_pointee(Binding& b, const Place& place) {
 
 } // namespace
 
-const Library libcxx = {.owns = is_libcxx, .elements = find_elements, .pointee = find_pointee};
+const LibraryTypes libcxx = {.owns = is_libcxx, .elements = find_elements, .pointee = find_pointee};
 
 } // namespace sonde

@@ -146,6 +146,6 @@ std::optional<Place> find_pointee(Binding& b, const Place& place) {
 
 } // namespace
 
-const Library libstdcxx = {.owns = is_libstdcxx, .elements = find_elements, .pointee = find_pointee};
+const LibraryTypes libstdcxx = {.owns = is_libstdcxx, .elements = find_elements, .pointee = find_pointee};
 
 } // namespace sonde

@@ -114,6 +114,6 @@ bool is_rust(const Type&) { return true; }
 
 } // namespace
 
-const Library rust_library = {.owns = is_rust, .elements = find_elements, .pointee = find_pointee};
+const LibraryTypes rust_library = {.owns = is_rust, .elements = find_elements, .pointee = find_pointee};
 
 } // namespace sonde
