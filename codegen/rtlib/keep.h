@@ -12,6 +12,7 @@
  * Whoever includes this file declares the maps sonde_flight_rings and sonde_flight_chunks, and sonde_data. */
 #pragma once
 
+#include "../../arch/host/publish.h"
 #include "../../runtime/plan/batch.h"
 #include "../../runtime/plan/flight_rings.h"
 #include "../../runtime/plan/session_words.h"
@@ -52,11 +53,7 @@ static inline void keep(const u8* from, u64 size, u64 time, u32 piece) {
     record->size = (u32)count;
     record->piece = piece;
     bpf_probe_read_kernel(record + 1, (u32)count, from);
-#ifdef __TARGET_ARCH_x86
-    *(volatile u64*)&record->position = position; /* stores stay in order */
-#else
-    __sync_lock_test_and_set(&record->position, position); /* a full barrier */
-#endif
+    PUBLISH(&record->position, position);
     if (position + bytes - *(volatile u64*)&ring->begun > (ring->mask + 1) * SONDE_FLIGHT_CHUNK)
         leave_scar(ring, position, bytes);
     __sync_fetch_and_add(&ring->done, (1ull << 32) + bytes);
