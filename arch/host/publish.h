@@ -2,7 +2,8 @@
 #pragma once
 
 #if defined(__aarch64__) || defined(__TARGET_ARCH_arm64)
-#define PUBLISH(place, value) ((void)__sync_lock_test_and_set(place, value)) /* BPF's atomic operations are full barriers */
+#define PUBLISH(place, value)                                                                                          \
+    ((void)__sync_lock_test_and_set(place, value)) /* BPF's atomic operations are full barriers */
 #else
 #define PUBLISH(place, value) ((void)(*(volatile __typeof__(*(place))*)(place) = (value))) /* stores stay in order */
 #endif
