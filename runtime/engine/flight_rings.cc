@@ -6,6 +6,9 @@
 //    the copy, because they were overwritten at some time during it.
 // 3. Walk through the copy from the newest record to the oldest valid one (read_copy).
 //
+// A processor with few records keeps older ones than a busy one. A recording begins where the records of all processors
+// are complete, so that it has no gap.
+//
 // Every complete record is counted in the kernel. So the number of overwritten records is exact: it is that of all
 // records, less those that were found.
 //
@@ -145,7 +148,7 @@ int64_t time_of_print(const plan::Plan& plan, std::span<const uint8_t> record) {
 FlightContents read_copy(const FlightCopy& copy) {
     FlightContents out;
     const uint64_t end = std::min<uint64_t>(SONDE_FLIGHT_BEGIN, copy.after.begun + bytes_of(copy.before));
-    for (uint64_t at = copy.before.begun; at < end;) {
+    for (uint64_t at = copy.before.begun; at + head_bytes < end;) { // else newer records have overwritten its head
         const sonde_flight_record head = head_at(copy, at);
         if (!is_record(head, at)) { // its writer has not finished: search the record before it
             out.unfinished++;
@@ -258,18 +261,22 @@ KeptRecords::Counts FlightRings::read(int64_t since, int64_t until) {
     found_.clear();
     settled_.clear();
     read_until_ = until;
+    int64_t whole_since = since; // from here on, no ring has lost a record
     for (Ring& ring : rings_) // first all copies, then all work
         copy_ring(ring);
     for (Ring& ring : rings_) {
         note_written(ring, ring.copy.before);
         FlightContents contents = read_copy(ring.copy);
-        uint64_t later = 0, found = 0;
+        uint64_t later = 0, found = 0, earlier = 0;
+        int64_t oldest = until;
         for (auto record = contents.records.rbegin(); record != contents.records.rend(); ++record) {
             if (record->time == 0)
                 record->time = time_of_print(*plan_, record->bytes);
             if (record->time <= last_dump_)
                 continue;
             later += record->time > until;
+            earlier += record->time < since;
+            oldest = std::min(oldest, record->time);
             if (record->time > until || record->time < since)
                 continue;
             found_.push_back(*record);
@@ -278,12 +285,17 @@ KeptRecords::Counts FlightRings::read(int64_t since, int64_t until) {
         const uint64_t present = found + later + contents.damaged;
         const uint64_t fresh = ring.written - ring.accounted;
         out.overwritten += fresh > present ? fresh - present : 0;
+        if (fresh > present + earlier && found > 0)
+            whole_since = std::max(whole_since, oldest);
         out.damaged += contents.damaged;
         settled_.emplace_back(&ring, ring.written - later);
     }
     for (uint64_t i = 0; i < possible_; i++)
         out.unplaced += reinterpret_cast<const sonde_flight_ring*>(states_ + i * sizeof(sonde_flight_ring))->absent;
     std::ranges::stable_sort(found_, {}, &KeptRecord::time);
+    const auto first = std::ranges::lower_bound(found_, whole_since, {}, &KeptRecord::time);
+    out.overwritten += static_cast<uint64_t>(first - found_.begin());
+    found_.erase(found_.begin(), first);
     out.kept = found_.size();
     out.since = found_.empty() ? 0 : found_.front().time;
     return out;
