@@ -92,7 +92,7 @@ void replay_events(Session& session, Rings& rings, RecordedEvents& events, const
         if (!event)
             break;
         run_timers(session, rings, timers, event->time_ns, take_turn);
-        host.time_ns = std::max(host.time_ns, event->time_ns);
+        host.time_ns = event->time_ns; // can be before the last one: the output of one run is one piece
         if (const std::vector<HandlerOfPoint>* all = handlers_of(event->point)) {
             for (const HandlerOfPoint& one : *all) {
                 if (session.exiting)
