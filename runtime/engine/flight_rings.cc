@@ -262,7 +262,7 @@ KeptRecords::Counts FlightRings::read(int64_t since, int64_t until) {
     settled_.clear();
     read_until_ = until;
     int64_t whole_since = since; // from here on, no ring has lost a record
-    for (Ring& ring : rings_) // first all copies, then all work
+    for (Ring& ring : rings_)    // first all copies, then all work
         copy_ring(ring);
     for (Ring& ring : rings_) {
         note_written(ring, ring.copy.before);

@@ -78,7 +78,7 @@ class FlightRings final : public KeptRecords {
     uint64_t state_bytes_ = 0, possible_ = 0;
     uint8_t* states_ = nullptr;
     uint8_t* chunks_ = nullptr;
-    uint64_t chunk_bytes_ = 0, mapped_chunks_ = 0; // of an element; of all
+    uint64_t mapped_chunks_ = 0; // bytes
     std::vector<Ring> rings_;
     std::vector<KeptRecord> found_; // of the last read(), in the order of their times
     int64_t last_dump_ = INT64_MIN; // the time up to which records are in a recording

@@ -412,7 +412,8 @@ void keep_newest(const std::string& file, uint64_t keep, uint64_t total) {
         if (!RecordingReader::open(path).ok())
             continue;
         bytes += std::filesystem::file_size(path, ignored);
-        if (++files > keep || (files > 1 && total != 0 && bytes > total))
+        files++;
+        if (files > keep || (files > 1 && total != 0 && bytes > total))
             std::filesystem::remove(path, ignored);
     }
 }
@@ -474,28 +475,29 @@ void Recorder::write_dump(std::string_view why, int64_t time) {
     facts["overwritten"] = is_lazy() ? kept.overwritten + kept.damaged : ring_->dropped();
     next_dump_ = time + between_dumps_ns;
     dumps_++;
-    Result<std::unique_ptr<RecordingWriter>> file = begin_file(path, facts);
-    if (!file) {
-        warn(fmt::format("nothing is dumped ({}): {}", why, file.error().message), Weight::Answer);
+    Result<std::unique_ptr<RecordingWriter>> begun = begin_file(path, facts);
+    if (!begun) {
+        warn(fmt::format("nothing is dumped ({}): {}", why, begun.error().message), Weight::Answer);
         if (is_lazy())
             begin_block(now);
         return;
     }
+    std::unique_ptr<RecordingWriter> file = *std::move(begun);
     if (is_started_)
-        (*file)->add(Event::Start, "");
+        file->add(Event::Start, "");
     uint64_t events = ring_->events();
     int64_t span = ring_->since() ? now - ring_->since() : 0;
     if (is_lazy()) {
-        file_ = *std::move(file);
+        file_ = std::move(file);
         const auto [written, first] = write_merged(kept, time);
-        *file = std::move(file_);
+        file = std::move(file_);
         events = written;
         span = std::max<int64_t>(0, time - std::min(first, time));
     } else {
-        ring_->write(**file);
+        ring_->write(*file);
     }
-    (*file)->add(Event::Dump, why);
-    (*file)->flush();
+    file->add(Event::Dump, why);
+    file->flush();
     std::string lost;
     if (kept.overwritten)
         lost = fmt::format(" ({} older records were overwritten)", kept.overwritten);
@@ -505,15 +507,15 @@ void Recorder::write_dump(std::string_view why, int64_t time) {
         lost += fmt::format(" ({} records came from processors that were off when the session began)", kept.unplaced);
     data_.last_dump =
         fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB{}: {}", path, events,
-                    static_cast<double>(span) / 1e9, static_cast<double>((*file)->bytes()) / 1024, lost, why);
+                    static_cast<double>(span) / 1e9, static_cast<double>(file->bytes()) / 1024, lost, why);
     say(data_.last_dump);
     next_dump_ = std::max(next_dump_, data_.record_time()); // triggers during the dump do not count
-    const bool is_whole = !(*file)->failure();
+    const bool is_whole = !file->failure();
     if (is_whole) {
         keep_newest(request_.file, request_.files, request_.total);
         ring_->clear();
     } else { // the events stay, so that the next recording has them
-        warn(fmt::format("the recording is incomplete: {}", (*file)->failure()->message), Weight::Answer);
+        warn(fmt::format("the recording is incomplete: {}", file->failure()->message), Weight::Answer);
     }
     if (!is_lazy())
         return;
