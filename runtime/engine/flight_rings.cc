@@ -285,8 +285,10 @@ KeptRecords::Counts FlightRings::read(int64_t since, int64_t until) {
         const uint64_t present = found + later + contents.damaged;
         const uint64_t fresh = ring.written - ring.accounted;
         out.overwritten += fresh > present ? fresh - present : 0;
-        if (fresh > present + earlier && found > 0)
+        const bool has_lost = fresh > present + earlier;
+        if (has_lost && found > 0)
             whole_since = std::max(whole_since, oldest);
+        out.late += has_lost && found == 0;
         out.damaged += contents.damaged;
         settled_.emplace_back(&ring, ring.written - later);
     }

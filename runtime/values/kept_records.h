@@ -13,6 +13,7 @@ class KeptRecords {
     struct Counts {
         uint64_t kept = 0;        // that a dump has, or would have
         uint64_t overwritten = 0; // written since the last dump, and gone
+        uint64_t late = 0;        // processors whose last records were overwritten before they were copied
         uint64_t damaged = 0;     // written since the last dump, but overwritten in part
         uint64_t unplaced = 0;    // of processors that were off when the session began
         int64_t since = 0;        // the time of the oldest kept one; 0: none

@@ -509,6 +509,12 @@ void Recorder::write_dump(std::string_view why, int64_t time) {
         fmt::format("{}: {} events of the last {:.1f} s, {:.1f} KB{}: {}", path, events,
                     static_cast<double>(span) / 1e9, static_cast<double>(file->bytes()) / 1024, lost, why);
     say(data_.last_dump);
+    if (kept.late)
+        warn(fmt::format(
+                 "{} lacks the last records of {} of {} processors: newer ones had overwritten them before sonde "
+                 "could copy them; use a larger --flight",
+                 path, kept.late, data_.kept_records->rings()),
+             Weight::Answer);
     next_dump_ = std::max(next_dump_, data_.record_time()); // triggers during the dump do not count
     const bool is_whole = !file->failure();
     if (is_whole) {
