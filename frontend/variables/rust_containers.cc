@@ -2,9 +2,6 @@
 // and their offsets come from the debug information. Each text is a walk (loops.h), which the number of elements
 // limits.
 //
-//     VecDeque<T>    head, len, buf (a ring of elements). Before Rust 1.67: head and tail, and a capacity that is a
-//     power
-//                    of two
 //     LinkedList<T>  head, len; a Node<T> has next and element
 //     HashMap<K, V>  a table with open addressing (hashbrown), see below
 //     BTreeMap<K, V> root (height and node), length; see below

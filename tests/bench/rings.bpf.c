@@ -1,6 +1,9 @@
-/* Ways to keep the 92 bytes of an event, which are made first: a BPF ring buffer that is read, a perf event's buffer that is
- * overwritten, the flight recorder's ring (codegen/rtlib/keep.h), with and without a clock for each event, and a BPF ring buffer that
- * is overwritten (with OVERWRITE, on kernels that have it). rings.c measures them. */
+/* Ways to keep an event of 92 bytes. Each program makes the event first, and rings.c measures the programs:
+ *
+ * * a BPF ring buffer that is read
+ * * the buffer of a perf event, which is overwritten
+ * * the flight recorder's ring (codegen/rtlib/keep.h), with and without a clock for each event
+ * * with OVERWRITE, on kernels that have it: a BPF ring buffer that is overwritten */
 #include "../../codegen/rtlib/rt.h"
 #include "../../runtime/plan/flight_rings.h"
 #include "../../runtime/plan/session_words.h"
