@@ -40,7 +40,7 @@ void BpfOutput::send(Environment& env, uint32_t type, llvm::Value* buffer, llvm:
     }
     if (has_rings && is_kept(type)) {
         const bool has_time = type == plan::Print && bpf_.state.translate.tells_context;
-        e_.routine("sonde_rt_keep_record", e_.i64(), {buffer, size, e_.number(has_time)});
+        e_.routine("sonde_rt_keep_record", e_.i64(), {e_.address_as_number(buffer), size, e_.number(has_time)});
         return;
     }
     if (has_rings && type == plan::Dump) {

@@ -64,6 +64,12 @@ llvm::Value* Emitter::opaque(llvm::Value* value) {
     return CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", true), {value});
 }
 
+llvm::Value* Emitter::address_as_number(llvm::Value* pointer) {
+    auto* type = llvm::FunctionType::get(i64(), {i64()}, false);
+    return CreateCall(type, llvm::InlineAsm::get(type, "$0 = -$0\n$0 = -$0", "=r,0", true),
+                      {CreatePtrToInt(pointer, i64())});
+}
+
 llvm::Value* Emitter::masked(llvm::Value* value, uint64_t mask) { return CreateAnd(opaque(value), getInt64(mask)); }
 
 llvm::Value* Emitter::offset(llvm::Value* pointer, uint64_t bytes) {

@@ -127,9 +127,11 @@ std::string explain_verifier_log(const std::string& log) {
         std::string line = log.substr(at, end - at);
         at = end + 1;
         if (line.starts_with("; ")) {
-            size_t mark = line.rfind(" @ ");
+            const size_t mark = line.rfind(" @ "), after = mark == std::string::npos ? line.size() : mark;
+            if (after <= 2)
+                continue; // a line of sonde's own routines, whose text is not in the program
             place = mark == std::string::npos ? "" : line.substr(mark + 3);
-            text = line.substr(2, mark == std::string::npos ? std::string::npos : mark - 2);
+            text = line.substr(2, after - 2);
         } else if (!line.empty() && is_reason(line)) {
             // This line follows the reason and gives details.
             if (!error.empty() && line.starts_with("Caller passes invalid args"))

@@ -474,6 +474,10 @@ TEST(VerifierLog, NamesTheLineAndTheReason) {
                                             "processed 2 insns (limit 1000000) max_states_per_insn 0\n");
     EXPECT_EQ(text, "the kernel's verifier refuses the handler at script.stp:3: `x = 1 / y`: R2 invalid mem access "
                     "'scalar'");
+    // Lines of sonde's own routines have no text; the script's line calls them.
+    text = explain_verifier_log("; print(x) @ script.stp:3\n0: (85) call pc+7\n;  @ text.h:39\n8: (b7) r0 = 0\n"
+                                "R2 invalid mem access 'scalar'\n");
+    EXPECT_NE(text.find("at script.stp:3: `print(x)`: R2"), std::string::npos) << text;
     text = explain_verifier_log("R1 type=scalar expected=fp\nCaller passes invalid args into func#1 ('f')\n");
     EXPECT_NE(text.find("R1 type=scalar expected=fp; Caller passes"), std::string::npos) << text;
     text =
