@@ -207,6 +207,17 @@ Diagnostics::Suppress::~Suppress() {
     diags_.suppressed_.resize(first_);
 }
 
+// A text of a message about a tool's word. The user of `sonde log` writes variables as in the program: without `$`.
+static std::string without_sigils(const std::string& text, const Sources::Word& word) {
+    if (word.text.find('$') != std::string::npos)
+        return text;
+    std::string out;
+    for (const char c : text)
+        if (c != '$' || (!out.empty() && out.back() != ' ' && out.back() != '`'))
+            out += c;
+    return out;
+}
+
 // The words with which SystemTap begins such a message, and for which scripts search.
 static const char* stap_class(const Diagnostic& diag) {
     if (diag.severity == Severity::Warning)
@@ -219,9 +230,13 @@ std::string Diagnostics::render(const Diagnostic& diag, bool color) const {
     bool is_error = diag.severity == Severity::Error;
     const char* main_color = is_error ? colors.error : colors.warning;
     size_t digits = count_digits(sources_, diag);
+    const Sources::Word* word = sources_.word_at(diag.range);
+    const auto shown = [word](const std::string& text) {
+        return terminal_text(word ? without_sigils(text, *word) : text);
+    };
 
     const char* name = diag_name(diag.id);
-    const std::string message = terminal_text(diag.message);
+    const std::string message = shown(diag.message);
     std::string out = in_stap_words ? fmt::format("{}{}:{}{} {} [{}]{}\n", main_color, stap_class(diag), colors.reset,
                                                   colors.bold, message, name, colors.reset)
                                     : fmt::format("{}{}[{}]{}{}: {}{}\n", main_color, is_error ? "error" : "warning",
@@ -229,12 +244,12 @@ std::string Diagnostics::render(const Diagnostic& diag, bool color) const {
     if (diag.range.valid())
         out += render_place(sources_, diag.range, digits, colors, main_color);
     for (const DiagNote& note : diag.notes) {
-        out += fmt::format("{}note{}: {}\n", colors.note, colors.reset, terminal_text(note.text));
+        out += fmt::format("{}note{}: {}\n", colors.note, colors.reset, shown(note.text));
         if (note.range.valid())
             out += render_place(sources_, note.range, digits, colors, colors.note);
     }
     for (const std::string& help : diag.helps)
-        out += fmt::format("{}help{}: {}\n", colors.help, colors.reset, terminal_text(help));
+        out += fmt::format("{}help{}: {}\n", colors.help, colors.reset, shown(help));
     return out;
 }
 

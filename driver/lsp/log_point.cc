@@ -64,14 +64,11 @@ std::string plain(const std::string& message) {
         const bool is_source = at != std::string::npos && (line[at] == '|' || line.compare(at, 3, "-->") == 0);
         // The user sees neither the script nor the command line.
         const bool is_usage =
-            line.find("sonde log [options]") != std::string::npos || line.starts_with("help: that is at");
+            line.find("sonde log [options]") != std::string::npos || line.starts_with("help: that is in function");
         if (!is_source && !is_usage && at != std::string::npos)
             out += (out.empty() ? "" : "\n") + line;
     }
-    // Variables are as in the program, and the place in the script is that of all log points.
-    for (size_t at = out.find('$'); at != std::string::npos; at = out.find('$', at + 1))
-        if (at > 0 && std::string_view("` ").find(out[at - 1]) != std::string_view::npos)
-            out.erase(at, 1);
+    // The place in the script is that of all log points.
     if (const size_t at = out.find(" at <log>:"); at != std::string::npos)
         out.erase(at, out.find(' ', at + 4) - at);
     for (const std::string_view word : {"ERROR: ", "WARNING: ", "sonde: ", "FORMAT: ", "PLACE: ", "--if CONDITION: "})

@@ -17,9 +17,12 @@ std::nullptr_t Binding::fail(DiagId id, Range range, const std::string& message,
     const std::string& function = point.function.name;
     if (id == DiagId::VariableUnavailable && !function.empty() && point.point.pn.find(function) == std::string::npos &&
         message.find(function) == std::string::npos)
-        report.help(fmt::format("that is at `{}`", point.point.pp));
+        report.help(is_in_tools_word() ? fmt::format("that is in function `{}`", function)
+                                       : fmt::format("that is at `{}`", point.point.pp));
     return nullptr;
 }
+
+bool Binding::is_in_tools_word() const { return binder.diags.sources().word_at(expr.range) != nullptr; }
 
 std::string Binding::as_written(size_t end) const {
     ast::TargetExpr part = expr;

@@ -26,6 +26,8 @@ struct Binding {
         : expr(target), point(where), binder(with) {}
 
     std::nullptr_t fail(DiagId id, Range range, const std::string& message, const std::string& help = "");
+    // Whether the user wrote the expression in a word of a tool, such as FORMAT of `sonde log`, and not in a script.
+    bool is_in_tools_word() const;
     // The expression up to component `end`, without that one, as in the script.
     std::string as_written(size_t end = SIZE_MAX) const;
     // The range of the base, before the components.

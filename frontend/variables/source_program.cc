@@ -158,6 +158,11 @@ std::string readable_elsewhere(Binding& b, const Variable& variable) {
         module, b.point.function, b.evaluation_address(), module.location_ranges(variable, b.point.function));
     if (!nearest)
         return "";
+    if (b.is_in_tools_word()) {
+        if (!nearest->whole_line)
+            return fmt::format("it can be read in a part of line {}", nearest->statement.line);
+        return fmt::format("it can be read at `{}`", nearest->place.substr(nearest->place.find('@') + 1));
+    }
     const std::string argument = nearest->whole_line ? fmt::format("\"{}\"", nearest->place) : nearest->place;
     return fmt::format("it can be read at line {}: use `.statement({})`", nearest->statement.line, argument);
 }
