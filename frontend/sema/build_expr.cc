@@ -64,6 +64,7 @@ hir::Expr* build_expr(Body& b, const ast::Expr& expr) {
     case ExprKind::Number:
         return b.make<hir::ConstLong>(range, ast::as<ast::NumberExpr>(expr).value);
     case ExprKind::String:
+        b.context.check_length(range, ast::as<ast::StringExpr>(expr).value);
         return b.make<hir::ConstString>(range, ast::as<ast::StringExpr>(expr).value);
     case ExprKind::Name:
         return build_name(b, ast::as<ast::NameExpr>(expr));
@@ -205,9 +206,13 @@ hir::Expr* build_binary(Body& b, const ast::BinaryExpr& expr) {
     hir::Expr* left = build_expr(b, *expr.left);
     hir::Expr* right = build_expr(b, *expr.right);
     if (expr.op == ast::BinaryOp::Concat && left->kind == hir::ExprKind::ConstString &&
-        right->kind == hir::ExprKind::ConstString)
-        return b.make<hir::ConstString>(expr.range, hir::as<hir::ConstString>(*left).value +
-                                                        hir::as<hir::ConstString>(*right).value);
+        right->kind == hir::ExprKind::ConstString) {
+        const std::string& first = hir::as<hir::ConstString>(*left).value;
+        const std::string& second = hir::as<hir::ConstString>(*right).value;
+        if (std::max(first.size(), second.size()) < b.context.options.max_string()) // else it is said of a part
+            b.context.check_length(expr.range, first + second);
+        return b.make<hir::ConstString>(expr.range, first + second);
+    }
     if (expr.op == ast::BinaryOp::Concat)
         return b.make<hir::Concat>(expr.range, left, right);
     return b.make<hir::Binary>(expr.op_range, *to_hir(expr.op), left, right);

@@ -47,6 +47,11 @@ hir::Expr* build_print(Body& b, const ast::PrintExpr& expr) {
         format.directives.push_back(std::move(d));
     };
     auto value = [&](const ast::Expr& arg) {
+        // Text that is printed and not kept has any length.
+        if (arg.kind == ast::ExprKind::String && !expr.to_string)
+            if (const std::string& text = ast::as<ast::StringExpr>(arg).value;
+                text.size() >= b.context.options.max_string())
+                return literal(text);
         Directive d;
         d.name = ast::name_of_value(arg);
         if (is_histogram(arg)) {

@@ -1,10 +1,13 @@
 // The context that all phases of one analysis share: the library, the probe environment, the options, and the reports.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "base/arena.h"
 #include "base/diag.h"
@@ -32,6 +35,15 @@ class SemaContext {
         if (trying == 0 && !diags.is_suppressed() && !reported_.emplace(id, range.file, range.begin, range.end).second)
             return DiagBuilder(nullptr);
         return diags.report(id, range, std::move(message));
+    }
+
+    // Warns if a string of the script is longer than its variables and arguments can be.
+    void check_length(Range range, const std::string& text) {
+        const uint64_t most = options.max_string() - 1;
+        if (text.size() > most)
+            report_once(DiagId::CutString, range,
+                        fmt::format("this string has {} bytes, and only the first {} are kept", text.size(), most))
+                .help(fmt::format("use -DMAXSTRINGLEN={}", std::bit_ceil(text.size() + 1)));
     }
 
     Library& library;

@@ -51,6 +51,7 @@ void Names::add_global(const ast::Global& global, FileId file) {
                     static_cast<int64_t>(0 - static_cast<uint64_t>(ast::as<ast::NumberExpr>(operand).value));
         } else if (value.kind == ast::ExprKind::String) {
             hir->initial_string = ast::as<ast::StringExpr>(value).value;
+            c_.check_length(value.range, hir->initial_string);
             hir->type = hir::ValueType::String;
         }
         tables_.fixed_at[hir] = value.range;
