@@ -1,10 +1,11 @@
 // Languages with braces: comments and texts are blanked out, and then each `{` is judged by the code between it and the
 // `;`, `{` or `}` before it:
 //
-//     static int price(struct order *o) {       a name before a parenthesis: a function, if it is not inside another
-//     one struct item items[] = {                   has no parenthesis if (left < 3) {                           inside
-//     a function class Cart : public Base<int(int)> {      begins with a word of `containers`: functions may be inside
-//     fn total(&self) -> u64 {                  Rust, Go: the word `fn` or `func`
+//     static int price(struct order *o) {      a function: a name before a parenthesis, not in a function
+//     struct item items[] = {                  no function: it has no parenthesis
+//     if (left < 3) {                          no function: it is inside one
+//     class Cart : public Base<int(int)> {     may contain functions: begins with a word of `containers`
+//     fn total(&self) -> u64 {                 a function of Rust or Go: the word `fn` or `func`
 //
 // Python: `def` at the beginning of a line.
 #include "driver/lsp/source_functions.h"

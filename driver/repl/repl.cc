@@ -63,9 +63,8 @@ namespace {
 
 constexpr const char* usage =
     "Usage: sonde repl [OPTIONS] [-x PID | -c COMMAND | PROGRAM]\n"
-    "  Begins a session in which you type probes, and look at their results while they run. Input can also come from "
-    "a\n"
-    "  pipe.\n"
+    "  Begins a session in which you type probes and look at their results while they run.\n"
+    "  Input can also come from a pipe.\n"
     "  -x PID      Points without a path belong to this process; probes see only it and its children\n"
     "  -c COMMAND  The same for this command, which starts when you type `run`\n"
     "  PROGRAM     Points without a path belong to this program; probes see all its processes\n"
@@ -75,7 +74,7 @@ constexpr const char* usage =
     "  process.function(\"f*\")                            a point, or a pattern: list points and their variables\n"
     "  probe process.function(\"f\") { hits[$x]++ }        a probe: arm it; undeclared names become globals\n"
     "  hits    hits[3]    @count(s)    delete hits       an expression or statements: run them once, print the value\n"
-    "  global most = 5    function f(x) { ... }         declarations for later probes\n";
+    "  global most = 5    function f(x) { ... }          declarations for later probes\n";
 
 volatile std::sig_atomic_t interrupted = 0, terminated = 0;
 int signal_pipe[2] = {-1, -1}; // becomes readable at a signal, so that poll() does not miss it
