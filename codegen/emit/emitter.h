@@ -64,8 +64,8 @@ class Emitter : public llvm::IRBuilder<> {
     // Returns the same number, but hides its origin from the optimizer. The number that is compared with a bound is
     // then the one that is used afterwards, as the verifier requires.
     llvm::Value* opaque(llvm::Value* value);
-    // Returns the address as a number, which the verifier of BPF does not take for a pointer. So a global function, which
-    // is verified only once, can take it.
+    // Returns the address as a number, which the verifier of BPF does not take for a pointer. So a global function,
+    // which is verified only once, can take it.
     llvm::Value* address_as_number(llvm::Value* pointer);
     // value & mask. The optimizer keeps the operation even where it has no effect, because the verifier may not know
     // that.
