@@ -10,6 +10,7 @@
 #include "driver/dump_when.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -146,14 +147,31 @@ void check_dump_conditions(const Translation& t, const Options& options, const h
                            Diagnostics& diags) {
     if (options.sinks.dump_when.empty())
         return;
+    const auto is_condition = [&](FileId file) { return file > 0 && t.sources.name(file) == file_name; };
     std::set<FileId> evaluated;
-    for (const hir::Handler* handler : program.handlers)
+    std::map<std::string, Range> unknown; // names that only conditions have
+    for (const hir::Handler* handler : program.handlers) {
+        std::map<const hir::Local*, Range> here;
+        std::set<const hir::Local*> elsewhere;
         for_each_expr(*handler, [&](const hir::Expr& expr) {
             if (expr.kind == hir::ExprKind::Call || expr.kind == hir::ExprKind::Intrinsic) // that of dump()
                 evaluated.insert(expr.range.file);
+            if (expr.kind != hir::ExprKind::LocalRef)
+                return;
+            const hir::Local* local = hir::as<hir::LocalRef>(expr).local;
+            if (is_condition(expr.range.file))
+                here.emplace(local, expr.range);
+            else
+                elsewhere.insert(local);
         });
+        for (const auto& [local, range] : here)
+            if (!elsewhere.contains(local))
+                unknown.emplace(local->name, range);
+    }
+    for (const auto& [name, range] : unknown)
+        diags.report(DiagId::UnknownVariable, range, fmt::format("no handler has a variable `{}`", name));
     for (FileId file = 1; file <= t.sources.last(); file++)
-        if (t.sources.name(file) == file_name && !evaluated.contains(file))
+        if (is_condition(file) && !evaluated.contains(file))
             diags
                 .report(DiagId::Syntax, {file, 0, 0},
                         "no handler evaluates this condition: no probe point has its target variables")
