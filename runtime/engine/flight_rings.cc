@@ -135,12 +135,7 @@ int64_t time_of_print(const plan::Plan& plan, std::span<const uint8_t> record) {
     std::memcpy(&header, record.data(), sizeof header);
     if (header.type != plan::Print || header.format >= plan.formats.size())
         return 0;
-    int64_t out = 0;
-    read_values(plan.formats[header.format], record.subspan(sizeof header), [&](const PrintedValue& value) {
-        if (value.directive->about == plan::About::Time)
-            out = value.number;
-    });
-    return out;
+    return printed_time(plan.formats[header.format], record.subspan(sizeof header));
 }
 
 } // namespace

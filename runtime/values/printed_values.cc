@@ -120,4 +120,13 @@ void read_values(const plan::Format& format, std::span<const uint8_t> bytes,
     }
 }
 
+int64_t printed_time(const plan::Format& format, std::span<const uint8_t> payload) {
+    int64_t out = 0;
+    read_values(format, payload, [&](const PrintedValue& value) {
+        if (value.directive->about == plan::About::Time)
+            out = value.number;
+    });
+    return out;
+}
+
 } // namespace sonde

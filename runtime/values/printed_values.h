@@ -27,4 +27,8 @@ struct PrintedValue {
 void read_values(const plan::Format& format, std::span<const uint8_t> payload,
                  const std::function<void(PrintedValue& value)>& visit);
 
+// Returns the time of the hit, which a session with a recorder adds to the values, in nanoseconds since 1970; 0 if the
+// record has none.
+int64_t printed_time(const plan::Format& format, std::span<const uint8_t> payload);
+
 } // namespace sonde

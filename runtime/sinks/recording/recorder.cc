@@ -100,7 +100,9 @@ class Recorder final : public Sink {
             kept.type |= same_run;
         bytes_.assign(reinterpret_cast<const char*>(&kept), sizeof kept);
         bytes_.append(reinterpret_cast<const char*>(payload.data()), payload.size());
-        add(Event::Print, bytes_);
+        // The handler of a timer may run late, and its records have its time.
+        const int64_t hit = ring_ ? printed_time(data_.plan.formats[header.format], payload) : 0;
+        add(Event::Print, bytes_, hit);
         events_++;
     }
     void text(SinkText kind, std::string_view text) override {
@@ -146,13 +148,13 @@ class Recorder final : public Sink {
     }
 
   private:
-    // Adds an event to the file or to the flight recorder.
-    void add(Event kind, std::string_view bytes) {
+    // Adds an event to the file or to the flight recorder. `time`: on the clock of records; 0: now.
+    void add(Event kind, std::string_view bytes, int64_t time = 0) {
         if (!file_ && !std::exchange(has_events_, true) && is_lazy())
             shrink_ring();
         if (file_)
             file_->add(kind, bytes);
-        else if (ring_->add(kind, bytes, data_.record_time()) && kind != Event::Look)
+        else if (ring_->add(kind, bytes, time ? time : data_.record_time()) && kind != Event::Look)
             begin_block(now_ns());
     }
     // The session itself adds few events, and the limit is for those of handlers.
