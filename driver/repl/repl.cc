@@ -516,8 +516,11 @@ bool Repl::add_probe(const std::string& text) {
 }
 
 bool Repl::run_statements(const std::string& input) {
-    if (const plan::Global* global = script_->find_named_global(input)) {
-        print_global(*global, *maps_, {}, writer());
+    const std::optional<NamedValue> named = read_named_value(input);
+    if (const plan::Global* global = named ? script_->globals().find(named->name) : nullptr;
+        global &&
+        (named->keys.empty() || (global->type == plan::Value::Stats && named->keys.size() == global->keys.size()))) {
+        print_global(*global, named->keys, *maps_, {}, writer());
         return true;
     }
     const std::unique_ptr<Piece> piece = script_->translate_statements(input);
@@ -704,24 +707,32 @@ bool Repl::run_top(const std::string& arguments) {
 }
 
 bool Repl::run_hist(const std::string& arguments) {
+    std::vector<NamedValue> names;
+    if (const std::optional<NamedValue> one = read_named_value(arguments))
+        names.push_back(*one);
+    else
+        for (const std::string& word : split(arguments))
+            names.push_back({word, {}});
+    if (names.empty())
+        for (const plan::Global& global : script_->globals().globals)
+            if (global.type == plan::Value::Stats)
+                names.push_back({global.name, {}});
+    if (names.empty())
+        return fail("hist: the session has no statistics; `name <<< value` in a probe makes one");
     std::vector<const plan::Global*> statistics;
-    for (const std::string& word : split(arguments)) {
-        const plan::Global* global = find_global(word, "statistic");
+    for (const NamedValue& one : names) {
+        const plan::Global* global = find_global(one.name, "statistic");
         if (!global)
             return false;
         if (global->type != plan::Value::Stats)
-            return fail(fmt::format("hist: `{}` is not a statistic; `name <<< value` in a probe makes one", word));
+            return fail(fmt::format("hist: `{}` is not a statistic; `name <<< value` in a probe makes one", one.name));
+        if (!one.keys.empty() && one.keys.size() != global->keys.size())
+            return fail(fmt::format("hist: `{}` has {}", one.name, counted(global->keys.size(), "key")));
         statistics.push_back(global);
     }
-    if (statistics.empty())
-        for (const plan::Global& global : script_->globals().globals)
-            if (global.type == plan::Value::Stats)
-                statistics.push_back(&global);
-    if (statistics.empty())
-        return fail("hist: the session has no statistics; `name <<< value` in a probe makes one");
-    for (const plan::Global* global : statistics)
+    for (size_t i = 0; i < statistics.size(); i++)
         if (!interrupted)
-            print_histograms(*global, *maps_, {}, writer());
+            print_histograms(*statistics[i], names[i].keys, *maps_, {}, writer());
     return true;
 }
 

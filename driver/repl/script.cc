@@ -324,8 +324,6 @@ std::unique_ptr<Piece> Script::translate_statements(const std::string& text) {
     return translate(*make_begin_probe(t.arena, block), id, text, new_globals);
 }
 
-const plan::Global* Script::find_named_global(const std::string& text) const { return shared_.find(trimmed(text)); }
-
 bool Script::list_points(const std::string& text) {
     const std::unique_ptr<Diagnostics> diags = make_diagnostics();
     const FileId id = t.sources.add("<input>", text);

@@ -55,8 +55,6 @@ class Script {
     std::unique_ptr<Piece> translate_probe(const std::string& text);
     // Translates statements, which run once. If the text is a single expression with a value, prints the value.
     std::unique_ptr<Piece> translate_statements(const std::string& text);
-    // If the text is a single name of a global that exists in the kernel, returns the global; else null.
-    const plan::Global* find_named_global(const std::string& text) const;
     // Prints the points to standard output. Returns false if there is none.
     bool list_points(const std::string& text);
 

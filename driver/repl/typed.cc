@@ -196,6 +196,33 @@ std::vector<std::string> find_new_globals(const ast::BlockStmt& body, FileId fil
     return uses.new_globals(known, is_at_prompt);
 }
 
+std::optional<NamedValue> read_named_value(const std::string& text) {
+    Lexed lexed;
+    read_tokens(text, lexed);
+    auto token = lexed.tokens.begin();
+    if (token->kind != TokenKind::Identifier)
+        return std::nullopt;
+    NamedValue out{(token++)->text, {}};
+    if (token->is("[")) {
+        do {
+            token++;
+            const int64_t sign = token->is("-") ? -1 : 1;
+            token += token->is("-");
+            if (token->kind == TokenKind::Number)
+                out.keys.push_back({false, sign * token->number, ""});
+            else if (token->kind == TokenKind::String && sign > 0)
+                out.keys.push_back({true, 0, token->text});
+            else
+                return std::nullopt;
+            token++;
+        } while (token->is(","));
+        if (!(token++)->is("]"))
+            return std::nullopt;
+    }
+    token += token->is(";");
+    return token->kind == TokenKind::End ? std::optional(out) : std::nullopt;
+}
+
 std::string declaration_of(const ast::Global& global) {
     std::string out = global.name;
     if (global.capacity)

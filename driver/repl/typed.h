@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "frontend/ast/ast.h"
+#include "runtime/values/array_values.h"
 
 namespace sonde::repl {
 
@@ -61,6 +63,14 @@ bool is_finished(const std::string& text);
 // in the texts of macros do not count: only those in the file `file`.
 std::vector<std::string> find_new_globals(const ast::BlockStmt& body, FileId file, const std::set<std::string>& known,
                                           bool is_at_prompt);
+
+// A global or one of its elements, as a user names it: `by`, `by["tea", 3]`.
+struct NamedValue {
+    std::string name;
+    std::vector<KeyValue> keys; // none: the whole global
+};
+// Reads a name. Returns nullopt for other texts, also if a key is an expression.
+std::optional<NamedValue> read_named_value(const std::string& text);
 
 // Returns a global's declaration, without `global`: `hits[100]`, `limit=5`.
 std::string declaration_of(const ast::Global& global);

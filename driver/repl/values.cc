@@ -40,13 +40,20 @@ std::string quoted(const std::string& text) {
     return terminal_text(out + "\"");
 }
 
+bool is_same(const KeyValue& a, const KeyValue& b) {
+    return a.is_text == b.is_text && a.number == b.number && a.text == b.text;
+}
+
 // Returns `hits["tea",3]`.
+std::string name_of(const plan::Global& global, const Keys& keys) {
+    std::string out;
+    for (const KeyValue& key : keys)
+        out += (out.empty() ? "" : ",") + (key.is_text ? quoted(key.text) : std::to_string(key.number));
+    return fmt::format("{}[{}]", global.name, out);
+}
 std::string name_of(const plan::Global& global, const ArrayElement& element) {
     const plan::Plan no_texts;
-    std::string keys;
-    for (const KeyValue& key : key_values(no_texts, global, element))
-        keys += (keys.empty() ? "" : ",") + (key.is_text ? quoted(key.text) : std::to_string(key.number));
-    return fmt::format("{}[{}]", global.name, keys);
+    return name_of(global, key_values(no_texts, global, element));
 }
 
 std::string line_of(const plan::Global& global, const std::string& name, const char* payload,
@@ -64,6 +71,20 @@ std::string line_of(const plan::Global& global, const std::string& name, const c
     const StatsView view{&statistic.block, statistic.buckets.data()};
     return fmt::format("{} @count={} @min={} @max={} @sum={} @avg={}\n", name, statistic.block.count, view.min(),
                        view.max(), statistic.block.sum, view.avg());
+}
+
+// Returns the elements that the keys name, and says if there are none.
+std::vector<ArrayElement> chosen_elements(const plan::Global& global, const Keys& keys, const SharedMaps& maps,
+                                          const ValueSettings& settings, const Write& write) {
+    const plan::Plan no_texts;
+    std::vector<ArrayElement> out = largest_first(global, maps, settings);
+    std::erase_if(out, [&](const ArrayElement& element) {
+        return !keys.empty() && !std::ranges::equal(keys, key_values(no_texts, global, element), is_same);
+    });
+    if (out.empty())
+        write(keys.empty() ? fmt::format("{} is empty\n", global.name)
+                           : fmt::format("{} does not exist\n", name_of(global, keys)));
+    return out;
 }
 
 // The number by which elements are compared.
@@ -85,16 +106,13 @@ std::string histogram_of(const plan::Global& global, const char* payload) {
 
 } // namespace
 
-void print_global(const plan::Global& global, const SharedMaps& maps, const ValueSettings& settings,
+void print_global(const plan::Global& global, const Keys& keys, const SharedMaps& maps, const ValueSettings& settings,
                   const Write& write) {
     if (global.keys.empty()) {
         write(line_of(global, global.name, maps.memory() + global.offset, settings));
         return;
     }
-    const std::vector<ArrayElement> elements = largest_first(global, maps, settings);
-    if (elements.empty())
-        write(fmt::format("{} is empty\n", global.name));
-    for (const ArrayElement& element : elements)
+    for (const ArrayElement& element : chosen_elements(global, keys, maps, settings, write))
         if (!write(line_of(global, name_of(global, element), element.payload.data(), settings)))
             return;
 }
@@ -125,8 +143,8 @@ void print_top(const plan::Global& global, const SharedMaps& maps, size_t most, 
     }
 }
 
-void print_histograms(const plan::Global& global, const SharedMaps& maps, const ValueSettings& settings,
-                      const Write& write) {
+void print_histograms(const plan::Global& global, const Keys& keys, const SharedMaps& maps,
+                      const ValueSettings& settings, const Write& write) {
     const auto print_one = [&](const std::string& name, const char* payload) {
         const bool is_empty = statistic_of(global.stats, payload).block.count == 0;
         return write(line_of(global, name, payload, settings) + (is_empty ? "" : histogram_of(global, payload)));
@@ -135,9 +153,7 @@ void print_histograms(const plan::Global& global, const SharedMaps& maps, const 
         print_one(global.name, maps.memory() + global.offset);
         return;
     }
-    const std::vector<ArrayElement> elements = largest_first(global, maps, settings);
-    if (elements.empty())
-        write(fmt::format("{} is empty\n", global.name));
+    const std::vector<ArrayElement> elements = chosen_elements(global, keys, maps, settings, write);
     for (size_t i = 0; i < std::min(elements.size(), most_histograms); i++)
         if (!print_one(name_of(global, elements[i]), elements[i].payload.data()))
             return;

@@ -50,6 +50,19 @@ TEST(TypedInput, CommandsHaveArguments) {
     EXPECT_EQ(sort("wait 2.5").arguments, "2.5");
 }
 
+TEST(TypedInput, NamesOneElement) {
+    const std::optional<NamedValue> named = read_named_value(" by[\"te\\\"a\", -3] ;");
+    ASSERT_TRUE(named);
+    EXPECT_EQ(named->name, "by");
+    ASSERT_EQ(named->keys.size(), 2u);
+    EXPECT_TRUE(named->keys[0].is_text && named->keys[0].text == "te\"a");
+    EXPECT_TRUE(!named->keys[1].is_text && named->keys[1].number == -3);
+    ASSERT_TRUE(read_named_value("by"));
+    EXPECT_TRUE(read_named_value("by")->keys.empty());
+    for (const char* other : {"", "5", "by[x]", "by[1", "by[1,]", "by[]", "by[1] + 2", "by[-\"a\"]", "by[1+2]", "f(1)"})
+        EXPECT_FALSE(read_named_value(other)) << other;
+}
+
 TEST(TypedInput, EndsWhenItIsComplete) {
     for (const char* finished :
          {"1 + 1", "probe begin { }", "probe begin { if (1) { x++ } }", "global x", "println(\"{\")",
