@@ -16,6 +16,7 @@
 #include "driver/option_table.h"
 #include "driver/pass.h"
 #include "driver/sinks.h"
+#include "driver/tools.h"
 #include "runtime/engine/control_files.h"
 #include "runtime/sinks/recording/replay.h"
 #include "runtime/text/messages.h"
@@ -36,6 +37,20 @@ std::string take_output(std::vector<std::string>& words) {
         return file;
     }
     return "";
+}
+
+// Moves the name of a tool in front of the options before it, where all tools have their names.
+void begin_with_tool(std::vector<std::string>& words) {
+    for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+        if (!word->starts_with('-')) {
+            if (!find_tool(*word).empty())
+                std::rotate(words.begin(), word, word + 1);
+            return;
+        }
+        const OptionRow* option = find_option(*word); // null if it has its value in the same word
+        if (option && option->takes_next_word() && word + 1 != words.end())
+            ++word;
+    }
 }
 
 // The names of the sessions that `sonde dump` can reach.
@@ -132,6 +147,7 @@ std::variant<std::vector<std::string>, int> expand_recording(const std::vector<s
     std::vector<std::string> options = {"--record=" + file};
     if (!prints)
         options.emplace_back("--format=none");
+    begin_with_tool(rest);
     const bool has_tool = !rest.empty() && !rest.front().starts_with('-');
     rest.insert(rest.begin() + has_tool, options.begin(), options.end());
     return rest;
