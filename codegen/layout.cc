@@ -20,6 +20,7 @@
 
 #include "codegen/emit/plan_state.h"
 #include "codegen/rtlib/scan.h"
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/plan/task_arrays.h"
 #include "runtime/plan/wrap.h"
@@ -42,6 +43,7 @@ void lay_out_key(const hir::Global& global, uint32_t max_string, plan::Global& o
         const hir::KeyBound& bound = global.key_bounds[i];
         plan::KeyPart part{plan_value(global.keys[i])};
         if (part.type == plan::Value::String) {
+            static_assert(plan::short_key == SONDE_SHORT_KEY);
             uint64_t size = round_up(bound.length + 1);
             part.size = size <= SONDE_SHORT_KEY && size < max_string ? static_cast<uint32_t>(size) : max_string;
         } else {

@@ -7,6 +7,10 @@
 //     key     the string, padded with NULs to its size
 //     value   u64 insertion number, then s64 value
 //
+// If the string can be long, the key is a hash of the string, and the string follows the value
+// (runtime/plan/array_maps.h). A key is composed behind room for the value, so the two become a new element without
+// another copy (compose_key()).
+//
 // Operators such as `a[k] += 1` and `a[k] <<< x` become atomic operations on the element in the map. So handlers on
 // several processors need no lock, and lose no update.
 //
@@ -31,6 +35,8 @@
 #include "codegen/emit/shared_data.h"
 #include "codegen/emit/statistics.h"
 #include "codegen/rtlib/scan.h"
+#include "runtime/plan/array_maps.h"
+#include "runtime/plan/host_api.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/plan/task_arrays.h"
 #include "runtime/plan/wrap.h"
@@ -91,6 +97,7 @@ sonde_scan_spec spec_of(const BpfContext& bpf, const hir::Global& array, uint64_
     out.capacity = array.capacity;
     out.slots = scan_slots(array);
     out.key_size = global.key_size;
+    out.key_at = plan::has_identities(global) ? global.value_size : 0;
     return out;
 }
 
@@ -285,12 +292,84 @@ template <typename Body> llvm::Value* with_own_created(BpfContext& bpf, const hi
     return e.CreateLoad(e.i64(), status);
 }
 
+// Calls `visit` with the offset of each piece of a key: a string of more than 64 bytes, or a number of 4 or 8 bytes
+// with its type. A shorter string is padded, and consists of numbers.
+template <typename Visit> void for_each_piece(Emitter& e, const plan::Global& global, Visit visit) {
+    for (const plan::KeyPart& part : global.keys) {
+        if (part.type == plan::Value::String && part.size > plan::short_key) {
+            visit(part.offset, nullptr);
+            continue;
+        }
+        const uint32_t bytes = std::min(part.size, 8u);
+        for (uint32_t at = 0; at < part.size; at += bytes)
+            visit(part.offset + at, e.getIntNTy(8 * bytes));
+    }
+}
+
+// The identity of a key, in memory.
+llvm::Value* identity_of(BpfContext& bpf, const plan::Global& global, llvm::Value* key) {
+    Emitter& e = bpf.e;
+    llvm::Value* identity = e.scratch("identity", sizeof(sonde_identity));
+    for (uint64_t at = 0; at < sizeof(sonde_identity); at += 8)
+        e.CreateStore(e.number(0), e.offset(identity, at));
+    for_each_piece(e, global, [&](uint32_t at, llvm::Type* number) {
+        if (number)
+            e.routine("sonde_rt_identify_number", e.i64(),
+                      {identity, e.CreateZExt(e.CreateLoad(number, e.offset(key, at)), e.i64())});
+        else
+            e.routine("sonde_rt_identify_string", e.i64(), {identity, e.offset(key, at)});
+    });
+    return identity;
+}
+
+// An i1, whether the element has this key.
+llvm::Value* has_key(BpfContext& bpf, const plan::Global& global, llvm::Value* element, llvm::Value* key) {
+    Emitter& e = bpf.e;
+    llvm::Value* differs = e.number(0);
+    for_each_piece(e, global, [&](uint32_t at, llvm::Type* number) {
+        llvm::Value *own = e.offset(element, global.value_size + at), *wanted = e.offset(key, at);
+        llvm::Value* piece =
+            number ? e.CreateZExt(e.CreateXor(e.CreateLoad(number, own), e.CreateLoad(number, wanted)), e.i64())
+                   : e.routine("sonde_rt_strings_differ", e.i64(), {own, wanted});
+        differs = e.CreateOr(differs, piece);
+    });
+    return e.CreateICmpEQ(differs, e.number(0));
+}
+
+// The element in the map with this key, or null; and the map's key.
+struct FoundElement {
+    llvm::Value *element, *map_key;
+};
+FoundElement find_element(BpfContext& bpf, const hir::Global& array, llvm::Value* key) {
+    Emitter& e = bpf.e;
+    const plan::Global& global = bpf.state.plan.globals[array.index];
+    llvm::Value* map = map_reference(e, global.map);
+    if (!plan::has_identities(global))
+        return {helper_pointer(e, map_lookup_elem, {map, key}), key};
+    llvm::Value* identity = identity_of(bpf, global, key);
+    llvm::Value* found = helper_pointer(e, map_lookup_elem, {map, identity});
+    llvm::BasicBlock *begin = e.GetInsertBlock(), *compare = e.block("compare"), *end = e.block("compared");
+    e.CreateCondBr(e.CreateIsNull(found), end, compare);
+    e.SetInsertPoint(compare);
+    llvm::Value* equal = has_key(bpf, global, found, key);
+    llvm::BasicBlock *compared = e.GetInsertBlock(), *other = e.block("other");
+    e.CreateCondBr(equal, end, other);
+    e.SetInsertPoint(other);
+    e.CreateBr(end);
+    e.SetInsertPoint(end);
+    llvm::PHINode* element = e.CreatePHI(e.ptr(), 3);
+    element->addIncoming(found, begin); // null
+    element->addIncoming(found, compared);
+    element->addIncoming(e.null(), other);
+    return {element, identity};
+}
+
 // Emits `body` for the element of this key; skips it at run time if the element does not exist.
 template <typename Body> void with_element(BpfContext& bpf, const hir::Global& array, llvm::Value* key, Body body) {
     if (is_in_tasks(bpf, array))
         return with_own_element(bpf, array, body);
     Emitter& e = bpf.e;
-    llvm::Value* element = helper_pointer(e, map_lookup_elem, {map_reference(e, map_name(bpf, array)), key});
+    llvm::Value* element = find_element(bpf, array, key).element;
     llvm::BasicBlock *there = e.block("element"), *end = e.block("endelement");
     e.CreateCondBr(e.CreateIsNotNull(element), there, end);
     e.SetInsertPoint(there);
@@ -323,8 +402,19 @@ llvm::Value* insertion_number(BpfContext& bpf, const hir::Global& array, llvm::V
     return e.CreateAdd(last, e.number(1));
 }
 
-// Looks up the element, creates it if necessary, and emits `body` for it. Returns a status; 1 means that the array is
-// full.
+// The value of a new element with this key, which is in memory after room for it.
+llvm::Value* new_element(BpfContext& bpf, const plan::Global& global, llvm::Value* key) {
+    Emitter& e = bpf.e;
+    for (const plan::KeyPart& part : global.keys)
+        if (part.type == plan::Value::String && part.size > plan::short_key)
+            e.routine("sonde_rt_pad_string", e.i64(), {e.offset(key, part.offset)});
+    llvm::Value* element = e.CreateConstGEP1_64(e.getInt8Ty(), key, -static_cast<uint64_t>(global.value_size));
+    e.zeros(global.value_size);
+    e.routine("sonde_rt_zero", e.i64(), {element, e.getInt32(global.value_size)});
+    return element;
+}
+
+// Looks up the element, creates it if necessary, and emits `body` for it. Returns a HostStatus.
 //
 // Other processors may create the same element at the same time. The update inserts zeros only if the key does not
 // exist yet, and every creator that finds an element without an insertion number gives it one. So no update gets lost
@@ -338,16 +428,31 @@ llvm::Value* with_created(BpfContext& bpf, const hir::Global& array, llvm::Value
     llvm::Value* map = map_reference(e, global.map);
     llvm::Value* status = e.stack(8);
     e.CreateStore(e.number(0), status);
-    llvm::Value* element = helper_pointer(e, map_lookup_elem, {map, key});
+    const auto [element, map_key] = find_element(bpf, array, key);
+    llvm::BasicBlock* found = e.GetInsertBlock();
     llvm::BasicBlock *missing = e.block("missing"), *numbering = e.block("numbering"), *have = e.block("have"),
                      *full = e.block("full"), *end = e.block("endelement");
     e.CreateCondBr(e.CreateIsNull(element), missing, have);
     e.SetInsertPoint(missing);
-    helper(e, map_update_elem, {map, key, e.zeros(global.value_size), e.number(1 /* BPF_NOEXIST */)});
-    llvm::Value* again = helper_pointer(e, map_lookup_elem, {map, key});
-    llvm::BasicBlock* inserted = e.GetInsertBlock();
+    const bool identified = plan::has_identities(global);
+    llvm::Value* fresh = identified ? new_element(bpf, global, key) : e.zeros(global.value_size);
+    helper(e, map_update_elem, {map, map_key, fresh, e.number(1 /* BPF_NOEXIST */)});
+    llvm::Value* again = helper_pointer(e, map_lookup_elem, {map, map_key});
     llvm::BasicBlock* no_room = array.wrap ? e.block("wrap") : full;
-    e.CreateCondBr(e.CreateIsNull(again), no_room, numbering);
+    llvm::BasicBlock* inserted = identified ? e.block("inserted") : numbering;
+    e.CreateCondBr(e.CreateIsNull(again), no_room, inserted);
+    if (identified) {
+        e.SetInsertPoint(inserted);
+        llvm::Value* is_ours = has_key(bpf, global, again, key);
+        llvm::BasicBlock* other = e.block("other");
+        e.CreateCondBr(is_ours, numbering, other);
+        inserted = e.GetInsertBlock();
+        e.SetInsertPoint(other);
+        e.CreateStore(e.number(HostSameIdentity), status);
+        e.CreateBr(end);
+    } else {
+        inserted = missing;
+    }
     llvm::Value* wrapped = nullptr;
     llvm::BasicBlock* made_room = nullptr;
     if (array.wrap) {
@@ -367,7 +472,7 @@ llvm::Value* with_created(BpfContext& bpf, const hir::Global& array, llvm::Value
     e.CreateBr(have);
     e.SetInsertPoint(have);
     llvm::PHINode* value = e.CreatePHI(e.ptr(), 2);
-    value->addIncoming(element, missing->getSinglePredecessor());
+    value->addIncoming(element, found);
     value->addIncoming(created, numbering);
     body(value);
     e.CreateBr(end);
@@ -432,7 +537,7 @@ llvm::Value* BpfArrays::add_to_statistic(Environment&, const hir::Global& array,
 llvm::Value* BpfArrays::statistic(Environment&, const hir::Global& array, llvm::Value* key, llvm::Value*) {
     // A missing element reads as an empty statistic: all zeros.
     uint64_t size = plan::stats_bytes(array.stats);
-    llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
+    llvm::Value* element = find_element(bpf_, array, key).element;
     llvm::Value* none = e_.zeros(8 + size + 8);
     return e_.offset(e_.CreateSelect(e_.CreateIsNull(element), none, element), 8);
 }
@@ -451,7 +556,7 @@ llvm::Value* BpfArrays::contains(Environment&, const hir::Global& array, llvm::V
         wipe(bpf_, state, sizeof(sonde_scan_state));
         return found;
     }
-    llvm::Value* element = helper_pointer(e_, map_lookup_elem, {map_reference(e_, map_name(bpf_, array)), key});
+    llvm::Value* element = find_element(bpf_, array, key).element;
     // Opaque: otherwise the optimizer computes with the pointer itself, which the verifier forbids.
     return e_.opaque(e_.CreateZExt(e_.CreateIsNotNull(element), e_.i64()));
 }
@@ -471,7 +576,17 @@ void BpfArrays::erase(Environment&, const hir::Global& array, llvm::Value* key, 
              &array);
         return;
     }
-    helper(e_, map_delete_elem, {map_reference(e_, map_name(bpf_, array)), key});
+    if (!plan::has_identities(bpf_.state.plan.globals[array.index])) {
+        helper(e_, map_delete_elem, {map_reference(e_, map_name(bpf_, array)), key});
+        return;
+    }
+    const auto [element, map_key] = find_element(bpf_, array, key);
+    llvm::BasicBlock *there = e_.block("erase"), *end = e_.block("erased");
+    e_.CreateCondBr(e_.CreateIsNotNull(element), there, end);
+    e_.SetInsertPoint(there);
+    helper(e_, map_delete_elem, {map_reference(e_, map_name(bpf_, array)), map_key});
+    e_.CreateBr(end);
+    e_.SetInsertPoint(end);
 }
 
 uint64_t BpfArrays::scan_bytes(const hir::Foreach& loop) {

@@ -31,6 +31,7 @@
 #include "codegen/emit/shared_stacks.h"
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/flight_rings.h"
 #include "runtime/plan/group_names.h"
@@ -184,7 +185,7 @@ std::string Maps::declare() {
             declare_task_storage(g.map, g.value_size);
             declare(plan::spare_map(g), Hash, 4, g.value_size, spare_elements);
         } else if (g.in_kernel) {
-            declare(g.map, Hash, g.key_size, g.value_size, static_cast<uint32_t>(g.capacity));
+            declare(g.map, Hash, plan::map_key_size(g), plan::map_value_size(g), static_cast<uint32_t>(g.capacity));
             if (g.wrap)
                 declare(g.map + SONDE_WRAP_ORDER, Array, 4, 8 + ((g.key_size + 7ull) & ~7ull),
                         sonde_wrap_places(g.capacity));

@@ -9,7 +9,9 @@
 // - A constant is written word by word, as numbers.
 // - The task's name and texts from tables are written directly into the key (write_in_place()).
 // - A short string is copied by sonde_rt_copy_short.
-// - A string of the maximum size is copied and padded.
+// - A string of the maximum size is copied. It is padded, too, unless the array's map has identities as its keys
+//   (runtime/plan/array_maps.h). These ignore the bytes after the NUL, and the string is padded when it becomes an
+//   element.
 #include "codegen/lower/array.h"
 
 #include <algorithm>
@@ -27,6 +29,7 @@
 #include "codegen/lower/lowerer.h"
 #include "codegen/lower/memory.h"
 #include "codegen/lower/stack_keys.h"
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/task_arrays.h"
 
 namespace sonde {
@@ -35,12 +38,14 @@ using hir::ValueType;
 
 namespace {
 
-// Writes a string into a key, padded with NULs. Write the parts after it later: except for short strings, the copy
-// writes beyond the part.
-void compose_text(Lowerer& l, llvm::Value* field, const plan::KeyPart& part, llvm::Value* text) {
+// Writes a string into a key, padded with NULs unless the map has identities. Write the parts after it later: except
+// for short strings, the copy writes beyond the part.
+void compose_text(Lowerer& l, llvm::Value* field, const plan::KeyPart& part, llvm::Value* text, bool is_padded) {
     Emitter& e = l.e;
     if (part.size == l.max_string()) {
         llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {field, text});
+        if (!is_padded)
+            return;
         e.zeros(l.max_string());
         e.routine("sonde_rt_pad", e.i64(), {field, length});
         return;
@@ -88,8 +93,14 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
             *slice_mask = ~0ull;
         return e.null();
     }
-    llvm::Value* buffer = is_small_key(global, keys, l.max_string()) ? l.scratch("key", global.key_size)
-                                                                     : l.new_bytes(global.key_size + l.max_string());
+    const bool identified = e.in_kernel() && plan::has_identities(global);
+    llvm::Value* buffer = nullptr;
+    if (is_small_key(global, keys, l.max_string()))
+        buffer = l.scratch("key", global.key_size);
+    else if (identified) // after room for the value, so that the two are a new element (codegen/bpf/arrays.cc)
+        buffer = e.offset(l.new_bytes(plan::map_value_size(global) + l.max_string()), global.value_size);
+    else
+        buffer = l.new_bytes(global.key_size + l.max_string());
     // Evaluate all operands before composing the key: evaluating one may use memory that the key needs.
     std::vector<llvm::Value*> values, shared(keys.size());
     for (size_t i = 0; i < keys.size(); i++) {
@@ -116,7 +127,7 @@ llvm::Value* compose_key(Lowerer& l, const hir::Global& array, const std::vector
         else if (i < shared.size() && shared[i])
             e.routine("sonde_rt_copy_padded", e.i64(), {field, shared[i]});
         else if (part.type == plan::Value::String)
-            compose_text(l, field, part, values[i] ? values[i] : e.literal(""));
+            compose_text(l, field, part, values[i] ? values[i] : e.literal(""), !identified);
         else
             e.CreateStore(e.CreateTrunc(values[i] ? values[i] : e.number(0), e.getIntNTy(8 * part.size)), field);
     }

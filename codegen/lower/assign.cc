@@ -26,6 +26,8 @@
 #include "codegen/lower/stack_keys.h"
 #include "codegen/lower/strings.h"
 #include "frontend/hir/walk.h"
+#include "runtime/plan/array_maps.h"
+#include "runtime/plan/host_api.h"
 
 namespace sonde {
 
@@ -37,6 +39,9 @@ namespace {
 
 void raise_if_full(Lowerer& l, llvm::Value* status, const hir::Element& element) {
     const hir::Global& array = *element.array;
+    if (plan::has_identities(l.e.state().plan.globals[array.index]))
+        raise_if(l, l.e.CreateICmpEQ(status, l.e.number(HostSameIdentity)),
+                 fmt::format("two keys of `{}` have the same hash of 128 bits", array.name), element.range);
     raise_if(l, l.e.CreateICmpNE(status, l.e.number(0)),
              array.has_own_capacity
                  ? plan::ErrorMessage(fmt::format("Array overflow, check size limit ({})", array.capacity))

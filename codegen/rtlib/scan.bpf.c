@@ -25,6 +25,8 @@
 #include "rt.h"
 #include "scan.h"
 
+#include "../../runtime/plan/identity.h"
+
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)1;
 static long (*const bpf_map_delete_elem)(void* map, const void* key) = (void*)3;
 static long (*const bpf_for_each_map_elem)(void* map, void* callback, void* context, u64 flags) = (void*)164;
@@ -75,6 +77,20 @@ static inline u8* visited(const struct sonde_scan* s)
 static inline u8* text_area(const struct sonde_scan* s, u64 i)
 {
     return visited(s) + SONDE_SCAN_KEY(s->spec->key_size) + s->spec->copy_size + i * sonde_rt_max;
+}
+
+/* The key of an element, which is that of the map, or is in the value (runtime/plan/array_maps.h). */
+static inline const u8* own_key(const struct sonde_scan* s, const u8* map_key, const u8* value)
+{
+    return s->spec->key_at ? value + s->spec->key_at : map_key;
+}
+/* The distance from the map's key to `at`, which is an offset in the key or, after it, in the payload. */
+static inline u64 in_element(const struct sonde_scan* s, u64 at)
+{
+    const u64 key = SONDE_SCAN_KEY(s->spec->key_size), map_key = s->spec->key_at ? sizeof(struct sonde_identity) : key;
+    if (at >= key)
+        return map_key + 8 + (at - key); /* 8: skips the insertion number */
+    return s->spec->key_at ? map_key + s->spec->key_at + at : at;
 }
 
 /* Whether the key has the slice's components. Short strings are padded, so they can be compared word by word. Other
@@ -134,9 +150,10 @@ static inline u64 statistic(struct block* b, u64 what, u8* e, const struct sonde
 }
 
 /* Copies an element to the next entry, unless it is outside of the slice. */
-static long collect(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
+static long collect(void* map, const u8* map_key, const u8* value, const struct sonde_scan* s)
 {
     (void)map;
+    const u8* key = own_key(s, map_key, value);
     volatile struct sonde_scan_state* state = state_of(s);
     u64 insertion = *(const volatile u64*)value;
     if (insertion == 0) /* another processor is creating the element */
@@ -148,7 +165,7 @@ static long collect(void* map, const u8* key, const u8* value, const struct sond
         return 1;
     u8* e = entry(s, i);
     if (s->spec->by_reference) {
-        ((u64*)e)[2] = (u64)key;
+        ((u64*)e)[2] = (u64)map_key;
     } else {
         copy_bytes(e + SONDE_SCAN_ENTRY, (u32)s->spec->key_size, key);
         if (s->spec->copy_size)
@@ -183,7 +200,7 @@ __attribute__((always_inline)) static inline int precedes(const struct sonde_sca
         if (s->spec->by_reference) {
             first = text_area(s, 0);
             second = text_area(s, 1);
-            const u64 in_map = s->spec->at + (s->spec->at < SONDE_SCAN_KEY(s->spec->key_size) ? 0 : 8);
+            const u64 in_map = in_element(s, s->spec->at);
             copy_bounded(first, sonde_rt_max, (const u8*)(x[2] + in_map));
             copy_bounded(second, sonde_rt_max, (const u8*)(y[2] + in_map));
         }
@@ -273,10 +290,13 @@ RT s64 sonde_rt_scan_visit(void* map, const struct sonde_scan* s)
         return -1;
     u64* e = (u64*)entry(s, (u64)next);
     u8* key = visited(s);
-    copy_bytes(key, (u32)s->spec->key_size, (const u8*)e[2]);
+    const u64 key_at = s->spec->key_at;
+    copy_bytes(key, key_at ? sizeof(struct sonde_identity) : (u32)s->spec->key_size, (const u8*)e[2]);
     const u8* value = bpf_map_lookup_elem(map, key);
     if (!value || *(const volatile u64*)value != e[1])
         return 1;
+    if (key_at)
+        copy_bytes(key, (u32)s->spec->key_size, value + key_at);
     if (s->spec->copy_size)
         copy_bytes(key + SONDE_SCAN_KEY(s->spec->key_size), (u32)s->spec->copy_size, value + 8);
     return 0;
@@ -285,8 +305,7 @@ RT s64 sonde_rt_scan_visit(void* map, const struct sonde_scan* s)
 static long find(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
 {
     (void)map;
-    (void)value;
-    if (!in_slice(s, key))
+    if (!in_slice(s, own_key(s, key, value)))
         return 0;
     state_of(s)->live = 1;
     return 1;
@@ -302,8 +321,7 @@ RT s64 sonde_rt_scan_contains(void* map, const struct sonde_scan* s)
 
 static long erase(void* map, const u8* key, const u8* value, const struct sonde_scan* s)
 {
-    (void)value;
-    if (!s->spec->mask || in_slice(s, key))
+    if (!s->spec->mask || in_slice(s, own_key(s, key, value)))
         bpf_map_delete_elem(map, key);
     return 0;
 }

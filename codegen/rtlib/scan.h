@@ -5,9 +5,9 @@
  * entries. An entry is: u64 rank, u64 insertion number, the key, and, aligned to 8 bytes, the payload.
  *
  * If copies of all elements would be too large, entries are by reference: rank, insertion number, and the address of
- * the element's key in the map. After the entries follow one key with its payload (the visited element) and two
- * strings for comparisons. A visit looks up the key. It skips elements that were deleted meanwhile, because their
- * memory may belong to another element. */
+ * the map's key of the element, which its value follows. After the entries follow one key with its payload (the visited
+ * element) and two strings for comparisons. A visit looks up the key. It skips elements that were deleted meanwhile,
+ * because their memory may belong to another element. */
 #pragma once
 
 enum sonde_scan_rank {
@@ -34,6 +34,7 @@ struct sonde_scan_spec {
     unsigned long long by_reference;
     unsigned long long quantiles_at; /* offset of the buckets for percentiles in the element's statistic */
     unsigned long long percentile;   /* in millionths */
+    unsigned long long key_at;       /* offset of the key in the element's value; 0: it is the map's key */
 };
 
 /* On the handler's stack; never changed after it is filled. */

@@ -31,6 +31,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/group_names.h"
 #include "runtime/plan/moved_text_event.h"
@@ -353,7 +354,7 @@ Result<void> check_object(const plan::Plan& plan, const bpf_object* object) {
             spare_names.push_back(plan::spare_map(global));
             shapes.push_back({spare_names.back().c_str(), 4, global.value_size, 1});
         } else if (global.in_kernel && !global.keys.empty()) {
-            shapes.push_back({global.map.c_str(), global.key_size, global.value_size, 1});
+            shapes.push_back({global.map.c_str(), plan::map_key_size(global), plan::map_value_size(global), 1});
         }
     for (const MapShape& shape : shapes)
         if (Result<void> checked = check_map(object, shape); !checked)

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "runtime/load/verifier_log.h"
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 
@@ -69,8 +70,8 @@ Result<void> SharedMaps::add(const plan::Global& global, uint32_t max_string) {
     }
     if (global.keys.empty())
         return {};
-    Fd elements(bpf_map_create(BPF_MAP_TYPE_HASH, global.map.c_str(), global.key_size, global.value_size,
-                               static_cast<uint32_t>(global.capacity), nullptr));
+    Fd elements(bpf_map_create(BPF_MAP_TYPE_HASH, global.map.c_str(), plan::map_key_size(global),
+                               plan::map_value_size(global), static_cast<uint32_t>(global.capacity), nullptr));
     if (!elements)
         return cannot_create(fmt::format("`{}`", global.name));
     if (global.wrap) {

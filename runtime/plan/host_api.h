@@ -13,7 +13,7 @@
 
 namespace sonde {
 
-enum HostStatus : int64_t { HostOk = 0, HostArrayFull = 1, HostRefused = 2 };
+enum HostStatus : int64_t { HostOk = 0, HostArrayFull = 1, HostRefused = 2, HostSameIdentity = 3 };
 
 // The arguments of a foreach loop, stored in the handler's frame.
 struct HostForeach {

@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "base/replace_file.h"
 #include "base/trusted_file.h"
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/java.h"
 #include "runtime/plan/javascript.h"
 #include "runtime/plan/php.h"
@@ -231,7 +232,7 @@ void add_shared_layout(Hash& hash, const Architecture& machine) {
     for (uint64_t number : std::initializer_list<uint64_t>{
              SONDE_RULE_STEPS, SONDE_RULE_ALONE, SONDE_RULE_NARROW, SONDE_RULE_CFA_MOST, SONDE_RULE_FP_OF_GO,
              SONDE_REGISTERS, SONDE_SAVED_BEYOND, SONDE_STEP_KINDS, SONDE_STEPS_MOST, SONDE_STEP_WORDS,
-             SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID})
+             SONDE_STACK_STATES, SONDE_VDSO_FILE_32, SONDE_SYMBOL_BUILD_ID, short_key})
         hash.add(number);
     for (const Architecture* programs : {&machine, machine.narrow()})
         for (uint64_t saved : programs ? programs->unwind_traits().saved : std::span<const uint64_t>())

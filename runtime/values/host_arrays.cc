@@ -15,6 +15,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/plan/wrap.h"
 #include "runtime/values/array_values.h"
@@ -83,30 +84,39 @@ class KernelArray final : public HostArray {
         : global_(global), fd_(fd), words_(words), order_fd_(order_fd) {}
 
     bool load(const std::string& key, std::string& payload) override {
-        std::string value(global_.value_size, '\0');
-        if (bpf_map_lookup_elem(fd_, key.data(), value.data()) != 0)
+        std::string value;
+        if (find(key, value) != Found::Element)
             return false;
-        payload = value.substr(8);
+        payload = value.substr(8, global_.value_size - 8);
         return true;
     }
     HostStatus store(const std::string& key, const std::string& payload) override {
-        std::string value(global_.value_size, '\0');
-        bool there = bpf_map_lookup_elem(fd_, key.data(), value.data()) == 0;
-        if (!there) {
+        std::string value;
+        const Found found = find(key, value);
+        if (found == Found::Other)
+            return HostSameIdentity;
+        if (found == Found::Nothing) {
             uint64_t number =
                 global_.wrap ? draw_number(key) : __atomic_fetch_add(&insertion(), 1, __ATOMIC_RELAXED) + 1;
             std::memcpy(value.data(), &number, 8);
         }
-        std::memcpy(value.data() + 8, payload.data(), std::min(payload.size(), value.size() - 8));
-        int failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
+        std::memcpy(value.data() + 8, payload.data(), std::min<size_t>(payload.size(), global_.value_size - 8));
+        if (has_identities_)
+            std::ranges::copy(key, value.data() + global_.value_size);
+        const std::string map_key = map_key_of(key);
+        int failed = bpf_map_update_elem(fd_, map_key.data(), value.data(), BPF_ANY);
         // A handler in the kernel may use the free space first, so try several times.
         for (int tries = 3; failed && global_.wrap && tries > 0; tries--) {
             evict_oldest();
-            failed = bpf_map_update_elem(fd_, key.data(), value.data(), BPF_ANY);
+            failed = bpf_map_update_elem(fd_, map_key.data(), value.data(), BPF_ANY);
         }
         return failed ? HostArrayFull : HostOk;
     }
-    void erase(const std::string& key) override { bpf_map_delete_elem(fd_, key.data()); }
+    void erase(const std::string& key) override {
+        std::string value;
+        if (find(key, value) == Found::Element)
+            bpf_map_delete_elem(fd_, map_key_of(key).data());
+    }
     void erase_all() override {
         if (!visit_batches(bpf_map_lookup_and_delete_batch, [](const char*, const char*) {}))
             for (const ArrayElement& element : snapshot())
@@ -117,7 +127,7 @@ class KernelArray final : public HostArray {
         auto add = [&](const char* key, const char* value) {
             ArrayElement& element = out.emplace_back();
             std::memcpy(&element.insertion, value, 8);
-            element.key.assign(key, global_.key_size);
+            element.key.assign(has_identities_ ? value + global_.value_size : key, global_.key_size);
             element.payload.assign(value + 8, global_.value_size - 8);
         };
         if (!visit_batches(bpf_map_lookup_batch, add)) {
@@ -128,6 +138,23 @@ class KernelArray final : public HostArray {
     }
 
   private:
+    // The map's key for a key of the array.
+    std::string map_key_of(const std::string& key) const {
+        if (!has_identities_)
+            return key;
+        const sonde_identity identity = plan::identity_of(global_, key);
+        return {reinterpret_cast<const char*>(&identity), sizeof identity};
+    }
+    // The result of a search; Other: an element whose key has the same identity.
+    enum class Found { Nothing, Element, Other };
+    Found find(const std::string& key, std::string& value) const {
+        value.assign(value_size_, '\0');
+        if (bpf_map_lookup_elem(fd_, map_key_of(key).data(), value.data()) != 0)
+            return Found::Nothing;
+        return has_identities_ && value.compare(global_.value_size, global_.key_size, key) != 0 ? Found::Other
+                                                                                                : Found::Element;
+    }
+
     // The counter of insertions: that of the session, or that of all plans which share the array.
     uint64_t& insertion() {
         return plan::is_shared(global_)
@@ -224,14 +251,13 @@ class KernelArray final : public HostArray {
     // kernel may be waiting for this handler, so speed matters. Returns false if the kernel does not support batches.
     template <typename Visit> bool visit_batches(Batch read, Visit visit) {
         constexpr uint64_t bytes = 256 << 10;
-        auto most =
-            static_cast<uint32_t>(std::clamp<uint64_t>(bytes / (global_.key_size + global_.value_size), 16, 1024));
+        auto most = static_cast<uint32_t>(std::clamp<uint64_t>(bytes / (key_size_ + value_size_), 16, 1024));
         uint32_t bucket = 0; // the position of the next batch, an opaque number of the kernel
         std::unique_ptr<char[]> keys, values;
         for (bool first = true;;) {
             if (!keys) {
-                keys = std::make_unique_for_overwrite<char[]>(uint64_t{most} * global_.key_size);
-                values = std::make_unique_for_overwrite<char[]>(uint64_t{most} * global_.value_size);
+                keys = std::make_unique_for_overwrite<char[]>(uint64_t{most} * key_size_);
+                values = std::make_unique_for_overwrite<char[]>(uint64_t{most} * value_size_);
             }
             uint32_t count = most;
             bpf_map_batch_opts options{};
@@ -247,7 +273,7 @@ class KernelArray final : public HostArray {
             if (failed && failed != -ENOENT) // ENOENT marks the last batch
                 return false;
             for (uint64_t i = 0; i < count; i++)
-                visit(keys.get() + i * global_.key_size, values.get() + i * global_.value_size);
+                visit(keys.get() + i * key_size_, values.get() + i * value_size_);
             if (failed)
                 return true;
             bucket = next;
@@ -256,7 +282,7 @@ class KernelArray final : public HostArray {
     }
     // Reads the elements one after the other.
     template <typename Visit> void visit_singly(Visit visit) {
-        std::string key(global_.key_size, '\0'), next(global_.key_size, '\0'), value(global_.value_size, '\0');
+        std::string key(key_size_, '\0'), next(key_size_, '\0'), value(value_size_, '\0');
         const void* at = nullptr;
         // If the current element is deleted, the kernel restarts the walk. The limit on steps guarantees an end.
         for (uint64_t steps = 0; steps < 2 * global_.capacity + 16 && bpf_map_get_next_key(fd_, at, next.data()) == 0;
@@ -272,6 +298,9 @@ class KernelArray final : public HostArray {
     int fd_;
     plan::SessionWords* words_;
     int order_fd_; // -1: the array does not wrap
+    // Of the map:
+    const bool has_identities_ = plan::has_identities(global_);
+    const uint32_t key_size_ = plan::map_key_size(global_), value_size_ = plan::map_value_size(global_);
 };
 
 int64_t number_at(const std::string& bytes, size_t at) {

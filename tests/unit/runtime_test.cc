@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "runtime/engine/host_object.h"
 #include "runtime/engine/session.h"
 #include "runtime/load/verifier_log.h"
+#include "runtime/plan/array_maps.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/plan_file.h"
@@ -455,6 +457,59 @@ TEST(HostArray, Slices) {
     EXPECT_TRUE(matches_slice(global, one, 1, two.data()));
     EXPECT_FALSE(matches_slice(global, one, 3, two.data()));
     EXPECT_TRUE(matches_slice(global, one, 0, two.data()));
+}
+
+plan::Global array_of_texts(std::vector<plan::KeyPart> keys) {
+    plan::Global out = long_array(10, false);
+    out.in_kernel = true;
+    out.map = "g0";
+    out.keys = std::move(keys);
+    out.key_size = 0;
+    for (const plan::KeyPart& key : out.keys)
+        out.key_size += key.size;
+    return out;
+}
+
+TEST(ArrayMaps, OnlyLongStringsHaveIdentities) {
+    plan::Global text = array_of_texts({{plan::Value::String, 0, 512}, {plan::Value::Long, 512, 4}});
+    EXPECT_TRUE(plan::has_identities(text));
+    EXPECT_EQ(plan::map_key_size(text), 16u);
+    EXPECT_EQ(plan::map_value_size(text), 16u + 520u);
+    plan::Global brief = array_of_texts({{plan::Value::String, 0, 64}});
+    EXPECT_FALSE(plan::has_identities(brief));
+    EXPECT_EQ(plan::map_key_size(brief), 64u);
+    EXPECT_EQ(plan::map_value_size(brief), 16u);
+    for (auto change : std::initializer_list<void (*)(plan::Global&)>{[](plan::Global& g) { g.in_kernel = false; },
+                                                                      [](plan::Global& g) { g.wrap = true; },
+                                                                      [](plan::Global& g) { g.value_size = 1040; }}) {
+        plan::Global other = text;
+        change(other);
+        EXPECT_FALSE(plan::has_identities(other));
+    }
+}
+
+TEST(ArrayMaps, IdentitiesOfKeys) {
+    const plan::Global array = array_of_texts({{plan::Value::String, 0, 512}, {plan::Value::Long, 512, 4}});
+    auto identity = [&](const std::string& text, char rest, uint32_t number) {
+        std::string key = text + std::string(1, '\0');
+        key.resize(512, rest);
+        key.append(reinterpret_cast<const char*>(&number), 4);
+        const sonde_identity out = plan::identity_of(array, key);
+        return std::pair(out.word[0], out.word[1]);
+    };
+    std::set<std::pair<unsigned long long, unsigned long long>> seen;
+    std::set<unsigned long long> words;
+    for (size_t length : {0, 1, 7, 8, 9, 15, 16, 31, 32, 33, 510, 511})
+        for (uint32_t number : {1u, 0xffffffffu}) {
+            const auto found = identity(std::string(length, 'x'), '\0', number);
+            EXPECT_EQ(found, identity(std::string(length, 'x'), '\x80', number)) << length;
+            seen.insert(found);
+            words.insert({found.first, found.second});
+        }
+    EXPECT_EQ(seen.size(), 24u);
+    EXPECT_EQ(words.size(), 48u); // each word alone tells them apart
+    EXPECT_NE(identity("ab", '\0', 1), identity("ab\x80", '\0', 1));
+    EXPECT_EQ(identity("", '\0', 0), std::pair(0ull, 0ull)); // the identity of nothing
 }
 
 // ---- host code, verifier, sessions ----------------------------------------------------------------------------------
