@@ -85,7 +85,9 @@ struct ForeachSpec {
     llvm::BasicBlock* again; // where foreach_next() skips an element
 };
 
-// Arrays. Keys in memory have the format of runtime/plan/data.h. A status other than 0 means that the array is full.
+// Arrays. Keys in memory have the format of runtime/plan/data.h. In the kernel, if the array's map has identities
+// (runtime/plan/array_maps.h), a key follows room for the value, and its strings may have any bytes after the NUL. A
+// status is a HostStatus.
 class Arrays {
   public:
     virtual ~Arrays() = default;

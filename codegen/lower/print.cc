@@ -9,9 +9,14 @@
 // All numbers come first, whatever the order in the format is, so that their offsets are constant. The format's
 // directives tell the runtime how to read the record (runtime/text/output).
 //
+// If the record has one string and nothing else after the numbers, the string is made in its place in the record, and
+// is not copied (in_place()).
+//
 // What would break it: the verifier must be able to bound each offset after the first string. So the buffer has room
 // for the maximum size of each string, and each length is masked before it is added.
 #include "codegen/lower/print.h"
+
+#include <utility>
 
 #include "codegen/lower/array.h"
 #include "codegen/lower/errors.h"
@@ -144,12 +149,44 @@ llvm::Value* format_to_string(Lowerer& l, const hir::Print& expr, llvm::Value* s
     return slot;
 }
 
+// The bytes of the record in front of its only string, if the print is of one string and numbers and runs in the
+// kernel. Otherwise 0.
+uint64_t bytes_before_string(const Lowerer& l, const hir::Print& expr) {
+    uint64_t strings = 0, longs = 0;
+    size_t next = 0;
+    for (const Directive& d : expr.format.directives) {
+        if (d.kind == Directive::Literal)
+            continue;
+        longs += d.width_is_arg + d.precision_is_arg;
+        next += d.width_is_arg + d.precision_is_arg;
+        const hir::Expr& arg = *expr.args[next++];
+        if (arg.type == ValueType::Stats || d.kind == Directive::Memory)
+            return 0;
+        (arg.type == ValueType::String ? strings : longs)++;
+    }
+    // The verifier may not know the address of a machine's frame.
+    const bool fits = strings == 1 && l.e.in_kernel() && l.env.has_frame && !l.machine;
+    return fits && !l.e.state().translate.tells_context ? sizeof(plan::RecordHeader) + 8 * longs : 0;
+}
+
+// Whether the string is in memory `bytes` after this address.
+bool is_behind(const Lowerer& l, llvm::Value* address, uint64_t bytes, llvm::Value* text) {
+    const auto place = [&](llvm::Value* pointer) {
+        llvm::APInt offset(64, 0);
+        llvm::Value* base =
+            pointer->stripAndAccumulateConstantOffsets(l.e.module().getDataLayout(), offset, /*AllowNonInbounds=*/true);
+        return std::pair(base, offset.getZExtValue());
+    };
+    const auto [base, offset] = place(address);
+    return place(text) == std::pair(base, offset + bytes);
+}
+
 } // namespace
 
 void print_into(Lowerer& l, const hir::Print& expr, llvm::Value* slot) { format_to_string(l, expr, slot); }
 
 void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<llvm::Value*>& longs,
-                 const std::vector<Piece>& rest) {
+                 const std::vector<Piece>& rest, llvm::Value* in_place) {
     Emitter& e = l.e;
     uint64_t fixed = sizeof(plan::RecordHeader) + 8 * longs.size();
     bool is_small = rest.empty() && fixed <= 128;
@@ -157,7 +194,9 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
     for (const Piece& piece : rest)
         bound += piece.size ? piece.size : piece.length ? 4 + l.max_string() : l.max_string();
     Mark mark(l);
-    llvm::Value* buffer = is_small ? l.scratch("record", fixed) : l.new_bytes(bound + l.max_string());
+    llvm::Value* buffer = in_place   ? in_place
+                          : is_small ? l.scratch("record", fixed)
+                                     : l.new_bytes(bound + l.max_string());
     e.CreateStore(e.getInt32(type), buffer);
     e.CreateStore(e.getInt32(format), e.offset(buffer, 4));
     e.CreateStore(l.env.row, e.offset(buffer, 8));
@@ -176,7 +215,8 @@ void send_record(Lowerer& l, uint32_t type, uint32_t format, const std::vector<l
             l.target.memory().read(l.env, e.offset(at, 4), static_cast<uint32_t>(l.max_string()), value, false);
             used = e.CreateAdd(used, e.CreateAdd(e.masked(bytes, l.max_string() - 1), e.number(4)));
         } else {
-            llvm::Value* length = e.routine("sonde_rt_copy", e.i64(), {at, value});
+            llvm::Value* length = in_place ? e.routine("sonde_rt_length", e.i64(), {value})
+                                           : e.routine("sonde_rt_copy", e.i64(), {at, value});
             length = e.CreateAnd(length, e.number(static_cast<int64_t>(l.max_string() - 1)));
             used = e.CreateAdd(used, e.CreateAdd(length, e.number(1)));
         }
@@ -224,11 +264,12 @@ void send_hit(Lowerer& l) {
     send_record(l, plan::Print, l.e.state().add_format(format), longs, rest);
 }
 
-void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest) {
+void send_print(Lowerer& l, plan::Format format, std::vector<llvm::Value*> longs, std::vector<Piece> rest,
+                llvm::Value* in_place) {
     Mark mark(l);
     if (l.e.state().translate.tells_context)
         add_context(l, format, longs, rest);
-    send_record(l, plan::Print, l.e.state().add_format(format), longs, rest);
+    send_record(l, plan::Print, l.e.state().add_format(format), longs, rest, in_place);
 }
 
 llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
@@ -237,6 +278,8 @@ llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
     Mark mark(l);
     std::vector<Held> held;
     std::vector<Piece> rest;
+    const uint64_t before_string = bytes_before_string(l, expr);
+    llvm::Value* in_place = nullptr;
     size_t next = 0;
     auto add = [&](llvm::Value* number) {
         held.push_back(l.hold(number, std::span(expr.args).subspan(next)));
@@ -256,7 +299,11 @@ llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
             raise_if_empty(l, stats, arg.range);
             rest.push_back({stats, plan::stats_bytes(global_of_statistic(arg).stats)});
         } else if (arg.type == ValueType::String) {
-            rest.push_back({lower(l, arg)});
+            // The next slot is that of the result, if the string is made here and does not exist already.
+            llvm::Value* record = before_string ? l.new_bytes(before_string) : nullptr;
+            llvm::Value* text = lower(l, arg);
+            in_place = record && is_behind(l, record, before_string, text) ? record : nullptr;
+            rest.push_back({text});
         } else if (d.kind == Directive::Memory) {
             rest.push_back(read_dump(l, d, precision, arg));
         } else {
@@ -266,7 +313,7 @@ llvm::Value* lower_print(Lowerer& l, const hir::Print& expr) {
     std::vector<llvm::Value*> longs;
     for (const Held& one : held)
         longs.push_back(l.take(one));
-    send_print(l, expr.format, std::move(longs), std::move(rest));
+    send_print(l, expr.format, std::move(longs), std::move(rest), in_place);
     return l.e.number(0);
 }
 

@@ -34,7 +34,7 @@ void sonde_host_emit(void* session, const void* record, uint64_t size);
 // Arrays in the kernel's maps or in the session's memory. `value` does not contain the insertion number. It is an
 // int64_t, a char[max_string], or a StatsBlock with buckets. `load` returns 1 if the element exists; otherwise it
 // returns 0 and fills `value` with zeros. `store` creates the element; it returns HostArrayFull if the array is full
-// and does not wrap.
+// and does not wrap, and HostSameIdentity if the hash of the key is that of another one (array_maps.h).
 int64_t sonde_host_array_load(void* session, uint32_t global, const void* key, void* value);
 int64_t sonde_host_array_store(void* session, uint32_t global, const void* key, const void* value);
 // `add` adds to a long and stores the value before in `old_value`. `stat_add` adds a value to a statistic. Both

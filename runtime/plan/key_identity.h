@@ -1,5 +1,5 @@
-/* The identity of an array's key, a hash of 128 bits (runtime/plan/array_maps.h). C, because codegen/rtlib and the runtime
- * compute it.
+/* The identity of an array's key, a hash of 128 bits (runtime/plan/array_maps.h). C, because codegen/rtlib and the
+ * runtime compute it.
  *
  * An identity begins with zeros. Each number of the key adds a word, which is the number's bytes without its sign. Each
  * string adds the words of 8 bytes up to the one with its NUL. Bytes after the NUL count as zeros, so they can have any
@@ -9,7 +9,7 @@
 
 #include "identity.h"
 
-/* The lowest bit that is set belongs to the first NUL in the word. 0: the word has none. */
+/* A number whose lowest bit belongs to the first NUL in the word. 0: the word has no NUL. */
 static inline unsigned long long sonde_first_nul(unsigned long long word) {
     return (word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull;
 }

@@ -24,7 +24,8 @@ class HostArray {
     virtual ~HostArray() = default;
     // Copies an element's payload. Returns false if the element does not exist.
     virtual bool load(const std::string& key, std::string& payload) = 0;
-    // Returns HostArrayFull if the array is full and does not wrap.
+    // Returns HostArrayFull if the array is full and does not wrap, and HostSameIdentity if the array has another key
+    // with the same identity (runtime/plan/array_maps.h).
     virtual HostStatus store(const std::string& key, const std::string& payload) = 0;
     virtual void erase(const std::string& key) = 0;
     virtual void erase_all() = 0;
