@@ -349,8 +349,13 @@ class ScriptWriter {
         if (location.kind == Location::Unavailable && !location.pointee)
             return missing(head, location.why);
         UsedRegisters used;
-        used.add(module.file().architecture().registers(), location);
-        if (used.now & ~frame.known)
+        const RegisterFile& registers = module.file().architecture().registers();
+        used.add(registers, location);
+        uint64_t known = frame.known;
+        if (function.is_go && !frame.is_innermost) // Go's functions preserve no other registers
+            known &= bit_of(registers, registers.stack_pointer) | bit_of(registers, registers.frame_pointer) |
+                     bit_of(registers, registers.instruction_pointer);
+        if (used.now & ~known)
             return missing(head, "was in a register that a called function may have changed");
         if (used.at_entry & ~frame.known_at_entry)
             return missing(head,
