@@ -33,6 +33,7 @@
 #include "codegen/c/compile.h"
 #include "codegen/codegen.h"
 #include "codegen/give_back.h"
+#include "driver/callers.h"
 #include "driver/codegen_facts.h"
 #include "driver/completion/complete.h"
 #include "driver/confine.h"
@@ -111,8 +112,9 @@ void print_trees(const Translation& t) {
         fmt::print("# file {}\n{}", t.sources.name(file->id), ast::parse_listing(*file));
 }
 
-// Runs the passes up to -p, and returns the exit status. `policies` confine the script; empty: nothing does.
-int translate(const Options& options, const Policies& policies) {
+// Runs the passes up to -p, and returns the exit status. `policies` confine the script; empty: nothing does. `copy`:
+// the copied stack that the script is for, or null.
+int translate(const Options& options, const Policies& policies, const plan::StackCopy* copy) {
     const Translate& translate = options.translate;
     const std::optional<plan::Origin>& origin = options.driver.origin;
     set_warnings_off(translate.warnings_off);
@@ -253,6 +255,7 @@ int translate(const Options& options, const Policies& policies) {
     give_memory_back();
     PlanRun run;
     run.events = events.get();
+    run.stack_copy = copy;
     run.rearrange = [&](uint32_t arrangement) {
         Translate other = translate;
         other.arrangement += arrangement;
@@ -299,6 +302,18 @@ int run(int argc, char** argv) {
         return repl::run({argv + 2, argv + argc});
     if (argc > 1 && std::string_view(argv[1]) == "fmt")
         return run_fmt({argv + 2, argv + argc});
+    std::optional<FrameScript> frames;
+    std::vector<char*> own;
+    if (argc == 2 && std::string_view(argv[1]) == describes_frames) {
+        Result<FrameScript> written = write_frame_script();
+        if (!written)
+            return fail(written.error());
+        for (std::string& word : frames.emplace(*std::move(written)).words)
+            own.push_back(word.data());
+        argc = static_cast<int>(own.size());
+        own.push_back(nullptr);
+        argv = own.data();
+    }
     std::variant<Options, int> read = read_command_line(argc, argv);
     if (const int* status = std::get_if<int>(&read))
         return *status;
@@ -312,8 +327,9 @@ int run(int argc, char** argv) {
         return show_recording(options);
     if (Result<void> enough = check_memory(); !enough)
         return fail(enough.error());
-    return options.driver.saved_plan.empty() || options.driver.relink ? translate(options, *policies)
-                                                                      : run_saved(options);
+    return options.driver.saved_plan.empty() || options.driver.relink
+               ? translate(options, *policies, frames ? &frames->copy : nullptr)
+               : run_saved(options);
 }
 
 // `reason` is an errno, or 0 if the error is unknown.

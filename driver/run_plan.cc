@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "driver/callers.h"
 #include "driver/late_file.h"
 #include "driver/pass.h"
 #include "driver/service.h"
@@ -23,6 +24,7 @@
 #include "runtime/kernel/privileges.h"
 #include "runtime/load/load.h"
 #include "runtime/plan/kinds.h"
+#include "runtime/values/session_data.h"
 
 namespace sonde {
 namespace {
@@ -48,7 +50,11 @@ int run_here(const plan::Plan& given, const Options& options, const PlanRun& run
         tell_returns(given);
     SessionHooks hooks;
     hooks.saved_as = options.driver.saved_plan;
-    hooks.make_sinks = sink_maker(options);
+    hooks.make_sinks = [&, make = sink_maker(options)](SessionData& data, Output& output) {
+        data.symbols.describe_frames_by(describe_frames);
+        data.symbols.read_from(run.stack_copy);
+        return make(data, output);
+    };
     hooks.unhit = run.unhit;
     hooks.events = run.events;
     // A tool has alternative probe points of which only one is hit, and it runs with -w.

@@ -10,6 +10,7 @@
 #include "runtime/engine/session_options.h"
 #include "runtime/engine/shared_session.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/stack_copy.h"
 
 namespace sonde {
 
@@ -18,7 +19,8 @@ struct PlanRun {
     // Generates the same plan with another arrangement of its code, 1 or more (--arrangement). Empty for a saved plan.
     std::function<Result<plan::Plan>(uint32_t arrangement)> rearrange;
     UnhitFacts unhit;
-    RecordedEvents* events = nullptr; // the script is for these events
+    RecordedEvents* events = nullptr;            // the script is for these events
+    const plan::StackCopy* stack_copy = nullptr; // the script is for this copy of a stack
     // Starts the process that adds probes (--editable). The result owns the process. Empty: the session's probes are
     // fixed.
     std::function<Result<std::shared_ptr<const SharedSession>>()> start_editor;

@@ -236,10 +236,11 @@ class Reader {
         return std::ranges::any_of(given_, [](const auto& one) { return one.first->given == "--format=json"; });
     }
 
-    // Statements that print the variables of the place.
+    static constexpr const char* plain_stack = R"( println("stack") print_ubacktrace_fileline())";
+    // Statements that print the variables of the place, and the stack.
     Result<std::string> show_all_variables() const {
         if (place_.is_python)
-            return std::string(R"(println("arguments\n  ", $$parms))");
+            return std::string(R"(println("arguments\n  ", $$parms))") + plain_stack;
         std::string out;
         for (const auto& [title, names] : {std::pair("arguments", place_.parameters), {"variables", place_.locals}}) {
             if (!names.empty())
@@ -247,7 +248,12 @@ class Reader {
             for (const std::string& name : names)
                 out += fmt::format(R"(printf("  {0} = %s\n", @defined(${0}$) ? ${0}$ : "not available here") )", name);
         }
-        return out;
+        return out + R"(println("stack") __print_stack_with_values())";
+    }
+    // Statements that print the expressions. Then the user wants these values only, and not those of callers.
+    static Result<std::string> show_some(const std::string& expressions) {
+        Result<std::string> out = show_expressions(expressions);
+        return out ? *out + plain_stack : std::move(out);
     }
 
     Result<std::string> format_of(const std::string& word) const {
@@ -275,7 +281,7 @@ class Reader {
         if (type == ToolValue::Format)
             return format_of(word);
         if (type == ToolValue::Variables)
-            return word == "all" ? show_all_variables() : show_expressions(word);
+            return word == "all" ? show_all_variables() : show_some(word);
         const bool is_path = type == ToolValue::Library || type == ToolValue::Database;
         if (other_machine_.empty() || !(is_path || type == ToolValue::Point))
             return convert(type, word, target_);

@@ -32,6 +32,7 @@
 #include "codegen/rtlib/counters.h"
 #include "codegen/rtlib/fork.h"
 #include "runtime/plan/array_maps.h"
+#include "runtime/plan/copied_memory.h"
 #include "runtime/plan/counts.h"
 #include "runtime/plan/flight_rings.h"
 #include "runtime/plan/group_names.h"
@@ -45,6 +46,7 @@
 #include "runtime/plan/saved_calls.h"
 #include "runtime/plan/shared_globals.h"
 #include "runtime/plan/stack.h"
+#include "runtime/plan/stack_copy.h"
 #include "runtime/plan/task_arrays.h"
 #include "runtime/plan/thread_walk.h"
 #include "runtime/plan/visited_threads.h"
@@ -142,6 +144,8 @@ std::string Maps::declare() {
     }
     if (visits_threads(bpf_.state.plan))
         declare(plan::maps::thread, Array, 4, sizeof(sonde_thread), 1);
+    if (plan::copies_stacks(bpf_.state.plan))
+        declare(plan::stack_copy_map, Array, 4, sizeof(sonde_stack_copy), 1);
     static_assert(+SONDE_PYTHON_MOST == +SONDE_INTERPRETERS_MOST);
     if (bpf_.state.plan.tables & plan::UnwindTable) {
 #define LANGUAGE_RUNTIME(id, name, ...)                                                                                \

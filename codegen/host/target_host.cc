@@ -8,12 +8,13 @@
 // argument (Environment::context). Host code needs no verifier, so most hooks of the interfaces do nothing here. For
 // example, `n[1]++` in `probe timer.s(1)` becomes a call of sonde_host_array_add().
 //
-// Reads of user memory always fail: a handler of the session has no traced task.
+// A handler of the session has no traced task, so reads of user memory fail. Handlers for a copied stack read the copy.
 #include <algorithm>
 #include <cstddef>
 
 #include "codegen/emit/target.h"
 #include "runtime/plan/host_api.h"
+#include "runtime/plan/host_frames.h"
 #include "runtime/plan/kinds.h"
 
 namespace sonde {
@@ -178,7 +179,7 @@ class HostArrays final : public Arrays {
     Emitter& e_;
 };
 
-// Host handlers have no traced task, so every user address faults.
+// Host handlers have no traced task, so user addresses fault, except in a copied stack.
 class HostMemory final : public Memory {
   public:
     explicit HostMemory(Emitter& emitter) : e_(emitter) {}
@@ -186,9 +187,8 @@ class HostMemory final : public Memory {
     // program or in the kernel.
     llvm::Value* read(Environment& env, llvm::Value* buffer, uint32_t size, llvm::Value* address, bool user) override {
         if (!address->getType()->isPointerTy())
-            return user ? e_.number(1)
-                        : e_.routine("sonde_host_read_kernel", e_.i64(),
-                                     {env.context, buffer, e_.number(size), address});
+            return e_.routine(user ? "sonde_host_read_user" : "sonde_host_read_kernel", e_.i64(),
+                              {env.context, buffer, e_.number(size), address});
         e_.CreateMemCpy(buffer, llvm::Align(1), address, llvm::Align(1), size);
         return e_.number(0);
     }
@@ -200,8 +200,8 @@ class HostMemory final : public Memory {
     llvm::Value* read_string(Environment& env, llvm::Value* slot, llvm::Value* size, llvm::Value* address,
                              bool user) override {
         e_.CreateStore(e_.getInt8(0), slot);
-        return user ? e_.number(1)
-                    : e_.routine("sonde_host_read_kernel_string", e_.i64(), {env.context, slot, size, address});
+        return e_.routine(user ? "sonde_host_read_user_string" : "sonde_host_read_kernel_string", e_.i64(),
+                          {env.context, slot, size, address});
     }
     // The lowering raises an error for the kernel's memory.
     llvm::Value* read_wide(Environment&, llvm::Value* slot, uint32_t, llvm::Value*, bool) override {
@@ -266,11 +266,14 @@ class HostTask final : public Task {
     Emitter& e_;
 };
 
-// A handler of the session has no registers.
+// Only handlers for a copied stack have registers: those of the copy.
 class HostRegisters final : public Registers {
   public:
     explicit HostRegisters(Emitter& emitter) : e_(emitter) {}
-    llvm::Value* read(Environment&, int) override { return e_.number(0); }
+    llvm::Value* read(Environment& env, int number) override {
+        static_assert(host_thread_pointer == hir::Register::thread_pointer);
+        return e_.routine("sonde_host_register", e_.i64(), {env.context, e_.number(number)});
+    }
     void write(Environment&, int, llvm::Value*) override {}
     llvm::Value* argument(Environment&, int) override { return e_.number(0); }
     llvm::Value* numbered_argument(Environment&, llvm::Value*, llvm::Value*& fault) override {

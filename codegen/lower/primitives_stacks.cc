@@ -30,6 +30,7 @@
 #include "codegen/lower/stacks.h"
 #include "runtime/plan/kinds.h"
 #include "runtime/plan/stack.h"
+#include "runtime/plan/stack_copy.h"
 
 namespace sonde {
 namespace {
@@ -281,9 +282,12 @@ llvm::Value* emit_print_stack(Lowerer& l, const hir::Intrinsic& expr) {
             print_no_stack(l, *expr.args[0]);
         return e.number(0);
     }
+    const plan::Format format = stack_format(l, plan::Directive::Stack, *expr.args[0]);
     llvm::Value* stack = unwind(l, stack_of(expr));
+    if (format.directives[0].conversion == plan::StackWithValues)
+        e.routine("sonde_rt_copy_stack", e.getInt32Ty(), {l.env.stacks});
     auto field = [&](size_t at) { return e.CreateLoad(e.i64(), e.offset(stack, at)); };
-    send_print(l, stack_format(l, plan::Directive::Stack, *expr.args[0]),
+    send_print(l, format,
                {l.target.task().number(l.env, hir::TaskNumber::KernelPid), field(offsetof(sonde_stack, state)),
                 field(offsetof(sonde_stack, depth))},
                {{e.offset(stack, offsetof(sonde_stack, address)), 8 * e.state().translate.max_backtrace()}});

@@ -25,6 +25,7 @@
 namespace sonde {
 
 class CodeLayout;
+class Frames;
 class ProgramFile;
 class UnwindTable;
 struct PltEntry;
@@ -32,11 +33,15 @@ struct Stretch;
 
 class CallReturns {
   public:
-    CallReturns(ProgramFile& file, UnwindTable& unwind, CodeLayout& code) : file_(file), unwind_(unwind), code_(code) {}
+    CallReturns(ProgramFile& file, UnwindTable& unwind, CodeLayout& code, Frames& frames)
+        : file_(file), unwind_(unwind), code_(code), frames_(frames) {}
 
     // Returns the addresses after all calls of the entry, which must be one of the file's. Fails if nothing calls it,
     // or with the error number `unsafe_return`.
     Result<std::vector<Address>> find(const PltEntry& entry);
+
+    // The functions at return addresses.
+    Frames& frames() const { return frames_; }
 
   private:
     // The direct calls of an entry, and the jumps to it.
@@ -65,6 +70,7 @@ class CallReturns {
     ProgramFile& file_;
     UnwindTable& unwind_;
     CodeLayout& code_;
+    Frames& frames_;
     bool searched_ = false;                       // some code was searched
     std::optional<std::map<Address, Uses>> uses_; // by the entries' addresses
     std::map<Address, Function> functions_;       // functions with calls, by their beginnings

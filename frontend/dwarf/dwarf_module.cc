@@ -18,6 +18,7 @@
 #include "frontend/dwarf/debug_files.h"
 #include "frontend/dwarf/dropped_results.h"
 #include "frontend/dwarf/emitted_variants.h"
+#include "frontend/dwarf/frames.h"
 #include "frontend/dwarf/function_entries.h"
 #include "frontend/dwarf/function_instances.h"
 #include "frontend/dwarf/function_search.h"
@@ -63,10 +64,11 @@ struct DwarfModule::Impl {
     Statements statements{file, symbols, units, lines, instances, functions}; // maps lines to addresses and back
     ProbeSafety safety{file, symbols, code};                                  // which instructions can be probed
     ReturnSites returns{file, debug, symbols, units, unwind, code};           // the instructions that leave functions
-    CallReturns call_returns{file, unwind, code};                   // the instructions after calls of other modules
-    Calls calls{file, debug, units, instances, functions};          // which function calls which
-    Locations locations{file, debug, units, instances, statements}; // locations of variables
-    DroppedResults dropped{file, debug, symbols};                   // results that the compiler removed
+    Calls calls{file, debug, units, instances, functions};                    // which function calls which
+    Locations locations{file, debug, units, instances, statements};           // locations of variables
+    Frames frames{debug, units, instances, locations};    // functions behind calls, and what they got
+    CallReturns call_returns{file, unwind, code, frames}; // the instructions after calls of other modules
+    DroppedResults dropped{file, debug, symbols};         // results that the compiler removed
     CallingConvention calling{file,      debug,     units,  types,
                               variables, locations, dropped}; // locations of arguments and results
     // Places where each call is counted once.

@@ -377,7 +377,7 @@ class LocationTranslator {
     }
 
     // DW_OP_entry_value: the value that a register had when the function was entered. It is the register's value now if
-    // the probe is at the entry; at any other address it is lost.
+    // the probe is at the entry. At any other address it is lost, unless the caller of this module can find it.
     bool push_entry_value(Dwarf_Attribute* attribute, const Dwarf_Op& op) {
         Dwarf_Attribute inner;
         Dwarf_Op* expression = nullptr;
@@ -386,9 +386,16 @@ class LocationTranslator {
             dwarf_getlocation(&inner, &expression, &length) != 0)
             return fail("has a corrupt location");
         const FunctionInstance* function = context_.instances.of(subprogram_);
-        if (!function || function->entry != address_)
+        if (function && function->entry == address_)
+            return push_value(&inner, expression, length);
+        const bool is_register = length == 1 && expression[0].atom >= DW_OP_reg0 && expression[0].atom <= DW_OP_reg31;
+        if (!context_.accepts_entry_values || !is_register)
             return fail("is known only as the value that a register had when the function was entered");
-        return push_value(&inner, expression, length);
+        const Architecture& architecture = context_.file.architecture();
+        const uint64_t reg = architecture.register_of(expression[0].atom - DW_OP_reg0);
+        if (!is_readable(architecture, reg))
+            return fail(architecture.unreadable_register(reg));
+        return push(LocationOp::Register, first_entry_register + static_cast<int64_t>(reg));
     }
 
     // Converts the top of the stack to an integer type. Values are always extended to 64 bits, according to their type.

@@ -21,11 +21,16 @@ class DebugFiles;
 class FunctionInstances;
 class ProgramFile;
 
+// Operands of LocationOp::Register from here on stand for the values that registers had when the function was entered.
+// Only in a module that accepts them (Frames::accept_entry_values()).
+constexpr int64_t first_entry_register = 1000;
+
 // The objects that expressions refer to.
 struct ExpressionContext {
     const ProgramFile& file;
     DebugFiles& debug;
     FunctionInstances& instances;
+    bool accepts_entry_values = false; // Frames::accept_entry_values()
 };
 
 // Returns the location that an expression describes at `address` in `subprogram`. `attribute` contains the expression;

@@ -212,6 +212,19 @@ Location Locations::at_entry(const Variable& variable, Address entry, Address ad
     return locate(variable, address);
 }
 
+Location Locations::of_call(Address address, Dwarf_Attribute& attribute) {
+    Dwarf_Op* ops = nullptr;
+    size_t length = 0;
+    if (dwarf_getlocation(&attribute, &ops, &length) != 0 || length == 0)
+        return unavailable("has a corrupt location");
+    Location out = translate_expression(context_, address, enclosing_subprogram(units_.function_at(address)),
+                                        &attribute, ops, length);
+    // The expression is one for a value, not for a place.
+    if (out.kind == Location::Memory)
+        out.kind = Location::Value;
+    return out;
+}
+
 Location Locations::entry_stack_pointer(Address address) {
     // The CFA is the stack pointer before the call. In 32-bit programs, the return address has only 4 bytes. But
     // callers compare other places with this one, and they count from the stack pointer after the return.

@@ -33,6 +33,10 @@ class Locations {
     // Returns the stack pointer at the function's entry, as an address: by the call frame information at `address`.
     Location entry_stack_pointer(Address address);
 
+    void accept_entry_values() { context_.accepts_entry_values = true; }
+    // Translates an expression of a call site, which is evaluated in the caller.
+    Location of_call(Address address, Dwarf_Attribute& attribute);
+
   private:
     Location undescribed(const Variable& variable, Dwarf_Die& die, Address address);
 

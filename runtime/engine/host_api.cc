@@ -21,6 +21,7 @@
 #include "arch/host/cycle_counter.h"
 #include "base/clock.h"
 #include "runtime/engine/session_state.h"
+#include "runtime/plan/host_frames.h"
 #include "runtime/values/histogram.h"
 
 namespace sonde {
@@ -230,10 +231,39 @@ int64_t sonde_host_read_kernel_block(void* session, char* dst, uint64_t size, ui
     // A string slot has space for another string after the first.
     size = std::min<uint64_t>(size, of(session).plan.max_string - 1);
     dst[0] = dst[size] = 0;
-    return sonde_host_read_kernel(session, dst, size, address);
+    return static_cast<int64_t>(address) < 0 ? sonde_host_read_kernel(session, dst, size, address)
+                                             : sonde_host_read_user(session, dst, size, address);
 }
 int64_t sonde_host_read_kernel_string(void* session, char* dst, uint64_t size, uint64_t address) {
     return of(session).kernel_memory.read_string(dst, size, address) ? 0 : 1;
+}
+
+int64_t sonde_host_read_user(void* session, char* dst, uint64_t size, uint64_t address) {
+    const plan::StackCopy* copy = of(session).data.symbols.copy();
+    return copy && copy->read(address, dst, size) == size ? 0 : 1;
+}
+int64_t sonde_host_read_user_string(void* session, char* dst, uint64_t size, uint64_t address) {
+    const plan::StackCopy* copy = of(session).data.symbols.copy();
+    const uint64_t got = copy && size ? copy->read(address, dst, size - 1) : 0;
+    dst[got] = 0;
+    return got && (got == size - 1 || std::memchr(dst, 0, got)) ? 0 : (dst[0] = 0, 1);
+}
+int64_t sonde_host_register(void* session, int64_t number) {
+    const Session& s = of(session);
+    if (!s.data.symbols.copy() || !s.host.probe || s.host.probe->points.empty())
+        return 0;
+    const plan::StackCopy& copy = *s.data.symbols.copy();
+    if (number == host_thread_pointer)
+        return static_cast<int64_t>(copy.thread_pointer);
+    const uint64_t at = s.host.probe->points[0].offset;
+    const RegisterFile& registers = host_architecture().registers();
+    const bool of_entry = number >= host_entry_registers;
+    number -= of_entry ? host_entry_registers : 0;
+    if (at >= copy.frames.size() || number < 0 || number >= registers.count())
+        return 0;
+    const plan::StackFrame& frame = copy.frames[at];
+    const uint32_t index = registers.offset(static_cast<int>(number)) / 8;
+    return static_cast<int64_t>(of_entry ? frame.registers_at_entry[index] : frame.registers[index]);
 }
 int64_t sonde_host_raise(int64_t) { return 1; }
 int64_t sonde_host_loadavg(int64_t index) {
@@ -347,6 +377,9 @@ const HostSymbol* host_symbols(unsigned long* count) {
         SYMBOL(sonde_host_read_kernel),
         SYMBOL(sonde_host_read_kernel_block),
         SYMBOL(sonde_host_read_kernel_string),
+        SYMBOL(sonde_host_read_user),
+        SYMBOL(sonde_host_read_user_string),
+        SYMBOL(sonde_host_register),
         SYMBOL(sonde_host_raise),
         SYMBOL(sonde_host_loadavg),
         SYMBOL(sonde_host_memory_node),

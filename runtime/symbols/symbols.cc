@@ -23,6 +23,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,9 +47,11 @@
 #include "base/shared_libraries.h"
 #include "runtime/plan/file_table.h"
 #include "runtime/plan/kinds.h"
+#include "runtime/plan/stack_copy.h"
 #include "runtime/plan/visited_threads.h"
 #include "runtime/symbols/arguments.h"
 #include "runtime/symbols/async_functions.h"
+#include "runtime/symbols/copied_stack.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/table.h"
 #include "runtime/symbols/unwind_rows.h"
@@ -157,7 +160,8 @@ std::string join_names(const sonde_new_mapping& mapping) {
 }
 
 struct Symbols::File {
-    std::string path;
+    std::string path;      // as output shows it
+    std::string open_path; // by which it was opened; a path through a process is valid as long as the process exists
     ElfFile elf;
     std::unique_ptr<Page> page;
     uint64_t inode = 0;
@@ -165,7 +169,7 @@ struct Symbols::File {
     std::optional<LineFinder> lines;
     std::optional<InlineFinder> inlined;
     std::optional<ArgumentFinder> arguments;
-    std::vector<uint64_t> table; // only if threads are visited
+    std::vector<uint64_t> table; // only if the session unwinds stacks, too
     std::optional<AsyncFunctionFinder> async = {};
     std::set<std::string> told = {}; // messages about debug information that were printed
 
@@ -193,6 +197,13 @@ struct Symbols::File {
             with_debug_information([&](auto& problems) { async.emplace(elf, problems); });
         const std::optional<LineFinder::Line> place = line(address);
         return async->lines(address, place ? fmt::format("{}:{}", place->file, place->line) : "");
+    }
+    // A path by which another process can open the file.
+    std::string path_for_others() const {
+        struct stat own = {}, named = {};
+        const bool is_same = fstat(elf.fd(), &own) == 0 && stat(path.c_str(), &named) == 0 &&
+                             own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+        return is_same ? path : open_path;
     }
     uint64_t lowest() const {
         uint64_t out = UINT64_MAX;
@@ -227,8 +238,8 @@ void Symbols::begin(const plan::Plan& plan, const KernelObject& kernel, const st
         return;
     shared_.begin(kernel, plan.max_string);
     interpreted_.begin(kernel, static_cast<uint32_t>(plan.pythons.size()));
-    keeps_tables_ = visits_threads(plan);
-    if (keeps_tables_)
+    keeps_tables_ = visits_threads(plan) || plan::copies_stacks(plan);
+    if (visits_threads(plan))
         thread_stacks_ = std::make_unique<ThreadStacks>(*this, kernel);
     for (const ProcessMapping& row : read_own_maps())
         if (row.path == vdso_name)
@@ -335,7 +346,7 @@ Symbols::File* Symbols::add_file(const std::string& open_path, const std::string
     if (!elf) // the process that `open_path` goes through may end at any time
         return nullptr;
     auto& file = files_[inode] =
-        std::make_unique<File>(File{path, *std::move(elf), std::move(page), inode, {}, {}, {}, {}, {}});
+        std::make_unique<File>(File{path, open_path, *std::move(elf), std::move(page), inode, {}, {}, {}, {}, {}});
     without_table_.push_back(file.get());
     return file.get();
 }
@@ -469,7 +480,7 @@ bool Symbols::find_vdso(const sonde_mapping& mapping, int64_t here) {
     if (!elf)
         return false;
     auto& file = files_[mapping.inode] =
-        std::make_unique<File>(File{vdso_name, *std::move(elf), nullptr, mapping.inode, {}, {}, {}, {}, {}});
+        std::make_unique<File>(File{vdso_name, "", *std::move(elf), nullptr, mapping.inode, {}, {}, {}, {}, {}});
     without_table_.push_back(file.get());
     return true;
 }
@@ -556,6 +567,50 @@ VisitedStack Symbols::visited_stack(uint64_t process, uint64_t thread, uint64_t 
         for (size_t i = 0; i < visited_->stack.frames.size(); i++)
             visited_->told.frames[i].arguments = arguments(visited_->stack, visited_->stack.frames[i], i > 0);
     return visited_->told;
+}
+
+CallerValues Symbols::caller_values(uint64_t process, const std::vector<uint64_t>& addresses) {
+    if (!describe_frames_ || !kernel_)
+        return {.none = "the stack was not copied"};
+    if (caller_values_ && caller_values_->first == addresses)
+        return caller_values_->second;
+    Result<CopiedStack> stack = read_copied_stack(*kernel_, *this, process, addresses.size());
+    if (!stack)
+        return {.none = stack.error().message};
+    CallerValues out;
+    out.is_cut = stack->left_out > 0;
+    plan::StackCopy& copy = stack->copy;
+    std::vector<plan::StackFrame> walked = std::exchange(copy.frames, {});
+    // Functions of interpreters are only in the handler's stack.
+    size_t next = 0;
+    for (const uint64_t address : addresses) {
+        FrameValues& values = out.frames.emplace_back();
+        plan::StackFrame& frame = copy.frames.emplace_back();
+        if (interpreted_.describe(address))
+            continue;
+        if (next >= walked.size() || stack->addresses[next] != address) {
+            next = walked.size();
+            values.none = "its registers are unknown, because sonde could not unwind the copy of the stack up to here";
+            continue;
+        }
+        frame = walked[next++];
+        const Found found = find(process, address - !frame.is_innermost);
+        if (!found.file)
+            values.none = "its code is in no file";
+        else if (found.file->elf.is_32_bit())
+            values.none = "sonde does not evaluate variables of callers in 32-bit programs";
+        else if (found.file->path == vdso_name)
+            values.none = "there is no debug information";
+        else
+            frame.path = found.file->path_for_others();
+        frame.address = found.address;
+    }
+    std::vector<FrameValues> described = describe_frames_(copy);
+    for (size_t i = 0; i < std::min(described.size(), out.frames.size()); i++)
+        if (!copy.frames[i].path.empty())
+            out.frames[i] = std::move(described[i]);
+    caller_values_.emplace(addresses, out);
+    return out;
 }
 
 std::vector<std::string> Symbols::arguments(const ThreadStack& stack, const ThreadFrame& frame, bool after_call) {

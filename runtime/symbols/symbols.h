@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -25,6 +26,7 @@
 #include "runtime/load/load.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/stack.h"
+#include "runtime/symbols/frame_values.h"
 #include "runtime/symbols/inlined.h"
 #include "runtime/symbols/interpreted_frames.h"
 #include "runtime/symbols/jit_names.h"
@@ -40,7 +42,7 @@ namespace sonde {
 std::string join_names(const sonde_new_mapping& mapping);
 
 // One object for each session.
-class Symbols final : public Symbolizer {
+class Symbols final : public Symbolizer, public CallerValuesSource {
   public:
     Symbols();
     ~Symbols() override;
@@ -63,8 +65,18 @@ class Symbols final : public Symbolizer {
     Rendered& rendered() override;
 
     VisitedStack visited_stack(uint64_t process, uint64_t thread, uint64_t most, bool with_arguments) override;
+    CallerValues caller_values(uint64_t process, const std::vector<uint64_t>& addresses) override;
+    // Sets the function that evaluates the variables of copied stacks. Without it, no variables are known.
+    void describe_frames_by(DescribeFrames describe) { describe_frames_ = std::move(describe); }
+    // The copied stack that the script is for, whose registers and memory its handlers read; null: none. It must
+    // outlive the session.
+    void read_from(const plan::StackCopy* copy) { copy_ = copy; }
+    const plan::StackCopy* copy() const { return copy_; }
     // All sinks have received a record. Until then, they get the same reading of a visited thread.
-    void end_record() { visited_.reset(); }
+    void end_record() {
+        visited_.reset();
+        caller_values_.reset();
+    }
 
     // Grows whenever answers may have changed, because a process has mapped a file or a JIT compiler has named
     // functions.
@@ -73,6 +85,8 @@ class Symbols final : public Symbolizer {
     // For walks: reads the mappings of a process again; returns the file that is mapped at an address, and its table.
     void read_mappings(uint64_t process);
     uint64_t file_at(uint64_t process, uint64_t address) const;
+    // Returns the mapping that contains an address, or null.
+    const sonde_mapping* find_mapping(uint64_t process, uint64_t address) const;
     std::span<const uint64_t> table_of(uint64_t inode) const;
 
   private:
@@ -85,8 +99,6 @@ class Symbols final : public Symbolizer {
     std::string text_of_made_code(uint64_t process, uint64_t address, uint64_t style);
     // Reads new names of a JIT compiler, and drops outdated lines from the cache.
     void read_on(uint64_t process, JitNames& names);
-    // Returns the mapping that contains an address, or null.
-    const sonde_mapping* find_mapping(uint64_t process, uint64_t address) const;
     // Reads the file at `open_path`; messages and output call it `path`. Returns null if the file is not readable or
     // not an ELF file.
     File* add_file(const std::string& open_path, const std::string& path);
@@ -136,8 +148,12 @@ class Symbols final : public Symbolizer {
     };
     // Returns the arguments of the functions at an address of a stack, as VisitedFrame has them.
     std::vector<std::string> arguments(const ThreadStack& stack, const ThreadFrame& frame, bool after_call);
-    std::unique_ptr<ThreadStacks> thread_stacks_;       // only if handlers visit threads
-    std::optional<Visited> visited_;                    // for the current record
+    std::unique_ptr<ThreadStacks> thread_stacks_; // only if handlers visit threads
+    std::optional<Visited> visited_;              // for the current record
+    DescribeFrames describe_frames_;
+    const plan::StackCopy* copy_ = nullptr;
+    // The last result of caller_values(), which several sinks need.
+    std::optional<std::pair<std::vector<uint64_t>, CallerValues>> caller_values_;
     std::unordered_map<std::string, uint64_t> stacks_;  // results of process_of_stack()
     std::vector<uint64_t> first_processes_;             // the process of each stack
     std::unordered_map<uint64_t, uint64_t> unreadable_; // inode -> edition of the file

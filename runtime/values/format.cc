@@ -9,11 +9,16 @@
 #include "runtime/values/format.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/terminal_text.h"
 #include "runtime/plan/stack.h"
+#include "runtime/plan/stack_copy.h"
+#include "runtime/symbols/frame_values.h"
 #include "runtime/symbols/frames.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/symbols/symbolizer.h"
@@ -109,7 +114,7 @@ std::string render_address(Symbolizer& symbols, uint64_t process, uint64_t addre
         return render_async(symbols.text(process, address, SONDE_SYMBOL_ASYNC | (behind_call ? SONDE_BEHIND_CALL : 0)));
     if (sonde_is_interpreted_frame(address))
         return render_function(symbols, process, address, style, 0, "");
-    for (const FramePlace& place : places_at(symbols, process, address - behind_call, style == plan::StackWithLines))
+    for (const FramePlace& place : places_at(symbols, process, address - behind_call, plan::has_lines(style)))
         if (place.inlined.empty())
             out += render_function(symbols, process, address, style, behind_call ? SONDE_BEHIND_CALL : 0, place.source);
         else if (style == plan::BriefStack)
@@ -170,14 +175,14 @@ std::string render_visited(Symbolizer& symbols, const PrintedValue& visited, pla
     if (visited.words.empty()) // the record was cut
         return "";
     const VisitedStack stack =
-        symbols.visited_stack(visited.process, visited.words[0], visited.most, style == plan::StackWithLines);
+        symbols.visited_stack(visited.process, visited.words[0], visited.most, plan::has_lines(style));
     if (!stack.none.empty())
         return fmt::format(" (no user stack: {})\n", stack.none);
     std::string out;
-    if (style == plan::StackWithLines && !stack.doing.empty())
+    if (plan::has_lines(style) && !stack.doing.empty())
         out = fmt::format(" {}\n", stack.doing);
     for (size_t i = 0; i < stack.frames.size(); i++)
-        if (style == plan::StackWithLines)
+        if (plan::has_lines(style))
             out += render_frame(symbols, stack.process, stack.frames[i], i > 0);
         else
             add_address(out, symbols, stack.process, stack.frames[i].address, style, i > 0);
@@ -185,6 +190,68 @@ std::string render_visited(Symbolizer& symbols, const PrintedValue& visited, pla
         out = no_async_function;
     return out +
            render_end(symbols, stack.process, stack.state, stack.frames.empty() ? 0 : stack.frames.back().address);
+}
+
+// A line for each variable of a caller: "   count = 3".
+std::string render_values(const std::vector<FrameValue>& values) {
+    std::string out;
+    for (const FrameValue& one : values)
+        out += one.is_available ? fmt::format("   {} = {}\n", one.name, one.text)
+                                : fmt::format("   {} = not available here: it {}\n", one.name, one.text);
+    return out;
+}
+
+// Whether a value has a part that was not copied.
+bool has_unknown_part(const CallerValues& values) {
+    for (const FrameValues& frame : values.frames)
+        for (const std::vector<FrameValue>& function : frame.functions)
+            for (const FrameValue& one : function)
+                if (one.is_available && one.text.find('?') != std::string::npos)
+                    return true;
+    return false;
+}
+
+// Why callers have no variables, a line for each reason.
+std::string render_reasons(Symbolizer& symbols, const PrintedValue& stack, const CallerValues& values) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> all; // reasons, with the names of functions
+    for (size_t i = 1; i < std::min(values.frames.size(), stack.words.size()); i++) {
+        const std::string& why = values.frames[i].none;
+        if (why.empty())
+            continue;
+        auto known = std::ranges::find(all, why, &decltype(all)::value_type::first);
+        if (known == all.end())
+            known = all.insert(known, {why, {}});
+        const std::string name = symbols.text(stack.process, stack.words[i], SONDE_SYMBOL_NAME | SONDE_BEHIND_CALL);
+        if (std::ranges::find(known->second, name) == known->second.end())
+            known->second.push_back(name);
+    }
+    std::string out;
+    for (const auto& [why, names] : all)
+        out += fmt::format(" (no variables of {}: {})\n", fmt::join(names, ", "), why);
+    if (!values.none.empty())
+        out += fmt::format(" (no variables of callers: {})\n", values.none);
+    if (values.is_cut && has_unknown_part(values))
+        out += " (some memory was not copied, because the copy was full: `?` stands for values there)\n";
+    return out;
+}
+
+// The stack with the variables of each caller. Those of the probed function are not a part of it.
+std::string render_with_values(Symbolizer& symbols, const PrintedValue& stack) {
+    const CallerValues values = caller_values(symbols, stack.process, stack.words);
+    std::string out;
+    for (size_t i = 0; i < stack.words.size(); i++) {
+        std::string lines;
+        add_address(lines, symbols, stack.process, stack.words[i], plan::StackWithLines, i > 0);
+        size_t begin = 0;
+        for (size_t function = 0; begin < lines.size(); function++) {
+            const size_t end = lines.find('\n', begin) + 1;
+            out.append(lines, begin, end - begin);
+            if (i < values.frames.size() && function < values.frames[i].functions.size())
+                out += render_values(values.frames[i].functions[function]);
+            begin = end;
+        }
+    }
+    return out + render_reasons(symbols, stack, values);
 }
 
 // A stack that is incomplete ends with the reason, because it otherwise looks like a complete one.
@@ -196,8 +263,11 @@ std::string render_stack(Symbolizer& symbols, const PrintedValue& stack, plan::S
         return fmt::format(" (no Python stack: {})\n", why_no_stack(stack.state));
     if (stack.state >= SONDE_STACK_NONE)
         return fmt::format(" (no user stack: {})\n", why_no_stack(stack.state));
-    for (size_t i = 0; i < stack.words.size(); i++)
-        add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
+    if (style == plan::StackWithValues)
+        out = render_with_values(symbols, stack);
+    else
+        for (size_t i = 0; i < stack.words.size(); i++)
+            add_address(out, symbols, stack.process, stack.words[i], style, i > 0);
     if (style == plan::AsyncStack && out.empty())
         out = no_async_function;
     return out + render_end(symbols, stack.process, stack.state, stack.words.empty() ? 0 : stack.words.back());
@@ -212,7 +282,7 @@ std::string render_addresses(Symbolizer& symbols, uint64_t process, const std::s
     for (const uint64_t address : addresses_in(text)) {
         auto make = [&] {
             return render_function(symbols, process, address, style, 0,
-                                   style == plan::StackWithLines ? symbols.source(process, address) : "");
+                                   plan::has_lines(style) ? symbols.source(process, address) : "");
         };
         constexpr uint64_t alone = 1 << 8; // a bit of the cache's key: the line has no inlined functions
         if (static_cast<int64_t>(address) < 0)

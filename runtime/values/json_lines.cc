@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include "runtime/plan/stack.h"
+#include "runtime/plan/stack_copy.h"
 #include "runtime/processes/process_numbers.h"
+#include "runtime/symbols/frame_values.h"
 #include "runtime/symbols/no_stacks.h"
 #include "runtime/symbols/symbolizer.h"
 #include "runtime/text/json.h"
@@ -119,13 +121,13 @@ std::vector<Frame> async_frames_at(Symbolizer& symbols, uint64_t process, uint64
 std::vector<Frame> frames_in_style(Symbolizer& symbols, uint64_t process, uint64_t address, bool after_call,
                                    char style) {
     return style == plan::AsyncStack ? async_frames_at(symbols, process, address, after_call)
-                                     : frames_at(symbols, process, address, after_call, style == plan::StackWithLines);
+                                     : frames_at(symbols, process, address, after_call, plan::has_lines(style));
 }
 
 Json visited_json(const PrintedValue& visited, Symbolizer& symbols) {
     if (visited.words.empty()) // the record was cut
         return {{"none", why_no_stack(visited.state)}};
-    const bool with_lines = visited.directive->conversion == plan::StackWithLines;
+    const bool with_lines = plan::has_lines(visited.directive->conversion);
     const VisitedStack stack = symbols.visited_stack(visited.process, visited.words[0], visited.most, with_lines);
     if (!stack.none.empty())
         return {{"none", stack.none}};
@@ -141,6 +143,24 @@ Json visited_json(const PrintedValue& visited, Symbolizer& symbols) {
         }
     }
     return {{"frames", std::move(frames)}, {"whole", stack.state == SONDE_STACK_WHOLE}, {"doing", stack.doing}};
+}
+
+// Adds the variables of a function of a stack, which is the one with this number at its address.
+void add_values(Json& frame, const FrameValues& values, size_t function) {
+    if (!values.none.empty())
+        frame["no_variables"] = values.none;
+    if (function >= values.functions.size())
+        return;
+    Json all = Json::array();
+    for (const FrameValue& one : values.functions[function]) {
+        Json variable{{"name", one.name}};
+        if (one.is_argument)
+            variable["argument"] = true;
+        variable[one.is_available ? "value" : "not_available"] =
+            one.is_available ? shown_value_json(one.text) : Json("it " + one.text);
+        all.push_back(std::move(variable));
+    }
+    frame["variables"] = std::move(all);
 }
 
 Json value_json(const PrintedValue& value, Symbolizer& symbols) {
@@ -172,17 +192,24 @@ Json value_json(const PrintedValue& value, Symbolizer& symbols) {
             return visited_json(value, symbols);
         if (value.state >= SONDE_STACK_NONE)
             return {{"none", why_no_stack(value.state)}};
+        const CallerValues values =
+            d.conversion == plan::StackWithValues ? caller_values(symbols, value.process, value.words) : CallerValues();
         Json frames = Json::array();
-        for (size_t i = 0; i < value.words.size(); i++)
-            for (const Frame& frame : frames_in_style(symbols, value.process, value.words[i], i > 0, d.conversion))
+        for (size_t i = 0; i < value.words.size(); i++) {
+            size_t function = 0;
+            for (const Frame& frame : frames_in_style(symbols, value.process, value.words[i], i > 0, d.conversion)) {
                 frames.push_back(frame_json(frame));
+                if (i < values.frames.size())
+                    add_values(frames.back(), values.frames[i], function++);
+            }
+        }
         return {{"frames", std::move(frames)}, {"whole", value.state == SONDE_STACK_WHOLE}};
     }
     case Directive::Addresses: {
         Json frames = Json::array();
         const uint64_t process = value.process ? value.process : symbols.process_of_stack(value.text);
         for (const uint64_t address : addresses_in(value.text))
-            for (const Frame& frame : frames_at(symbols, process, address, false, d.conversion == plan::StackWithLines))
+            for (const Frame& frame : frames_at(symbols, process, address, false, plan::has_lines(d.conversion)))
                 frames.push_back(frame_json(frame));
         return {{"frames", std::move(frames)}};
     }
