@@ -3,7 +3,10 @@
 // Time is divided into pauses and windows. Only in a window does the kernel count the time of BPF programs:
 //
 //     pause 90 ms, window 10 ms, pause, window, ...    ten windows, then judge()
-//     pause 990 ms, window 10 ms                       while the load is low
+//     pause 990 ms, window 10 ms                       while no probe is near a warning or its limit
+//
+// A window is not free: to begin and to end it, the kernel changes its own code. That takes up to 7 ms of a processor
+// in some virtual machines.
 //
 // Programs of a higher priority can make both much longer, as sonde then waits for a processor. So judge() also runs
 // after a second with three windows.
@@ -64,7 +67,6 @@ constexpr int64_t ms = 1'000'000, second = 1'000'000'000;
 constexpr int64_t window = 10 * ms, longest_pause = 990 * ms;
 constexpr int judged_windows = 10;  // windows that are judged together, about one second
 constexpr int late_windows = 3;     // windows that are enough if the second is over
-constexpr double quiet_share = 5;   // in percent of a processor; below this cost, pauses between windows get longer
 constexpr double costly_share = 10; // in percent of a processor; a warning is printed from this cost on
 constexpr double many_hits = 2000;  // per second; from this rate on, the cost of a breakpoint is measured
 constexpr double usual_breakpoint_ns = 1500;
@@ -218,7 +220,7 @@ double OverloadGuard::trap_ns(const plan::Probe& probe, double hits_a_second) {
 
 std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
     std::vector<Disarmed> out;
-    double most = 0;
+    bool is_near = false; // some probe may soon need a warning, or reach the limit
     const double seconds = static_cast<double>(watched_) / second;
     for (uint32_t i = 0; i < costs_.size(); i++) {
         Cost& cost = costs_[i];
@@ -228,7 +230,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
         if (hits == 0 || cost.is_disarmed)
             continue;
         const double trap = trap_ns(probe, hits / seconds), share = 100 * (ns + hits * trap) / (seconds * second);
-        most = std::max(most, share);
+        is_near = is_near || share >= limit_ / 2 || (is_rare() && !cost.is_said && share >= costly_share);
         if (is_rare() || share < std::min(costly_share, limit_))
             continue;
         const std::string what = fmt::format(
@@ -244,7 +246,7 @@ std::vector<OverloadGuard::Disarmed> OverloadGuard::judge(int64_t now) {
                              what));
         }
     }
-    pause_ = most >= quiet_share ? shortest_pause : std::min(2 * pause_, longest_pause);
+    pause_ = is_near ? shortest_pause : std::min(2 * pause_, longest_pause);
     windows_ = 0;
     watched_ = 0;
     judged_ = now;

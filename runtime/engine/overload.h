@@ -4,7 +4,7 @@
 //
 // * The time of handlers: the kernel counts the runs of BPF programs and their time on request (BPF_ENABLE_STATS, Linux
 //   5.8). While enabled, it reads the clock twice for each run of every BPF program on the machine. So sonde enables it
-//   for at most a tenth of the time, and rarely while the load is low.
+//   for at most a tenth of the time, and rarely while no probe is near a limit.
 // * The time of traps, which no program can measure: sonde measures a breakpoint in user space once, on a function of
 //   its own, if a probe has many hits. For other kinds of probes it uses typical values from a table.
 #pragma once

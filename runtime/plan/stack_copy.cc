@@ -1,6 +1,5 @@
 #include "runtime/plan/stack_copy.h"
 
-#include <cstring>
 #include <type_traits>
 
 #include "base/byte_cursor.h"
@@ -29,8 +28,7 @@ uint64_t StackCopy::read(uint64_t address, char* to, uint64_t size) const {
         if (skipped >= next->bytes.size()) // the memory is elsewhere
             break;
         const uint64_t part = std::min(size - done, next->bytes.size() - skipped);
-        std::memcpy(to + done, next->bytes.data() + skipped, part);
-        done += part;
+        done += next->bytes.copy(to + done, part, skipped);
     }
     return done;
 }
