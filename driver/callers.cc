@@ -253,9 +253,10 @@ class ScriptWriter {
         // The values at a call can be those at the entry of the caller, so outer functions come first.
         for (size_t i = copy_.frames.size(); i-- > 1;)
             find_entry_registers(copy_.frames[i - 1], copy_.frames[i]);
-        for (size_t i = 0; i < copy_.frames.size(); i++)
+        bool is_main = false; // what has called main() is not the user's, and debuggers do not show it
+        for (size_t i = 0; i < copy_.frames.size() && !is_main; i++)
             if (!copy_.frames[i].path.empty())
-                add_frame(i);
+                is_main = add_frame(i);
         return std::move(text_) + "probe begin(1000000) { exit() }\n";
     }
 
@@ -293,20 +294,22 @@ class ScriptWriter {
         }
     }
 
-    void add_frame(size_t number) {
+    // Returns whether this is the frame of main().
+    bool add_frame(size_t number) {
         const plan::StackFrame& frame = copy_.frames[number];
         const Result<DwarfModule*> found = module_of(frame);
         if (!found)
-            return tell_none(number, found.error().message);
+            return tell_none(number, found.error().message), false;
         DwarfModule* const module = *found;
         if (!module->has_debug_info())
-            return tell_none(number, "there is no debug information");
+            return tell_none(number, "there is no debug information"), false;
         const std::vector<FunctionInstance> functions = module->call_returns().frames().functions_at(frame.address);
         if (functions.empty())
-            return tell_none(number, "there is no debug information about this function");
+            return tell_none(number, "there is no debug information about this function"), false;
         // The handler prints the variables of the probed function.
         for (size_t i = frame.is_innermost; i < functions.size(); i++)
             add_function(*module, number, i, functions[i]);
+        return functions.back().name == "main";
     }
 
     void add_function(DwarfModule& module, size_t number, size_t index, const FunctionInstance& function) {
