@@ -94,7 +94,8 @@ void Formatter::place(size_t i) {
         return lines_.add(spaces, lay_out_comment(piece.text, lines_.column() + spaces, newline_));
     lines_.add(spaces, piece.text);
     const Piece& next = pieces_[i + 1];
-    structure_.take(i, lines_.indent(), lines_.column(), next.newlines > 0 || next.is_line_comment());
+    const bool is_hanging = next.is_line_comment() || (next.newlines > 0 && !next.is(";")); // `;` joins the line
+    structure_.take(i, lines_.indent(), lines_.column(), is_hanging);
 }
 
 bool Formatter::breaks_line(size_t i) const {

@@ -330,6 +330,11 @@ std::string corrupt(const std::string& text, std::mt19937& random) {
     return out;
 }
 
+// The first `;` moves behind the parenthesis, so the rest is below the parenthesis.
+TEST(Formatter, EmptyPartsOfLoops) {
+    EXPECT_EQ(format_statements("for (\n; i < 3;\n i++) x()"), "    for (; i < 3;\n         i++) x()");
+}
+
 TEST(Formatter, CorruptScripts) {
     std::mt19937 random(20261130);
     size_t tried = 0;
