@@ -27,11 +27,13 @@ uint32_t map_value_size(const Global& global) {
 sonde_identity identity_of(const Global& global, const std::string& key) {
     sonde_identity out{};
     for (const KeyPart& part : global.keys) {
+        // Shorter strings are padded, and consist of numbers.
+        const bool ends_at_nul = part.type == Value::String && part.size > short_key;
         uint64_t word = 0;
         for (uint32_t at = 0; at < part.size; at += sizeof word) {
             word = 0;
             std::memcpy(&word, key.data() + part.offset + at, std::min<size_t>(sizeof word, part.size - at));
-            const uint64_t nul = part.type == Value::String ? sonde_first_nul(word) : 0;
+            const uint64_t nul = ends_at_nul ? sonde_first_nul(word) : 0;
             sonde_identify(&out, sonde_up_to_nul(word, nul));
             if (nul)
                 break;
