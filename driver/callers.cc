@@ -32,11 +32,11 @@ namespace {
 
 static_assert(first_entry_register == host_entry_registers);
 
-// A line of the process is about a variable or about a whole frame:
+// The process writes a line for each variable, or one line for a frame without variables:
 //
-//     FRAME FUNCTION A argc v 2              an argument with its value; V: another variable
-//     FRAME FUNCTION V sum w was optimized out   its value is not available, with the reason
-//     FRAME - there is no debug information  no variables are known
+//     0 1 A argc v 2                     frame 0, function 1: the argument argc is 2
+//     0 1 V sum w was optimized out      the variable sum has no value, and why
+//     3 - there is no debug information  frame 3 has no variables, and why
 constexpr double most_seconds = 60;
 constexpr uint64_t most_output = 64 << 20;
 constexpr size_t most_variables = 500; // of a function

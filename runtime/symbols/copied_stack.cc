@@ -11,12 +11,12 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
 #include "arch/architecture.h"
 #include "runtime/plan/copied_memory.h"
 #include "runtime/symbols/symbols.h"
+#include "runtime/symbols/walk_tables.h"
 
 namespace sonde {
 namespace {
@@ -44,7 +44,7 @@ struct Walk {
     uint64_t process = 0;
     sonde_thread_walk walk{};
     sonde_walk_caches caches{};
-    std::unordered_map<uint64_t, sonde_walk_table> tables = {}; // by inode
+    WalkTables tables{symbols};
 
     Walk(Symbols& all, plan::StackCopy& of, uint64_t of_process, const sonde_thread& thread, uint64_t most)
         : symbols(all), copy(of), process(of_process) {
@@ -59,7 +59,7 @@ struct Walk {
             return int{static_cast<Walk*>(self)->find_mapping(address, *found)};
         };
         walk.find_table = [](void* self, unsigned long long inode) {
-            return static_cast<Walk*>(self)->find_table(inode);
+            return static_cast<Walk*>(self)->tables.find(inode);
         };
         // The copy has no frames of interpreters.
         walk.find_interpreter = [](void*, unsigned, unsigned) -> const void* { return nullptr; };
@@ -73,13 +73,6 @@ struct Walk {
         found.at = *mapping;
         found.code = 1; // handlers report only these
         return true;
-    }
-    const sonde_walk_table* find_table(uint64_t inode) {
-        const std::span<const uint64_t> words = symbols.table_of(inode);
-        if (words.empty())
-            return nullptr;
-        static_assert(sizeof(uint64_t) == sizeof(unsigned long long));
-        return &(tables[inode] = {reinterpret_cast<const unsigned long long*>(words.data()), words.size()});
     }
 };
 

@@ -28,6 +28,7 @@
 #include "base/fd.h"
 #include "runtime/plan/object_names.h"
 #include "runtime/symbols/symbols.h"
+#include "runtime/symbols/walk_tables.h"
 
 namespace sonde {
 namespace {
@@ -106,7 +107,7 @@ struct ThreadStacks::Walk {
     sonde_thread thread{};
     sonde_thread_walk walk{};
     sonde_walk_caches caches{};
-    std::unordered_map<uint64_t, sonde_walk_table> tables; // by inode
+    WalkTables tables{symbols};
     std::array<std::unordered_map<uint32_t, std::vector<char>>, SONDE_LANGUAGES> interpreters;
     std::unordered_map<uint32_t, std::unique_ptr<sonde_interpreted_name>> names;
     std::vector<uint32_t> new_names;
@@ -122,7 +123,7 @@ struct ThreadStacks::Walk {
             return int{static_cast<Walk*>(self)->find_mapping(address, *found)};
         };
         walk.find_table = [](void* self, unsigned long long inode) {
-            return static_cast<Walk*>(self)->find_table(inode);
+            return static_cast<Walk*>(self)->tables.find(inode);
         };
         walk.find_interpreter = [](void* self, unsigned language, unsigned element) -> const void* {
             return static_cast<Walk*>(self)->find_interpreter(language, element);
@@ -149,13 +150,6 @@ struct ThreadStacks::Walk {
         if (mapping->path == "[vdso]")
             found.at.offset = 0;
         return true;
-    }
-    const sonde_walk_table* find_table(uint64_t inode) {
-        const std::span<const uint64_t> words = symbols.table_of(inode);
-        if (words.empty())
-            return nullptr;
-        static_assert(sizeof(uint64_t) == sizeof(unsigned long long));
-        return &(tables[inode] = {reinterpret_cast<const unsigned long long*>(words.data()), words.size()});
     }
     const void* find_interpreter(uint32_t language, uint32_t element) {
         const int map = kernel.map_fd(map_names[language]);
